@@ -1,0 +1,74 @@
+# Every target sets up what it needs by itself. A second call does nothing twice: stamp files remember what is done.
+# uv is used when it is on PATH; plain python3 and pip are enough.
+
+PYTHON  ?= python3
+WORKERS ?= auto
+ARGS    ?=
+
+VENV    := .venv
+PY      := $(VENV)/bin/python
+TS      := tests/interop/ts
+CHECKED := $(wildcard src tests examples tools bench)
+
+READY_PY := $(VENV)/.ready
+READY_TS := $(if $(wildcard $(TS)/package.json),$(TS)/node_modules/.ready)
+
+.PHONY: setup run test check-format check-lint check-types check-tests fix bench schema clean
+.DEFAULT_GOAL := test
+
+setup: $(READY_PY) $(READY_TS)
+
+# Debian without python3-venv has no ensurepip: then the pip outside fills the environment.
+$(READY_PY): pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+	    { test -x $(PY) || uv venv --quiet --python $(PYTHON) $(VENV); } && \
+	    uv pip install --quiet --python $(PY) -e '.[dev]'; \
+	elif test -x $(PY) || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1; then \
+	    $(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
+	else \
+	    $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	    $(PYTHON) -m pip --python $(PY) install --quiet --disable-pip-version-check -e '.[dev]'; \
+	fi
+	@touch $@
+
+# The official TypeScript SDK, for interoperability tests and for its JSON schemas. Without npm those tests skip.
+$(TS)/node_modules/.ready: $(wildcard $(TS)/package.json $(TS)/package-lock.json)
+	@if ! command -v npm >/dev/null 2>&1; then \
+	    echo "npm not found: tests against the TypeScript SDK will be skipped"; \
+	elif test -f $(TS)/package-lock.json; then \
+	    cd $(TS) && npm ci --silent --no-audit --no-fund && touch node_modules/.ready; \
+	else \
+	    cd $(TS) && npm install --silent --no-audit --no-fund && touch node_modules/.ready; \
+	fi
+
+run: $(READY_PY)
+	@if test -f examples/talk_to_echo.py; then $(PY) examples/talk_to_echo.py $(ARGS); \
+	else echo "Agents speak ACP on stdio: give an editor the command  $(abspath $(VENV))/bin/dragoman agent echo"; fi
+
+test: check-format check-lint check-types check-tests
+
+check-format: setup
+	@$(PY) -m ruff format --check --quiet $(CHECKED) || { echo "not formatted: make fix"; exit 1; }
+
+check-lint: setup
+	@$(PY) -m ruff check --quiet $(CHECKED)
+
+check-types: setup
+	@$(PY) -m mypy --no-error-summary $(CHECKED)
+
+check-tests: setup
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) -m pytest -q -n $(WORKERS) $(ARGS)
+
+fix: setup
+	@$(PY) -m ruff check --fix --quiet $(CHECKED); $(PY) -m ruff format --quiet $(CHECKED)
+
+bench: setup
+	@$(PY) bench/run.py $(ARGS)
+
+schema: setup
+	@$(PY) tools/generate_schema.py $(ARGS)
+
+clean:
+	rm -rf $(VENV) $(TS)/node_modules bench/.venvs bench/ts/node_modules dist build
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find $(CHECKED) -name __pycache__ -type d -prune -exec rm -rf {} +
