@@ -1,0 +1,103 @@
+"""What holds for every test: hypothesis profiles, a bound on async tests, and nothing left behind.
+
+An async test runs under five seconds (`@pytest.mark.bound(20)` says otherwise) and fails when a task it
+started is still alive at its end. A module fails when a child process it started is still there, running
+or as a zombie. What fixtures started before the test body counts as theirs, not as the test's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import os
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+BOUND = 5.0
+
+# No deadlines: they measure the machine's load, not our code. pytest-timeout catches what hangs.
+hypothesis.settings.register_profile("dev", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2_000)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function):
+            _guard(item)
+
+
+def _guard(item: pytest.Function) -> None:
+    marker = item.get_closest_marker("bound")
+    seconds = float(marker.args[0]) if marker else BOUND
+    # Hypothesis calls the inner function once an example, and all parameters of a test share it.
+    inner = getattr(getattr(item.obj, "hypothesis", None), "inner_test", None)
+    if inspect.iscoroutinefunction(inner):
+        if not hasattr(inner, "guarded"):
+            item.obj.hypothesis.inner_test = guarded(inner, seconds=seconds)
+    elif inspect.iscoroutinefunction(item.obj):
+        item.obj = guarded(item.obj, seconds=seconds)
+
+
+def guarded(
+    body: Callable[..., Awaitable[None]], *, seconds: float
+) -> Callable[..., Coroutine[Any, Any, None]]:
+    """The same test, bounded in time and checked for tasks that outlive it."""
+
+    @functools.wraps(body)
+    async def run(*args: object, **kwargs: object) -> None:
+        before = asyncio.all_tasks()
+        try:
+            async with asyncio.timeout(seconds):
+                await body(*args, **kwargs)
+        finally:
+            left = await _cancel(asyncio.all_tasks() - before)
+        if left:
+            pytest.fail(f"tasks left behind: {', '.join(left)}", pytrace=False)
+
+    run.guarded = True  # type: ignore[attr-defined]
+    return run
+
+
+async def _cancel(tasks: set[asyncio.Task[Any]]) -> list[str]:
+    """End what is left, so that one test's leak is not the next test's, and name it."""
+    names = sorted(f"{task.get_name()} ({getattr(task.get_coro(), '__qualname__', '?')})" for task in tasks)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=1)
+    return names
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_child_left_behind() -> Iterator[None]:
+    before = children()
+    yield
+    left = {pid: name for pid, name in children().items() if pid not in before}
+    if left:
+        pytest.fail(f"child processes left behind: {left}", pytrace=False)
+
+
+def children() -> dict[int, str]:
+    """Our direct children with their command lines; empty where there is no /proc."""
+    pids: set[int] = set()
+    for listing in Path("/proc/self/task").glob("*/children"):
+        try:
+            pids.update(map(int, listing.read_text().split()))
+        except OSError:  # the thread ended while we looked
+            continue
+    return {pid: _command(pid) for pid in pids}
+
+
+def _command(pid: int) -> str:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:  # it ended while we looked
+        return "gone"
+    return words.strip() or "zombie"
