@@ -1,0 +1,213 @@
+"""Ids, calls and debts: what one side of a conversation owes and is owed.
+
+Ids live here and nowhere else. `receive` turns an envelope into one event and never raises; what the events lead to
+is the runtime's business. An answer is given once: answering a settled debt yields nothing to send.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dragoman.core.lifecycle import INITIALIZE, Gate, Lifecycle
+from dragoman.wire import Envelope, ErrorObject, Failure, Id, Malformed, Notification, Request, Response
+from dragoman.wire import encode as write
+from dragoman.wire.codes import INVALID_REQUEST, NAMES
+
+CANCEL_REQUEST = "$/cancel_request"
+
+C = TypeVar("C")  # what the runtime keeps with a call: a future, a timer
+
+
+class Call(Generic[C]):
+    """A request that we sent and whose answer is still out."""
+
+    __slots__ = ("context", "id", "method", "stamp")
+
+    def __init__(self, call_id: int, method: str, context: C, stamp: int) -> None:
+        self.id = call_id
+        self.method = method
+        self.context = context
+        self.stamp = stamp
+
+
+class Debt:
+    """A request that we must answer, exactly once."""
+
+    __slots__ = ("cancelled", "id", "method", "params", "settled")
+
+    def __init__(self, request: Request) -> None:
+        self.id = request.id
+        self.method = request.method
+        self.params = request.params
+        self.settled = False
+        self.cancelled = False  # the peer asked us to stop working on it
+
+
+class Asked(Struct, frozen=True):
+    """Answer this."""
+
+    debt: Debt
+
+
+class Told(Struct, frozen=True):
+    """A notification."""
+
+    method: str
+    params: Raw | None
+
+
+class Answered(Struct, Generic[C], frozen=True):
+    """One of our calls has its answer."""
+
+    call: Call[C]
+    answer: Raw | ErrorObject
+
+
+class CancelAsked(Struct, frozen=True):
+    """The peer no longer wants the answer to this debt. It still gets one."""
+
+    debt: Debt
+
+
+class Complaint(Struct, frozen=True):
+    """Send this frame: the peer did something wrong and can be told so."""
+
+    frame: bytes
+    why: str
+
+
+class Ignored(Struct, frozen=True):
+    """Nothing to do; `why` is for the log."""
+
+    why: str
+
+
+Event: TypeAlias = Asked | Told | Answered[C] | CancelAsked | Complaint | Ignored
+
+
+class _CancelRequest(Struct):
+    request_id: Id = msgspec.field(name="requestId")
+
+
+_read_cancel = msgspec.json.Decoder(_CancelRequest).decode
+
+
+class Connection(Generic[C]):
+    """One side's books. `lifecycle` is given for the side that has to be initialized."""
+
+    __slots__ = ("_held", "_next_id", "calls", "debts", "lifecycle", "stamp")
+
+    def __init__(self, lifecycle: Lifecycle | None = None) -> None:
+        self.lifecycle = lifecycle or Lifecycle(ready=True)
+        self.calls: dict[Id, Call[C]] = {}
+        self.debts: dict[Id, Debt] = {}
+        self.stamp = 0  # counts what arrived, so that "before" and "after" have a meaning without a clock
+        self._next_id = 0
+        self._held: list[Request] = []
+
+    # What we ask for.
+
+    def call(self, method: str, params: bytes | None, context: C) -> tuple[Call[C], bytes]:
+        """Open a call; returns it with the frame to send."""
+        self._next_id += 1
+        call = Call(self._next_id, method, context, self.stamp)
+        self.calls[call.id] = call
+        return call, write.request(call.id, method, params)
+
+    def forget(self, call: Call[C]) -> bytes | None:
+        """We no longer wait. Returns the cancel to send, or None if the answer is already here."""
+        if self.calls.pop(call.id, None) is None:
+            return None
+        return write.notification(CANCEL_REQUEST, b'{"requestId":%d}' % call.id)
+
+    def abandon(self) -> list[Call[C]]:
+        """The peer is gone: every open call, which nobody will answer."""
+        calls, self.calls = list(self.calls.values()), {}
+        return calls
+
+    # What we owe.
+
+    def answer(self, debt: Debt, result: bytes) -> bytes | None:
+        """The frame of the answer, or None when it was already given."""
+        if not self._settle(debt, accepted=True):
+            return None
+        return write.response(debt.id, result)
+
+    def refuse(self, debt: Debt, error: ErrorObject) -> bytes | None:
+        if not self._settle(debt, accepted=False):
+            return None
+        return write.failure(debt.id, error)
+
+    def take_held(self) -> list[Event[C]]:
+        """The requests that waited for `initialize` to be answered, looked at again."""
+        held, self._held = self._held, []
+        return [self._ask(request) for request in held]
+
+    # What arrives.
+
+    def receive(self, envelope: Envelope) -> Event[C]:
+        self.stamp += 1
+        match envelope:
+            case Request():
+                return self._ask(envelope)
+            case Notification(method, params):
+                if method == CANCEL_REQUEST:
+                    return self._cancel_asked(params)
+                if not self.lifecycle.ready and not self._held:
+                    return Ignored(f"{method} before initialize")
+                return Told(method, params)
+            case Response(call_id, result):
+                return self._answered(call_id, result)
+            case Failure(call_id, error):
+                return self._answered(call_id, error)
+            case Malformed(_, None, why):
+                return Ignored(why)
+            case Malformed(_, code, why):
+                return Complaint(write.failure(None, write.error_object(code or INVALID_REQUEST, f"{NAMES[code or INVALID_REQUEST]}: {why}")), why)
+
+    def _ask(self, request: Request) -> Event[C]:
+        if request.id in self.debts:
+            return self._complain(request, "this id is still in use by an earlier request")
+        gate = self.lifecycle.ask(request.method)
+        if gate is Gate.HOLD:
+            self._held.append(request)
+            return Ignored(f"{request.method} waits for initialize")
+        if gate is Gate.REFUSE:
+            again = request.method in INITIALIZE
+            return self._complain(request, "already initialized" if again else "initialize comes first")
+        debt = Debt(request)
+        self.debts[request.id] = debt
+        return Asked(debt)
+
+    def _complain(self, request: Request, why: str) -> Complaint:
+        error = write.error_object(INVALID_REQUEST, f"{NAMES[INVALID_REQUEST]}: {why}")
+        return Complaint(write.failure(request.id, error), why)
+
+    def _answered(self, call_id: Id, answer: Raw | ErrorObject) -> Event[C]:
+        call = self.calls.pop(call_id, None)
+        if call is None:
+            return Ignored("an answer that nobody waits for (late, doubled or never asked)")
+        return Answered(call, answer)
+
+    def _cancel_asked(self, params: Raw | None) -> Event[C]:
+        try:
+            request_id = _read_cancel(params or b"")
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return Ignored("a cancel without a usable request id")
+        debt = self.debts.get(request_id.request_id)
+        if debt is None or debt.cancelled:
+            return Ignored("a cancel for a request that is not open")
+        debt.cancelled = True
+        return CancelAsked(debt)
+
+    def _settle(self, debt: Debt, *, accepted: bool) -> bool:
+        if debt.settled:
+            return False
+        debt.settled = True
+        del self.debts[debt.id]
+        if debt.method in INITIALIZE:
+            self.lifecycle.initialized(accepted=accepted)
+        return True

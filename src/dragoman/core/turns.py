@@ -1,0 +1,90 @@
+"""The turn as a machine: at most one runs in a session, and a cancel belongs to the turns that were asked for before it.
+
+    asked ──▶ running ──▶ over          cancel marks what is running or waiting at that moment,
+      └──▶ waiting ──▶ running          and nothing that is asked for later
+
+A prompt that arrives while another runs waits its turn (or is refused, when the agent prefers that). It also waits while
+a cancelled turn is still cleaning up, so that "cancel, then prompt again" never fails.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum
+
+STOP_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
+
+
+class State(Enum):
+    WAITING = "waiting"
+    RUNNING = "running"
+    OVER = "over"
+
+
+class RunningTurn:
+    """One prompt from the moment it is asked until it is answered."""
+
+    __slots__ = ("cancelled", "session_id", "state", "stop_reason")
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.state = State.WAITING
+        self.cancelled = False
+        self.stop_reason: str | None = None
+
+
+class Turns:
+    """All turns of one connection."""
+
+    __slots__ = ("_limit", "_running", "_waiting")
+
+    def __init__(self, *, waiting_limit: int = 64) -> None:
+        self._limit = waiting_limit
+        self._running: dict[str, RunningTurn] = {}
+        self._waiting: dict[str, deque[RunningTurn]] = {}
+
+    def ask(self, session_id: str, *, may_wait: bool = True) -> RunningTurn | None:
+        """A prompt arrived. The turn returned is running or waiting; None means that it is refused."""
+        turn = RunningTurn(session_id)
+        current = self._running.get(session_id)
+        if current is None:
+            turn.state = State.RUNNING
+            self._running[session_id] = turn
+            return turn
+        queue = self._waiting.setdefault(session_id, deque())
+        if len(queue) >= self._limit or not (may_wait or current.cancelled):
+            return None
+        queue.append(turn)
+        return turn
+
+    def running(self, session_id: str) -> RunningTurn | None:
+        return self._running.get(session_id)
+
+    def cancel(self, session_id: str) -> list[RunningTurn]:
+        """Mark every turn asked for so far; return those that this cancel newly hits."""
+        current = self._running.get(session_id)
+        turns = [current, *self._waiting.get(session_id, ())] if current else []
+        hit = [turn for turn in turns if not turn.cancelled]
+        for turn in hit:
+            turn.cancelled = True
+        return hit
+
+    def end(self, turn: RunningTurn, stop_reason: str) -> RunningTurn | None:
+        """The turn was answered. Return the one that runs now, if one was waiting."""
+        if turn.state is State.OVER:
+            return None
+        was_running = turn.state is State.RUNNING
+        turn.state, turn.stop_reason = State.OVER, stop_reason
+        queue = self._waiting.get(turn.session_id)
+        if not was_running:
+            if queue is not None:
+                queue.remove(turn)
+            return None
+        self._running.pop(turn.session_id, None)
+        if not queue:
+            self._waiting.pop(turn.session_id, None)
+            return None
+        following = queue.popleft()
+        following.state = State.RUNNING
+        self._running[turn.session_id] = following
+        return following

@@ -1,0 +1,128 @@
+"""Every error that Dragoman raises on purpose: one tree, one page.
+
+It is split by who is at fault. `LocalMistake` is ours or our caller's, `RemoteMistake` is the peer's, `CallFailed` is
+simply the peer's answer, `LinkClosed` means that nobody is there any more, and `DeadlineExceeded` that somebody was
+too slow. `ErrorAnswer` is different in kind: a handler raises it to say which error the peer shall get.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DragomanError(Exception):
+    """The root of the tree."""
+
+
+class LocalMistake(DragomanError):
+    """Our side asked for something that cannot be."""
+
+
+class SpawnFailed(LocalMistake):
+    """A program could not be started at all."""
+
+
+class NotAdvertised(LocalMistake):
+    """The peer never said that it can do this; asking would break the protocol."""
+
+    def __init__(self, capability: str, method: str) -> None:
+        super().__init__(f"{method} needs the capability {capability}, which the peer did not advertise")
+        self.capability = capability
+        self.method = method
+
+
+class TurnOver(LocalMistake):
+    """Something was said in a turn that has already been answered."""
+
+
+class RemoteMistake(DragomanError):
+    """The peer broke the protocol."""
+
+
+class FrameTooLarge(RemoteMistake):
+    """A frame was larger than the limit of the link."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"a message of at least {size} bytes exceeds the limit of {limit} bytes; raise `limit` to allow it")
+        self.size = size
+        self.limit = limit
+
+
+class BadAnswer(RemoteMistake):
+    """The peer answered, but not in the shape that the method promises."""
+
+
+class VersionMismatch(RemoteMistake):
+    """The peer chose a protocol version that we do not speak."""
+
+    def __init__(self, chosen: int, supported: tuple[int, ...]) -> None:
+        spoken = ", ".join(map(str, supported))
+        super().__init__(f"the agent answered with protocol version {chosen}; this client speaks {spoken}")
+        self.chosen = chosen
+        self.supported = supported
+
+
+class CallFailed(DragomanError):
+    """The peer answered our request with an error."""
+
+    def __init__(self, code: int, message: str, data: Any = None, *, method: str = "") -> None:
+        super().__init__(f"{method or 'call'} failed with {code}: {message}")
+        self.code = code
+        self.message = message
+        self.data = data
+        self.method = method
+
+
+class LinkClosed(DragomanError):
+    """The conversation is over; nothing can be sent or expected any more."""
+
+
+class PeerDied(LinkClosed):
+    """The peer's process ended (or hung up) while we still needed it."""
+
+    def __init__(self, what: str, *, returncode: int | None = None, signal: str | None = None, stderr: str = "") -> None:
+        how = f"signal {signal}" if signal else f"exit status {returncode}" if returncode is not None else "no exit status"
+        tail = f"; its last words were:\n{stderr.rstrip()}" if stderr.strip() else ""
+        super().__init__(f"{what} ended with {how}{tail}")
+        self.what = what
+        self.returncode = returncode
+        self.signal = signal
+        self.stderr = stderr
+
+
+class DeadlineExceeded(DragomanError):
+    """Somebody took longer than the deadline that was set for it."""
+
+    def __init__(self, what: str, seconds: float) -> None:
+        super().__init__(f"{what} took longer than {seconds:g} seconds")
+        self.what = what
+        self.seconds = seconds
+
+
+class SpawnTimeout(DeadlineExceeded):
+    """A program did not start in time."""
+
+
+class HandshakeTimeout(DeadlineExceeded):
+    """`initialize` was not answered in time."""
+
+
+class CallTimeout(DeadlineExceeded):
+    """A call was not answered in time."""
+
+
+class SilenceTimeout(DeadlineExceeded):
+    """Nothing at all was heard within a turn for too long."""
+
+
+class ErrorAnswer(DragomanError):
+    """Raised by a handler: answer the peer's request with exactly this error.
+
+    Its text is sent to the peer, so it must hold nothing secret. Any other exception becomes a plain internal error.
+    """
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data

@@ -1,0 +1,39 @@
+"""Bytes to frames to envelopes: JSON-RPC 2.0 as it travels, without a word of ACP.
+
+Nothing here does IO or raises on bad input: malformed bytes become a value.
+"""
+
+from dragoman.wire.envelope import (
+    Envelope,
+    ErrorObject,
+    Failure,
+    Id,
+    Malformed,
+    Notification,
+    Request,
+    Response,
+)
+from dragoman.wire.decode import decode, decode_block
+from dragoman.wire.encode import encode, error_object, failure, notification, request, response
+from dragoman.wire.framing import DEFAULT_LIMIT, LineFramer
+
+__all__ = [
+    "DEFAULT_LIMIT",
+    "Envelope",
+    "ErrorObject",
+    "Failure",
+    "Id",
+    "LineFramer",
+    "Malformed",
+    "Notification",
+    "Request",
+    "Response",
+    "decode",
+    "decode_block",
+    "encode",
+    "error_object",
+    "failure",
+    "notification",
+    "request",
+    "response",
+]

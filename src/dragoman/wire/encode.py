@@ -1,0 +1,65 @@
+"""Envelopes to frames, each ended by its newline.
+
+Params and results arrive as encoded bytes and are joined to the shell, not encoded again. They must hold no raw newline, which our
+encoder never writes; bytes from elsewhere that do are compacted by `encode`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from dragoman.wire.codes import NAMES
+from dragoman.wire.envelope import Envelope, ErrorObject, Failure, Id, Malformed, Notification, Request, Response
+
+_encode = msgspec.json.Encoder().encode
+
+
+@lru_cache(maxsize=512)
+def _method(method: str) -> bytes:
+    return _encode(method)
+
+
+def request(request_id: Id, method: str, params: bytes | None) -> bytes:
+    head = b'{"jsonrpc":"2.0","id":%b,"method":%b' % (_encode(request_id), _method(method))
+    return head + b"}\n" if params is None else b'%b,"params":%b}\n' % (head, params)
+
+
+def notification(method: str, params: bytes | None) -> bytes:
+    head = b'{"jsonrpc":"2.0","method":%b' % _method(method)
+    return head + b"}\n" if params is None else b'%b,"params":%b}\n' % (head, params)
+
+
+def response(request_id: Id, result: bytes) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (_encode(request_id), result)
+
+
+def failure(request_id: Id, error: ErrorObject) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (_encode(request_id), _encode(error))
+
+
+def error_object(code: int, message: str = "", data: Any = None) -> ErrorObject:
+    return ErrorObject(code, message or NAMES.get(code, "Error"), UNSET if data is None else data)
+
+
+def encode(envelope: Envelope) -> bytes:
+    """Any envelope back to its frame. A malformed one goes on as it came."""
+    match envelope:
+        case Request(request_id, method, params):
+            return request(request_id, method, None if params is None else one_line(bytes(params)))
+        case Notification(method, params):
+            return notification(method, None if params is None else one_line(bytes(params)))
+        case Response(request_id, result):
+            return response(request_id, one_line(bytes(result)))
+        case Failure(request_id, error):
+            return failure(request_id, error)
+        case Malformed(frame, _, _):
+            return frame + b"\n"
+
+
+def one_line(text: bytes) -> bytes:
+    """Line ends outside strings are white space; inside strings JSON does not allow them."""
+    return text.replace(b"\r", b" ").replace(b"\n", b" ") if b"\n" in text or b"\r" in text else text

@@ -1,0 +1,65 @@
+"""The five things that a frame can be.
+
+Every byte string is exactly one of them; params, results and error data stay raw bytes until somebody wants their meaning.
+A `Raw` keeps the block it was cut from alive: copy what is kept for long.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+Id: TypeAlias = int | str | None
+"""Ids are echoed with their type and value: `1` is not `"1"`, and `null` is a legal id in version 1."""
+
+
+class Request(Struct, frozen=True, gc=False):
+    """Somebody waits for an answer under `id`."""
+
+    id: Id
+    method: str
+    params: Raw | None = None
+
+
+class Notification(Struct, frozen=True, gc=False):
+    """Nobody waits for an answer, and none may be given."""
+
+    method: str
+    params: Raw | None = None
+
+
+class Response(Struct, frozen=True, gc=False):
+    """The answer to one of our calls."""
+
+    id: Id
+    result: Raw
+
+
+class ErrorObject(Struct, frozen=True, gc=False):
+    """What went wrong on the other side, in its own words."""
+
+    code: int
+    message: str
+    data: Any | UnsetType = UNSET
+
+
+class Failure(Struct, frozen=True, gc=False):
+    """The answer to one of our calls, which is an error. `id` is null when the peer could not tell which call."""
+
+    id: Id
+    error: ErrorObject
+
+
+class Malformed(Struct, frozen=True, gc=False):
+    """A frame that is none of the above.
+
+    `code` is the error that its sender should get, or None when it looks like an answer: an answer is never answered.
+    """
+
+    frame: bytes
+    code: int | None
+    why: str
+
+
+Envelope: TypeAlias = Request | Notification | Response | Failure | Malformed
