@@ -1,0 +1,17 @@
+"""The committed schema is what the generator writes today from the published schemas it pins."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+GENERATOR = ROOT / "tools" / "generate_schema.py"
+PACKAGE = ROOT / "tests" / "interop" / "ts" / "node_modules" / "@agentclientprotocol" / "sdk"
+
+
+@pytest.mark.skipif(not PACKAGE.is_dir(), reason="the TypeScript SDK is not installed: make setup needs npm")
+def test_the_generated_schema_is_fresh() -> None:
+    check = subprocess.run([sys.executable, GENERATOR, "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert check.returncode == 0, f"run make schema\n{check.stdout}{check.stderr}"

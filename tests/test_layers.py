@@ -1,0 +1,235 @@
+"""Who may import whom: the table of ARCHITECTURE.md, enforced.
+
+The table is data; changing it takes an ADR. A room is a module or package directly under `dragoman`;
+`face` stands for `dragoman/__init__.py`, which is what `from dragoman import Agent` goes through.
+Imports inside functions and literal `import_module` calls count: late is not invisible.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "dragoman"
+
+LIBRARY = frozenset(
+    {"errors", "wire", "schema", "core", "dialect", "transport", "journal", "runtime", "workspace", "sdk"}
+)
+# What people outside write against: the face, and the messages and errors its handlers meet.
+PUBLIC = frozenset({"face", "schema", "errors"})
+
+MAY_IMPORT: dict[str, frozenset[str]] = {
+    "errors": frozenset(),
+    "wire": frozenset({"errors"}),
+    "schema": frozenset(),
+    "core": frozenset({"errors", "wire"}),
+    "dialect": frozenset({"errors", "wire", "schema"}),
+    "transport": frozenset({"errors", "wire"}),
+    "journal": frozenset({"errors"}),
+    "runtime": frozenset({"errors", "wire", "core", "transport"}),
+    "workspace": frozenset({"errors", "schema"}),
+    "sdk": frozenset({"errors", "wire", "schema", "transport", "journal", "runtime", "workspace"}),
+    "hub": LIBRARY - {"sdk"},
+    "check": frozenset({"errors", "wire", "schema", "transport"}),
+    "trace": frozenset({"errors", "wire", "schema", "transport", "runtime", "journal", "dialect"}),
+    "testing": LIBRARY,
+    "agents": PUBLIC,
+    "tui": PUBLIC,
+    "web": PUBLIC,
+    "cli": PUBLIC | {"agents", "tui", "web", "hub", "check", "trace"},
+    "face": LIBRARY,
+    "__main__": frozenset({"cli"}),
+}
+
+PURE = ("errors", "wire", "schema", "core", "dialect")
+FORBIDDEN_IN_PURE = frozenset(
+    {"asyncio", "socket", "subprocess", "threading", "time", "random", "os", "logging", "sqlite3"}
+)
+
+# msgspec is everyone's; each other distribution is imported in one room.
+THIRD_PARTY: dict[str, frozenset[str]] = {
+    "transport": frozenset({"httpx2", "websockets"}),
+    "journal": frozenset({"nats"}),
+    "runtime": frozenset({"uvloop"}),
+    "hub": frozenset({"uvicorn"}),
+    "check": frozenset({"jsonschema_rs"}),
+    "testing": frozenset({"hypothesis", "pytest"}),
+    "agents": frozenset({"ast_grep_py", "mcp", "pydantic_ai"}),
+    "tui": frozenset({"textual"}),
+}
+
+# In these two, an import that only a type checker sees is free: they name types of every room in signatures.
+TYPING_IS_FREE = frozenset({"sdk", "testing"})
+
+
+@dataclass(frozen=True)
+class Import:
+    module: str
+    line: int
+    typing_only: bool
+
+
+class Imports(ast.NodeVisitor):
+    """Collects every import of one module, relative ones resolved, with whether only type checkers see it."""
+
+    def __init__(self, package: str) -> None:
+        self.found: list[Import] = []
+        self._package = package
+        self._typing_only = False
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self._add(alias.name, node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        origin = node.module or ""
+        if node.level:
+            parents = self._package.split(".")
+            kept = parents[: len(parents) - node.level + 1]
+            origin = ".".join([*kept, origin] if origin else kept)
+        # `from dragoman import wire` enters a room, so the name belongs to the path.
+        for alias in node.names:
+            self._add(f"{origin}.{alias.name}", node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = getattr(node.func, "attr", getattr(node.func, "id", None))
+        if name in ("import_module", "__import__") and node.args:
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                self._add(self._package + first.value if first.value.startswith(".") else first.value, node)
+        self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> None:
+        if getattr(node.test, "attr", getattr(node.test, "id", None)) != "TYPE_CHECKING":
+            self.generic_visit(node)
+            return
+        self._typing_only, before = True, self._typing_only
+        for child in node.body:
+            self.visit(child)
+        self._typing_only = before
+        for child in node.orelse:
+            self.visit(child)
+
+    def _add(self, module: str, node: ast.stmt | ast.expr) -> None:
+        self.found.append(Import(module, node.lineno, self._typing_only))
+
+
+def room_of(module: str) -> str:
+    """`dragoman.wire.frame` lives in wire; `dragoman` and what it exports is the face."""
+    name = module.split(".")[1] if "." in module else "face"
+    return name if name in MAY_IMPORT else "face"
+
+
+def complaints(module: str, source: str, *, is_package: bool = False) -> Iterator[str]:
+    """Each import of a module that its room does not allow."""
+    room = room_of(module)
+    visitor = Imports(module if is_package else module.rpartition(".")[0])
+    visitor.visit(ast.parse(source))
+    for found in visitor.found:
+        if not (found.typing_only and room in TYPING_IS_FREE) and (why := objection(room, found.module)):
+            yield f"{module}:{found.line}: {why}"
+
+
+def objection(room: str, imported: str) -> str | None:
+    top = imported.split(".")[0]
+    if top == "dragoman":
+        target = room_of(imported)
+        return None if target == room or target in MAY_IMPORT[room] else f"{room} may not import {target}"
+    if room in PURE and top in FORBIDDEN_IN_PURE:
+        return f"{room} is pure and may not import {top}"
+    if top in sys.stdlib_module_names or top == "msgspec" or top in THIRD_PARTY.get(room, ()):
+        return None
+    return f"{room} may not import {top}, which is not in the standard library"
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def test_every_import_keeps_to_the_table() -> None:
+    found = [
+        line
+        for module, path in modules()
+        for line in complaints(module, path.read_text("utf-8"), is_package=path.name == "__init__.py")
+    ]
+    assert found == []
+
+
+def test_everything_under_the_package_is_a_room_of_the_table() -> None:
+    entries = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or any(path.glob("**/*.py"))}
+    assert entries - {"__init__", "__pycache__"} <= MAY_IMPORT.keys() - {"face"}
+
+
+def test_the_table_has_no_circle() -> None:
+    order: list[str] = []
+    while len(order) < len(MAY_IMPORT):
+        ready = [room for room, needs in MAY_IMPORT.items() if room not in order and needs <= set(order)]
+        assert ready, f"rooms in a circle: {MAY_IMPORT.keys() - set(order)}"
+        order += ready
+
+
+def test_a_third_party_package_is_imported_in_one_room_only() -> None:
+    names = [name for allowed in THIRD_PARTY.values() for name in allowed]
+    assert sorted(names) == sorted(set(names))
+
+
+REFUSED = {
+    "a room above": ("dragoman.wire.frame", "from dragoman.core import connection"),
+    "a room above by plain import": ("dragoman.wire.frame", "import dragoman.core.connection"),
+    "a room as a name of the package": ("dragoman.wire.frame", "from dragoman import core"),
+    "a room by a relative path": ("dragoman.wire.frame", "from ..core import connection"),
+    "a room by a bare relative path": ("dragoman.wire.frame", "from .. import core"),
+    "a relative path from a package": ("dragoman.wire", "from ..core import connection"),
+    "inside a function": ("dragoman.wire.frame", "def f():\n    import dragoman.core"),
+    "by import_module": (
+        "dragoman.wire.frame",
+        "import importlib\nimportlib.import_module('dragoman.core')",
+    ),
+    "for a type checker": (
+        "dragoman.wire.frame",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import dragoman.core",
+    ),
+    "in the else of a type check": (
+        "dragoman.sdk.agent",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    import dragoman.core",
+    ),
+    "after a type check": (
+        "dragoman.sdk.agent",
+        "if TYPE_CHECKING:\n    pass\nfrom dragoman import core",
+    ),
+    "the face from below": ("dragoman.runtime.link", "from dragoman import Agent"),
+    "a room's inside from an app": ("dragoman.agents.echo", "from dragoman.runtime import link"),
+    "the sdk from the examiner": ("dragoman.check.agent", "import dragoman.sdk"),
+    "a clock in a pure room": ("dragoman.core.turns", "from time import monotonic"),
+    "a loop in a pure room": ("dragoman.core.turns", "import asyncio.events"),
+    "the system in errors": ("dragoman.errors", "import os"),
+    "an extra elsewhere": ("dragoman.runtime.link", "import websockets"),
+    "a stranger": ("dragoman.sdk.agent", "import requests"),
+}
+
+ALLOWED = {
+    "a room below": ("dragoman.core.connection", "from dragoman.wire import Envelope"),
+    "its own room": ("dragoman.core.connection", "from .debts import Debts\nfrom dragoman.core import turns"),
+    "errors by a relative path": ("dragoman.core.connection", "from ..errors import LocalMistake"),
+    "the face from an app": ("dragoman.agents.echo", "from dragoman import Agent, serve"),
+    "msgspec": ("dragoman.schema.codec", "import msgspec.json"),
+    "a harmless library module in a pure room": ("dragoman.core.turns", "from collections import deque"),
+    "a type in the sdk": ("dragoman.sdk.agent", "if typing.TYPE_CHECKING:\n    from dragoman.core import x"),
+    "an extra at home": ("dragoman.transport.websocket", "import websockets"),
+    "the loop above the pure rooms": ("dragoman.runtime.link", "import asyncio"),
+}
+
+
+@pytest.mark.parametrize(("module", "source"), REFUSED.values(), ids=REFUSED)
+def test_the_checker_refuses(module: str, source: str) -> None:
+    assert len(list(complaints(module, source, is_package=module == "dragoman.wire"))) == 1
+
+
+@pytest.mark.parametrize(("module", "source"), ALLOWED.values(), ids=ALLOWED)
+def test_the_checker_allows(module: str, source: str) -> None:
+    assert list(complaints(module, source)) == []
