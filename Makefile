@@ -23,7 +23,7 @@ $(READY_PY): pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
 	    { test -x $(PY) || uv venv --quiet --python $(PYTHON) $(VENV); } && \
 	    uv pip install --quiet --python $(PY) -e '.[dev]'; \
-	elif test -x $(PY) || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1; then \
+	elif $(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1; then \
 	    $(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
 	else \
 	    $(PYTHON) -m venv --clear --without-pip $(VENV) && \
