@@ -1,0 +1,6 @@
+"""Running conversations: one (`Link`), two joined (`Relay`), and the owners of what they start."""
+
+from dragoman.runtime.limits import Limits
+from dragoman.runtime.link import Answer, Link, Router, Silent
+
+__all__ = ["Answer", "Limits", "Link", "Router", "Silent"]

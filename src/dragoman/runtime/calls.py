@@ -1,0 +1,102 @@
+"""What waits for an answer, and for how long.
+
+One timer watches all calls of a link instead of one timer a call: a deadline is a bound, not a stopwatch, and arming a timer costs more than many calls do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
+from dragoman.wire import ErrorObject
+
+if TYPE_CHECKING:
+    from dragoman.runtime.link import Link
+
+SHORTEST_LOOK = 0.005
+LONGEST_LOOK = 0.25
+
+
+class Waiting:
+    """The caller's side of a call."""
+
+    __slots__ = ("deadline", "expires", "future", "lane", "silence")
+
+    def __init__(
+        self,
+        future: asyncio.Future[Raw | ErrorObject | DragomanError],
+        deadline: float | None,
+        silence: float | None,
+        lane: Hashable | None,
+    ) -> None:
+        self.future = future
+        self.deadline = deadline
+        self.silence = silence
+        self.lane = lane
+        self.expires = 0.0
+
+    def settle(self, answer: Raw | ErrorObject | DragomanError) -> None:
+        # Errors travel as results: a future whose exception nobody fetches complains at the end.
+        if not self.future.done():
+            self.future.set_result(answer)
+
+
+class Deadlines:
+    """Looks now and then whether a call of the link is overdue."""
+
+    __slots__ = ("_link", "_look", "_loop", "_timer")
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._look = LONGEST_LOOK
+
+    def watch(self, waiting: Waiting) -> None:
+        now = self._loop.time()
+        if waiting.deadline is not None:
+            waiting.expires = now + waiting.deadline
+        if waiting.silence is not None:
+            self._link.heard = now  # the clock of silence starts when the turn does
+        shortest = min(limit for limit in (waiting.deadline, waiting.silence) if limit is not None)
+        look = max(SHORTEST_LOOK, min(LONGEST_LOOK, shortest / 4))
+        if self._timer is not None and look < self._look:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None:
+            self._look = look
+            self._timer = self._loop.call_later(look, self._sweep)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _sweep(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        connection = self._link.connection
+        watched = False
+        for call in list(connection.calls.values()):
+            waiting = call.context
+            overdue = self._overdue(waiting, call.method, now)
+            if overdue is not None:
+                self._link.give_up(call, overdue)
+            elif waiting.deadline is not None or waiting.silence is not None:
+                watched = True
+        if watched:
+            self._timer = self._loop.call_later(self._look, self._sweep)
+        else:
+            self._look = LONGEST_LOOK
+
+    def _overdue(self, waiting: Waiting, method: str, now: float) -> DragomanError | None:
+        if waiting.deadline is not None and now >= waiting.expires:
+            return CallTimeout(method, waiting.deadline)
+        # While the peer waits for an answer of ours, it is not the peer who is silent.
+        if waiting.silence is not None and not self._link.connection.debts and now >= self._link.heard + waiting.silence:
+            return SilenceTimeout(f"the peer's silence during {method}", waiting.silence)
+        return None

@@ -1,0 +1,28 @@
+"""Exceptions become wire errors here and nowhere else.
+
+What a handler raised is for our log. The peer learns only what was meant for it: an `ErrorAnswer` says so itself, anything else is an
+internal error without a word, because exception texts hold paths, prompts and keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from dragoman.errors import ErrorAnswer, LinkClosed
+from dragoman.wire import ErrorObject, error_object
+from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR
+
+log = logging.getLogger(__name__)
+
+
+def to_error(error: BaseException, method: str) -> ErrorObject:
+    if isinstance(error, ErrorAnswer):
+        return error_object(error.code, error.message, error.data)
+    if isinstance(error, asyncio.CancelledError):
+        return error_object(CANCELLED)
+    if isinstance(error, LinkClosed):
+        log.info("the handler of %s ended with its connection", method)
+    else:
+        log.error("the handler of %s failed", method, exc_info=error)
+    return error_object(INTERNAL_ERROR)

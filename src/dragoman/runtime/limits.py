@@ -1,0 +1,31 @@
+"""The bounds of a link, each with its reason."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+MEBIBYTE = 1024 * 1024
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """Bytes and seconds. None means no deadline."""
+
+    work_bytes: int = 256 * MEBIBYTE
+    """The params of all requests that are being worked on; more is refused, because a pause would also stop the cancels."""
+
+    backlog_bytes: int = 8 * MEBIBYTE
+    """Updates that a session's reader has not taken yet; above it we stop reading, so that the agent feels it."""
+
+    backlog_hard_bytes: int = 64 * MEBIBYTE
+    """The same while a call is open, whose answer the reader may be waiting for."""
+
+    spawn_seconds: float | None = 10.0
+    handshake_seconds: float | None = 60.0
+    call_seconds: float | None = 120.0
+    """Any call but a turn: nothing else is allowed to take as long as a model does."""
+
+    silence_seconds: float | None = None
+    """Within a turn, since the last frame of any kind. Off by default: only the caller knows how slow its model is."""
+
+    cancel_seconds: float = 1.5
+    """What a handler gets to clean up after a cancel before the turn is answered without it."""

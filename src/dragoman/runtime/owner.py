@@ -1,0 +1,55 @@
+"""Owns tasks: whoever is started here ends when the owner ends, and not later.
+
+A `TaskGroup` would do the same inside one `async with`; a conversation starts tasks from callbacks of the event loop, which have no such block around them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+
+class Owner:
+    """A set of tasks with one end."""
+
+    __slots__ = ("_loop", "_name", "_tasks")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(work, name=self._name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def finish(self, seconds: float) -> None:
+        """Let the tasks end by themselves for a while."""
+        others = self._others()
+        if others and seconds > 0:
+            await asyncio.wait(others, timeout=seconds)
+
+    async def aclose(self, *, patience: float = 5.0) -> None:
+        """Cancel what is left and wait for it. A task that keeps swallowing its cancellation is named in the log and given up."""
+        others = self._others()
+        for task in others:
+            task.cancel()
+        if not others:
+            return
+        _, stubborn = await asyncio.wait(others, timeout=patience)
+        for task in stubborn:
+            task.cancel()
+            log.error("%s: a handler did not end within %g s of its cancellation: %s", self._name, patience, task)
+
+    def _others(self) -> set[asyncio.Task[None]]:
+        # Closing from inside one of our own handlers is legal: it cannot wait for itself.
+        return {task for task in self._tasks if task is not asyncio.current_task()}
