@@ -100,4 +100,4 @@ def _command(pid: int) -> str:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:  # it ended while we looked
         return "gone"
-    return words.strip() or "zombie"
+    return words.strip() or "ended, not reaped"

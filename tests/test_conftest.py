@@ -1,6 +1,7 @@
 """The guards of conftest.py bite: a leak fails, a hang fails, an error keeps its own face."""
 
 import asyncio
+import os
 import subprocess
 import sys
 
@@ -46,11 +47,13 @@ async def test_an_error_of_the_test_is_not_hidden_by_a_leak() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are read from /proc")
 def test_children_lists_running_and_unreaped_processes() -> None:
-    child = subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
-    )
-    try:
+    program = [sys.executable, "-c", "print('up', flush=True); input()"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin and child.stdout
+        child.stdout.readline()  # before it speaks it may still be in the middle of exec, without a command line
         assert "input()" in children()[child.pid]
-    finally:
-        child.communicate()
+        child.stdin.write(b"\n")
+        child.stdin.close()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # ended, and nobody has asked for its status
+        assert children()[child.pid] == "ended, not reaped"
     assert child.pid not in children()
