@@ -49,8 +49,9 @@ async def test_an_error_of_the_test_is_not_hidden_by_a_leak() -> None:
 def test_children_lists_running_and_unreaped_processes() -> None:
     program = [sys.executable, "-c", "print('up', flush=True); input()"]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdin and child.stdout
-        child.stdout.readline()  # before it speaks it may still be in the middle of exec, without a command line
+        assert child.stdin
+        assert child.stdout
+        child.stdout.readline()  # until it speaks it may still be in the middle of exec, without a name
         assert "input()" in children()[child.pid]
         child.stdin.write(b"\n")
         child.stdin.close()
