@@ -1,0 +1,95 @@
+"""What every transport promises, and what it expects of the one who reads from it.
+
+A transport pushes: it hands blocks of whole frames to a `Sink` as they arrive, because an await for each
+frame costs more than decoding it. Back-pressure goes both ways and is counted in bytes: a reader that is
+behind calls `pause`, a writer that is ahead sees `pending` grow and awaits `drain`.
+
+Nothing here does IO. `dragoman.testing.check_transport` holds an implementation to this page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from dragoman.wire.framing import DEFAULT_LIMIT
+
+KIBIBYTE = 1024
+
+READ_SIZE = 64 * KIBIBYTE
+"""One read from a descriptor: what an ordinary pipe holds. Larger buffers cost page faults and bring
+nothing.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The bounds of one transport."""
+
+    frame: int = DEFAULT_LIMIT
+    """The largest frame that is taken in; a larger one is skipped and reported."""
+
+    high: int = 256 * KIBIBYTE
+    """Above this much `pending`, a writer should await `drain`: more would only wait in memory."""
+
+    low: int = 64 * KIBIBYTE
+    """`drain` returns at or below this; the gap to `high` saves waking the writer for every few bytes."""
+
+    flush: float = 2.0
+    """Seconds that `aclose` grants to `pending` bytes before it drops them: the peer may never read again."""
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Sink(Protocol):
+    """Takes what a transport reads. All calls come from the event loop's thread, never while paused."""
+
+    def feed(self, block: bytes) -> None:
+        """Take one or more whole frames; each ends with a newline, except that a lone frame may lack it."""
+
+    def oversized(self, size: int) -> None:
+        """A frame of `size` bytes was above the limit and has been skipped; the frames behind it follow."""
+
+    def ended(self, reason: BaseException | None) -> None:
+        """No more blocks will come. Called exactly once; None means that the stream ended in an orderly
+        way.
+        """
+
+
+class Transport(Protocol):
+    """One end of a two-way stream of frames."""
+
+    def start(self, sink: Sink) -> None:
+        """Begin reading; called once, from inside the running loop."""
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        """Send whole frames, newlines included. Never waits, however slow the peer; the block may be reused
+        at once.
+
+        Raises `LinkClosed` after `aclose`, and when the peer is known to be gone.
+        """
+
+    @property
+    def pending(self) -> int:
+        """Bytes that `write` has accepted and not yet handed to the system."""
+
+    @property
+    def limits(self) -> Limits:
+        """The bounds that this transport keeps."""
+
+    async def drain(self) -> None:
+        """Return when `pending` is at or below `limits.low`; raise `LinkClosed` if that will never be."""
+
+    def pause(self) -> None:
+        """Stop feeding, and really stop reading, so that the peer feels it. May be called again without
+        effect.
+        """
+
+    def resume(self) -> None:
+        """Feed again."""
+
+    async def aclose(self) -> None:
+        """Flush within `limits.flush`, then let go of everything. May be called again; the sink has seen
+        `ended`.
+        """

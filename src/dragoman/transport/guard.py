@@ -1,0 +1,77 @@
+"""A guard for a process tree: when its owner is gone, however it went, the guard ends the tree.
+
+Nothing can be done in a process that was killed, so somebody else must watch. The guard is a shell that
+waits on a pipe whose other end only the owner holds: no polling, under a megabyte, about a millisecond to
+start. When the pipe closes it becomes a Python that runs `tree.py`. It lives in a session of its own, so
+that a signal meant for the owner's group does not take it along.
+
+A dismissed guard is killed, never asked: it holds nothing, and the tree is gone by then. On Windows the
+system itself does this work (see `windows`).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+
+from dragoman.transport import tree
+
+SCRIPT = (
+    'read -r root start; read -r _; exec </dev/null; exec "$1" -I -S "$2" "${root:-0}" "${start:-0}" "$3"'
+)
+"""Waits twice: for the tree's root, which is started after the guard, and then for the end of the owner."""
+
+
+_pipes: set[int] = set()
+
+
+def _let_go_in_copies() -> None:
+    """A copy of the owner, made by `fork`, holds the pipes too, and would keep a guard waiting after the
+    owner's end.
+    """
+    while _pipes:
+        os.close(_pipes.pop())
+
+
+os.register_at_fork(after_in_child=_let_go_in_copies)
+
+
+class Guard:
+    """Watches one tree. Started before the tree is, so that there is no moment without it."""
+
+    __slots__ = ("_pipe", "_shell")
+
+    def __init__(self, mark: str) -> None:
+        watched, self._pipe = os.pipe()
+        words = ["/bin/sh", "-c", SCRIPT, "dragoman-guard", sys.executable, tree.__file__, mark]
+        try:
+            self._shell = subprocess.Popen(
+                words,
+                stdin=watched,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",  # or it would keep a file system from being unmounted
+                env={},
+                start_new_session=True,
+            )
+        except OSError:
+            os.close(self._pipe)
+            raise
+        finally:
+            os.close(watched)
+        _pipes.add(self._pipe)
+
+    def watch(self, root: int, *, start: int) -> None:
+        """Tell the guard which process the tree began with."""
+        with suppress(OSError):  # somebody killed the guard; the tree has lost its net, nothing more
+            os.write(self._pipe, f"{root} {start}\n".encode())
+
+    def dismiss(self) -> None:
+        """The tree is gone, and so may be its guard."""
+        if self._pipe in _pipes:
+            _pipes.remove(self._pipe)
+            self._shell.kill()
+            self._shell.wait()
+            os.close(self._pipe)

@@ -1,0 +1,146 @@
+"""Two ends joined in memory: what one end writes, the other end's sink is fed on the next turn of the loop.
+
+Both ends live in one event loop. Frames are cut, limited and counted as on a pipe, so that what holds here
+holds there; only nothing is ever lost between the ends, because there is no system in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from dragoman.errors import LinkClosed
+from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, Limits, Sink
+from dragoman.transport.waiting import Waiters
+from dragoman.wire.framing import LineFramer
+
+
+def memory_pair(*, limits: Limits = DEFAULT_LIMITS) -> tuple[MemoryTransport, MemoryTransport]:
+    """Two ends that are joined to each other."""
+    left, right = MemoryTransport(limits=limits), MemoryTransport(limits=limits)
+    left.peer, right.peer = right, left
+    return left, right
+
+
+class MemoryTransport:
+    """One end of a pair."""
+
+    __slots__ = (
+        "_arriving",
+        "_arriving_size",
+        "_closed",
+        "_ended",
+        "_framer",
+        "_hung_up",
+        "_paused",
+        "_scheduled",
+        "_sink",
+        "_writers",
+        "limits",
+        "peer",
+    )
+
+    peer: MemoryTransport
+
+    def __init__(self, *, limits: Limits) -> None:
+        self.limits = limits
+        self._framer = LineFramer(limits.frame)
+        self._sink: Sink | None = None
+        self._arriving: deque[bytes] = deque()  # written by the peer, not yet fed to our sink
+        self._arriving_size = 0
+        self._writers = Waiters()  # of the peer, waiting for `_arriving` to shrink
+        self._paused = self._scheduled = False
+        self._closed = self._hung_up = self._ended = (
+            False  # we closed; the peer closed; the sink has been told
+        )
+
+    def start(self, sink: Sink) -> None:
+        if self._sink is not None:
+            raise RuntimeError("a transport is started once")
+        self._sink = sink
+        if self._closed:
+            self._end()
+        self._schedule()
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        if self._closed or self.peer._closed:
+            raise LinkClosed("written to after close" if self._closed else "the peer has closed its end")
+        self.peer._arrive(bytes(block))
+
+    @property
+    def pending(self) -> int:
+        return 0 if self._closed else self.peer._arriving_size
+
+    async def drain(self) -> None:
+        while self.pending > self.limits.low:
+            await self.peer._writers.wait()
+        if self._closed or self.peer._closed:
+            raise LinkClosed("the link was closed while waiting to write")
+
+    def pause(self) -> None:
+        self._paused = True
+
+    def resume(self) -> None:
+        self._paused = False
+        self._schedule()
+
+    async def aclose(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._arriving.clear()
+        self._arriving_size = 0
+        self._writers.wake()  # the peer's writers, who write to nobody now
+        self.peer._hang_up()
+        self._end()
+
+    def _arrive(self, block: bytes) -> None:
+        self._arriving.append(block)
+        self._arriving_size += len(block)
+        self._schedule()
+
+    def _hang_up(self) -> None:
+        self._hung_up = True
+        self._writers.wake()
+        self._schedule()
+
+    def _schedule(self) -> None:
+        wanted = self._arriving or self._hung_up
+        if wanted and self._sink is not None and not (self._scheduled or self._paused or self._ended):
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._deliver)
+
+    def _deliver(self) -> None:
+        self._scheduled = False
+        if self._paused or self._ended:
+            return
+        if self._arriving:
+            self._feed(self._framer.feed(self._take()))
+        elif self._hung_up:
+            self._feed(self._framer.finish())
+            self._end()
+        self._schedule()
+
+    def _take(self) -> bytes:
+        """As much as one read from a pipe would bring, so that a paused sink is never far behind its word."""
+        taken = [self._arriving.popleft()]
+        size = len(taken[0])
+        while self._arriving and size + len(self._arriving[0]) <= READ_SIZE:
+            taken.append(self._arriving.popleft())
+            size += len(taken[-1])
+        self._arriving_size -= size
+        if self._arriving_size <= self.limits.low:
+            self._writers.wake()
+        return b"".join(taken)
+
+    def _feed(self, block: bytes) -> None:
+        assert self._sink is not None
+        for size in self._framer.take_skipped():
+            self._sink.oversized(size)
+        if block:
+            self._sink.feed(block)
+
+    def _end(self) -> None:
+        if self._sink is not None and not self._ended:
+            self._ended = True
+            self._sink.ended(None)

@@ -1,0 +1,145 @@
+"""A transport over two descriptors: pipes, sockets, terminals, files.
+
+It owns the descriptors that it is given and closes them. It never changes how they block (see
+`nonblocking`). The end of what the peer sends does not close the way back: `agent < requests > answers`
+still has its answers to write, so after `ended(None)` writing works until `aclose`. A peer that no longer
+reads has gone; what it sent before that is still fed first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from dragoman.errors import LinkClosed
+from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
+from dragoman.transport.reading import Reader, open_reader
+from dragoman.transport.waiting import Waiters
+from dragoman.transport.writing import Block, open_writer
+
+LINGER = 0.2
+"""Seconds of silence after which a peer that no longer reads counts as gone; its last words arrive faster
+than that.
+"""
+
+
+class PipeTransport:
+    """One end of a stream that is read from one descriptor and written to another (or the same, for a
+    socket).
+    """
+
+    __slots__ = (
+        "_closed",
+        "_closing",
+        "_ended",
+        "_linger",
+        "_paused",
+        "_read_fd",
+        "_reader",
+        "_sink",
+        "_waiters",
+        "_writer",
+        "limits",
+    )
+
+    def __init__(self, read_fd: int, write_fd: int, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.limits = limits
+        self._read_fd = read_fd
+        # One descriptor for both would be closed twice.
+        write_fd = os.dup(write_fd) if write_fd == read_fd else write_fd
+        self._writer = open_writer(write_fd, limits=limits, broken=self._deafened)
+        self._reader: Reader | None = None
+        self._sink: Sink | None = None
+        self._linger: asyncio.TimerHandle | None = None
+        self._paused = self._ended = self._closing = self._closed = False
+        self._waiters = Waiters()
+
+    def start(self, sink: Sink) -> None:
+        if self._sink is not None:
+            raise RuntimeError("a transport is started once")
+        self._sink = sink
+        if self._closing:
+            self._end(None)
+            return
+        self._reader = open_reader(self._read_fd, sink=sink, limit=self.limits.frame, ended=self._exhausted)
+        if self._paused:
+            self._reader.pause()
+
+    def write(self, block: Block) -> None:
+        if self._closing:
+            raise LinkClosed("written to after close")
+        self._writer.write(block)
+
+    @property
+    def pending(self) -> int:
+        return self._writer.pending
+
+    async def drain(self) -> None:
+        await self._writer.drain(self.limits.low)
+
+    def pause(self) -> None:
+        self._paused = True
+        if self._reader is not None:
+            self._reader.pause()
+
+    def resume(self) -> None:
+        self._paused = False
+        if self._reader is not None:
+            self._reader.resume()
+
+    async def finish_writing(self) -> None:
+        """Flush what can be flushed and close the way out, so that the peer sees the end; reading goes on."""
+        self._closing = True
+        try:
+            async with asyncio.timeout(self.limits.flush):
+                await self._writer.drain(0)
+        except (TimeoutError, LinkClosed):
+            pass  # a peer that does not read loses what it did not read
+        finally:
+            self._writer.close()
+
+    async def aclose(self) -> None:
+        if self._closing:
+            while not self._closed:
+                await self._waiters.wait()
+            return
+        try:
+            await self.finish_writing()
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Let go of everything now, flushed or not."""
+        self._closing = True
+        self._writer.close()
+        if self._linger is not None:
+            self._linger.cancel()
+        if self._reader is not None:
+            self._reader.close()
+        elif not self._closed:
+            os.close(self._read_fd)
+        self._closed = True
+        self._end(None)
+        self._waiters.wake()
+
+    def _exhausted(self, error: OSError | None) -> None:
+        self._end(None if error is None else LinkClosed(f"reading failed: {error.strerror}"))
+
+    def _deafened(self, error: OSError) -> None:
+        if not (self._ended or self._closing):
+            self._await_last_words(error, taken=-1)
+
+    def _await_last_words(self, error: OSError, *, taken: int) -> None:
+        heard = self._reader.taken if self._reader is not None else 0
+        if heard == taken and not self._paused:
+            if self._reader is not None:
+                self._reader.close()
+            self._end(LinkClosed(f"the peer no longer reads ({error.strerror})"))
+            return
+        loop = asyncio.get_running_loop()
+        self._linger = loop.call_later(LINGER, lambda: self._await_last_words(error, taken=heard))
+
+    def _end(self, reason: BaseException | None) -> None:
+        if self._sink is not None and not self._ended:
+            self._ended = True
+            self._sink.ended(reason)

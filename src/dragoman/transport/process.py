@@ -1,0 +1,254 @@
+"""A child process as a transport: its standard input and output carry the frames.
+
+`spawn` starts a program as an owned tree (see `owned`) with descriptors 0, 1 and 2 and no others. The link
+ends when the program exits, with everything it wrote fed first and `PeerDied` telling how it went; a
+program that closes its output and lives on is of no use either, and is ended. `aclose` closes its input and
+waits, then asks, then kills, until nothing of the tree is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import shlex
+import signal
+from collections.abc import Callable, Mapping, Sequence
+
+from dragoman.errors import PeerDied, SpawnFailed
+from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
+from dragoman.transport.owned import DEFAULT_GRACE, Grace, OwnedTree
+from dragoman.transport.pipe import PipeTransport
+from dragoman.transport.stderr import StderrTail
+from dragoman.transport.waiting import Waiters
+from dragoman.transport.writing import Block
+
+HANG_UP = 0.5
+"""Seconds between the end of a program's output and its exit, or the other way round, that are still one
+event.
+"""
+
+
+def spawn(
+    command: Sequence[str] | str,
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    grace: Grace = DEFAULT_GRACE,
+    on_stderr: Callable[[bytes], None] | None = None,
+) -> ChildTransport:
+    """Start a program and return the transport to it. A string is split as a shell would, but no shell runs.
+
+    Needs a running loop. Raises `SpawnFailed` when there is nothing to start.
+    """
+    words = shlex.split(command) if isinstance(command, str) else list(command)
+    if not words:
+        raise SpawnFailed("cannot start a program: the command is empty")
+    return ChildTransport(words, cwd=cwd, env=env, limits=limits, grace=grace, on_stderr=on_stderr)
+
+
+class ChildTransport:
+    """The frames of one child process. `tree` is the process tree, `stderr` the end of what it complained
+    about.
+    """
+
+    def __init__(
+        self,
+        command: list[str],
+        *,
+        cwd: str | os.PathLike[str] | None,
+        env: Mapping[str, str] | None,
+        limits: Limits,
+        grace: Grace,
+        on_stderr: Callable[[bytes], None] | None,
+    ) -> None:
+        self.limits = limits
+        ours, theirs = _pipes()
+        try:
+            self.tree = OwnedTree(command, cwd=cwd, env=env, files=theirs, grace=grace, exited=self._exited)
+        except (OSError, ValueError) as error:
+            _close(ours)
+            raise SpawnFailed(_why(command, cwd, error)) from error
+        finally:
+            _close(theirs)
+        self._name = os.path.basename(command[0])
+        self._loop = asyncio.get_running_loop()
+        self._pipe = PipeTransport(ours[1], ours[0], limits=limits)
+        self.stderr = StderrTail(ours[2], show=on_stderr)
+        self._sink: Sink | None = None
+        self._inlet: _Inlet | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._silent = self._ended = self._paused = self._closing = self._closed = False
+        self._waiters = Waiters()
+
+    def start(self, sink: Sink) -> None:
+        if self._sink is not None:
+            raise RuntimeError("a transport is started once")
+        self._sink = sink
+        self._inlet = _Inlet(sink, ended=self._output_ended)
+        self._pipe.start(self._inlet)
+
+    def write(self, block: Block) -> None:
+        self._pipe.write(block)
+
+    @property
+    def pending(self) -> int:
+        return self._pipe.pending
+
+    async def drain(self) -> None:
+        await self._pipe.drain()
+
+    def pause(self) -> None:
+        self._paused = True
+        if self._closing:
+            self._discard()
+        else:
+            self._pipe.pause()
+
+    def resume(self) -> None:
+        self._paused = False
+        self._pipe.resume()
+
+    async def aclose(self) -> None:
+        if self._closing:
+            while not self._closed:
+                await self._waiters.wait()
+            return
+        self._closing = True
+        if self._paused:
+            self._discard()
+        try:
+            await self._pipe.finish_writing()
+            await self.tree.aclose()
+        finally:
+            self._release()
+
+    def _discard(self) -> None:
+        """Nobody takes what is read, but it is read: a program that cannot write its last words may never
+        end.
+        """
+        if self._inlet is not None:
+            self._inlet.discard()
+            self._pipe.resume()
+
+    def _release(self) -> None:
+        self.tree.kill_now()  # does nothing unless we were cancelled
+        self._cancel_timer()
+        self._pipe.release()
+        self.stderr.close()
+        self._closed = True
+        self._tell(None)
+        self._waiters.wake()
+
+    def _exited(self) -> None:
+        if self._closing:
+            return  # as we asked it to
+        if self._silent:
+            self._tell(self._obituary())
+        else:
+            self._set_timer(self._stop_listening)
+
+    def _output_ended(self, reason: BaseException | None) -> None:
+        self._silent = True
+        if self._closing:
+            return
+        if self.tree.has_exited:
+            self._tell(self._obituary())
+        else:
+            self._set_timer(self._hung_up)
+
+    def _hung_up(self) -> None:
+        """The output is closed and the program lives on: there is nothing to expect of it any more."""
+        self.tree.terminate()
+        self._tell(self._obituary(", which had hung up,"))
+        self._timer = self._loop.call_later(self.tree.grace.after_terminate, self.tree.kill)
+
+    def _stop_listening(self) -> None:
+        """The program exited, but somebody whom we did not find still holds its output."""
+        if self._paused:
+            self._set_timer(self._stop_listening)
+        else:
+            self._pipe.release()
+
+    def _obituary(self, circumstance: str = "") -> PeerDied:
+        self.stderr.catch_up()
+        code = self.tree.returncode
+        name = None if code is None or code >= 0 else _signal_name(-code)
+        return PeerDied(self._name + circumstance, returncode=code, signal=name, stderr=self.stderr.text)
+
+    def _tell(self, reason: BaseException | None) -> None:
+        if self._sink is not None and not self._ended:
+            self._ended = True
+            self._cancel_timer()
+            self._sink.ended(reason)
+
+    def _set_timer(self, callback: Callable[[], None]) -> None:
+        self._cancel_timer()
+        self._timer = self._loop.call_later(HANG_UP, callback)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class _Inlet:
+    """Stands between the pipe and the sink: the end of the output is not yet the end of the link."""
+
+    __slots__ = ("ended", "feed", "oversized")
+
+    def __init__(self, sink: Sink, *, ended: Callable[[BaseException | None], None]) -> None:
+        self.feed: Callable[[bytes], None] = sink.feed
+        self.oversized: Callable[[int], None] = sink.oversized
+        self.ended = ended
+
+    def discard(self) -> None:
+        self.feed = self.oversized = _ignore
+
+
+def _ignore(_: object) -> None:
+    pass
+
+
+def _pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Our ends and the child's ends of its three standard descriptors."""
+    their_in, our_in = os.pipe()
+    our_out, their_out = os.pipe()
+    our_err, their_err = os.pipe()
+    for fd in (our_in, our_out):
+        # We made these, and each end of a pipe has flags of its own: the child's ends still block.
+        os.set_blocking(fd, False)
+    return (our_in, our_out, our_err), (their_in, their_out, their_err)
+
+
+def _close(fds: tuple[int, ...]) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal has a number only
+        return str(number)
+
+
+def _why(command: list[str], cwd: str | os.PathLike[str] | None, error: Exception) -> str:
+    """What could not be started, why, and what to do about it."""
+    program = command[0]
+    if cwd is not None and not os.path.isdir(cwd):
+        return f"cannot start {program!r}: its working directory {os.fspath(cwd)!r} does not exist"
+    if isinstance(error, FileNotFoundError):
+        if os.path.exists(program):
+            return (
+                f"cannot start {program!r}: the interpreter named in its first line is missing; install that"
+            )
+        if os.sep in program:
+            return f"cannot start {program!r}: there is no such file; check the path"
+        return f"cannot start {program!r}: no such program on PATH; install it, or give its full path"
+    if isinstance(error, PermissionError):
+        return f"cannot start {program!r}: it is not executable; try chmod +x, or name its interpreter"
+    if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
+        return f"cannot start {program!r}: it is no program; a script needs a first line like #!/bin/sh"
+    return f"cannot start {program!r}: {error}"

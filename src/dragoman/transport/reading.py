@@ -1,0 +1,192 @@
+"""Reads a descriptor block by block and feeds whole frames to a sink.
+
+The event loop watches the descriptor and `os.read` takes what is there, so the descriptor may stay in
+blocking mode: a read is made only when the system said that it will not wait. What a loop cannot watch
+(regular files, `/dev/null`, all of Windows' handles) is read by a thread that stays at most a few blocks
+ahead.
+
+Readers know descriptors and newlines. What an end of the stream means is for the transport to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from dragoman.transport.contract import READ_SIZE, Sink
+from dragoman.wire.framing import LineFramer
+
+AHEAD = 4
+"""Blocks that a reading thread may have handed over before they are consumed: enough to overlap, and
+bounded.
+"""
+
+Ended = Callable[[OSError | None], None]
+
+
+class Reader(Protocol):
+    """What a transport needs of the one who reads for it."""
+
+    taken: int
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def close(self) -> None: ...
+
+
+def open_reader(fd: int, *, sink: Sink, limit: int, ended: Ended) -> Reader:
+    """Read `fd` in the way that suits it; the reader owns it from now on. `ended` is called once unless
+    closed first.
+    """
+    intake = Intake(sink, limit=limit)
+    try:
+        return LoopReader(fd, intake=intake, ended=ended)
+    except (OSError, NotImplementedError):  # epoll refuses it, or the loop is Windows' proactor
+        return ThreadReader(fd, intake=intake, ended=ended)
+
+
+class Intake:
+    """Chunks in, whole frames to the sink."""
+
+    __slots__ = ("_framer", "_sink")
+
+    def __init__(self, sink: Sink, *, limit: int) -> None:
+        self._framer = LineFramer(limit)
+        self._sink = sink
+
+    def feed(self, chunk: bytes) -> None:
+        block = self._framer.feed(chunk)
+        self._report()
+        if block:
+            self._sink.feed(block)
+
+    def finish(self) -> None:
+        """The stream has ended; a last frame without its newline is still a frame."""
+        block = self._framer.finish()
+        self._report()
+        if block:
+            self._sink.feed(block)
+
+    def _report(self) -> None:
+        for size in self._framer.take_skipped():
+            self._sink.oversized(size)
+
+
+class LoopReader:
+    """Reads when the event loop says so."""
+
+    __slots__ = ("_ended", "_fd", "_intake", "_loop", "_over", "_paused", "taken")
+
+    def __init__(self, fd: int, *, intake: Intake, ended: Ended) -> None:
+        self.taken = 0
+        self._fd = fd
+        self._intake = intake
+        self._ended = ended
+        self._paused = self._over = False
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(fd, self._readable)
+
+    def pause(self) -> None:
+        if not (self._paused or self._over):
+            self._loop.remove_reader(self._fd)
+        self._paused = True
+
+    def resume(self) -> None:
+        if self._paused and not self._over:
+            self._loop.add_reader(self._fd, self._readable)
+        self._paused = False
+
+    def close(self) -> None:
+        if not self._over:
+            self._over = True
+            if not self._paused:
+                self._loop.remove_reader(self._fd)
+            os.close(self._fd)
+
+    def _readable(self) -> None:
+        try:
+            chunk = os.read(self._fd, READ_SIZE)
+        except BlockingIOError:
+            return
+        except OSError as error:  # EIO is how a terminal says that its other side is gone
+            self._finish(error)
+            return
+        if chunk:
+            self.taken += len(chunk)
+            self._intake.feed(chunk)
+        else:
+            self._finish(None)
+
+    def _finish(self, error: OSError | None) -> None:
+        self.close()
+        self._intake.finish()
+        self._ended(error)
+
+
+class ThreadReader:
+    """Reads in a daemon thread, which owns the descriptor: a blocked read cannot be interrupted, only left
+    behind.
+    """
+
+    def __init__(self, fd: int, *, intake: Intake, ended: Ended) -> None:
+        self.taken = 0
+        self._fd = fd
+        self._intake = intake
+        self._ended = ended
+        self._held: deque[bytes | OSError] = deque()  # handed over while paused; at most AHEAD
+        self._paused = self._over = False
+        self._permits = threading.Semaphore(AHEAD)
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._run, name=f"read descriptor {fd}", daemon=True).start()
+
+    def pause(self) -> None:
+        self._paused = True
+
+    def resume(self) -> None:
+        self._paused = False
+        self._loop.call_soon(self._take)
+
+    def close(self) -> None:
+        self._over = True
+        self._permits.release()  # if the thread waits for a permit, it shall see that it is over
+
+    def _run(self) -> None:
+        try:
+            while not self._over and self._hand_over(self._read()):
+                self._permits.acquire()
+        finally:
+            os.close(self._fd)
+
+    def _read(self) -> bytes | OSError:
+        try:
+            return os.read(self._fd, READ_SIZE)
+        except OSError as error:
+            return error
+
+    def _hand_over(self, chunk: bytes | OSError) -> bool:
+        """Give a chunk to the loop; False when it was the last one."""
+        try:
+            self._loop.call_soon_threadsafe(self._arrived, chunk)
+        except RuntimeError:  # the loop is closed: nobody is left to read for
+            return False
+        return isinstance(chunk, bytes) and chunk != b""
+
+    def _arrived(self, chunk: bytes | OSError) -> None:
+        self._held.append(chunk)
+        self._take()
+
+    def _take(self) -> None:
+        while self._held and not (self._paused or self._over):
+            chunk = self._held.popleft()
+            self._permits.release()
+            if isinstance(chunk, bytes) and chunk:
+                self.taken += len(chunk)
+                self._intake.feed(chunk)
+            else:
+                self._over = True
+                self._intake.finish()
+                self._ended(None if isinstance(chunk, bytes) else chunk)

@@ -1,0 +1,131 @@
+"""Our own standard input and output as a transport, and the armour that keeps everybody else off them.
+
+On stdio the protocol and every stray `print` share one descriptor, and one stray line breaks the
+conversation. `claim_stdio` moves the protocol to private descriptors and leaves behind, in the old places,
+an empty input and a catcher: what Python code, C libraries or child processes write to standard output is
+passed on to standard error, and counted. Call it before user code is imported; until then this module
+imports nothing but the standard library.
+
+The catcher never holds a writer up for long: if standard error is stuck or closed, what was caught is
+dropped, and counted too.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dragoman.transport.contract import Limits
+    from dragoman.transport.pipe import PipeTransport
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+
+PATIENCE = 0.1
+"""Seconds that standard error gets to take a piece of caught output before the piece is dropped."""
+
+NOTICE = b"dragoman: standard output belongs to the protocol; what was written to it is shown here instead\n"
+
+
+class Stdio:
+    """The claimed descriptors, and what was kept off the wire since."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self.read_fd = read_fd
+        self.write_fd = write_fd
+        self.caught_bytes = 0
+        self.caught_lines = 0
+        self.dropped_bytes = 0
+
+    def open(self, *, limits: Limits | None = None) -> PipeTransport:
+        """The transport over the claimed descriptors; it owns them, so there is only one."""
+        from dragoman.transport.contract import DEFAULT_LIMITS
+        from dragoman.transport.pipe import PipeTransport
+
+        return PipeTransport(self.read_fd, self.write_fd, limits=limits or DEFAULT_LIMITS)
+
+
+_claimed: Stdio | None = None
+
+
+def claim_stdio() -> Stdio:
+    """Take standard input and output for the protocol, once in a process; later calls give the same claim."""
+    global _claimed
+    if _claimed is None:
+        _occupy_standard_places()
+        _claimed = Stdio(os.dup(STDIN), os.dup(STDOUT))  # private: not inherited by children
+        _leave_nothing_to_read()
+        _catch_output(_claimed)
+    return _claimed
+
+
+def _occupy_standard_places() -> None:
+    """A closed standard descriptor would be the next one handed out, and be mistaken for the wire or for
+    stderr.
+    """
+    opened = os.open(os.devnull, os.O_RDWR)
+    while opened <= STDERR:
+        os.set_inheritable(opened, True)
+        opened = os.open(os.devnull, os.O_RDWR)
+    os.close(opened)
+
+
+def _leave_nothing_to_read() -> None:
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, STDIN)
+    os.close(null)
+
+
+def _catch_output(claim: Stdio) -> None:
+    caught, catcher = os.pipe()
+    os.dup2(catcher, STDOUT)
+    os.close(catcher)
+    if sys.stdout is not None and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)  # so that what is printed shows up when it is printed
+    thread = threading.Thread(target=_forward, args=(caught, claim), name="stdout catcher", daemon=True)
+    thread.start()
+    atexit.register(_let_go, thread)
+
+
+def _forward(caught: int, claim: Stdio) -> None:
+    while chunk := os.read(caught, 65536):
+        if not claim.caught_bytes:
+            _show(NOTICE, claim)
+        claim.caught_bytes += len(chunk)
+        claim.caught_lines += chunk.count(b"\n")
+        _show(chunk, claim)
+    os.close(caught)
+
+
+def _show(text: bytes, claim: Stdio) -> None:
+    rest = memoryview(text)
+    try:
+        while rest and _has_room(STDERR):
+            rest = rest[os.write(STDERR, rest[:4096]) :]
+    except OSError:
+        pass  # standard error is closed: counting is all that is left to do
+    claim.dropped_bytes += len(rest)
+
+
+def _has_room(fd: int) -> bool:
+    if os.name == "nt":
+        return True
+    from dragoman.transport.nonblocking import writable
+
+    return writable(fd, seconds=PATIENCE)
+
+
+def _let_go(catcher: threading.Thread) -> None:
+    """At exit the catcher's thread stops running: standard output becomes standard error, and what is
+    caught is shown.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        os.dup2(STDERR, STDOUT)
+    catcher.join(timeout=2 * PATIENCE)  # a child that still holds the old descriptor must not hold us

@@ -1,0 +1,140 @@
+"""Process trees: who belongs to one, and how all of it is ended.
+
+A tree is what one started program has become: the program, everything in its session and process group,
+every descendant, and everything that carries the tree's mark in its environment. The mark is what finds a
+process that made a session of its own and lost its parent, for which no other trace is left. What hides
+from all of these (root's processes, seen by a user; a scrubbed environment behind a double fork) is not
+found.
+
+This file runs in two ways: imported, and as the script that a tree's guard executes when its owner is gone.
+So it needs nothing but the standard library, and little of it. It knows Linux's `/proc`; elsewhere it falls
+back on what `ps` lists.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+MARK = "DRAGOMAN_TREE"
+"""The environment variable that marks a tree. Nested trees append to it: a tree's members are its subtrees'
+too.
+"""
+
+
+class Process(NamedTuple):
+    """One line of the process table. `start` tells a process from a later one with the same number."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    start: int
+    dead: bool
+
+
+def processes() -> dict[int, Process]:
+    """The process table as far as we can see it."""
+    if not os.path.exists("/proc/self/stat"):
+        return {process.pid: process for process in _listed_by_ps()}
+    found = (look_up(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return {process.pid: process for process in found if process is not None}
+
+
+def look_up(pid: int) -> Process | None:
+    """One process, or None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            # The name in parentheses may hold spaces and parentheses of its own: the fields begin behind
+            # the last one.
+            fields = stat.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    state, parent, group, session = fields[0], *map(int, fields[1:4])
+    return Process(pid, parent, group, session, int(fields[19]), state in (b"Z", b"X"))
+
+
+def members(root: int, *, start: int = 0, mark: str = "") -> list[Process]:
+    """The living processes of the tree that `root` began, `root` included, parents before children.
+
+    The number of a root that was reaped may be in use again. `start` guards against that: nothing older
+    than the tree is in it, and an equal number with another start is somebody else.
+    """
+    table = processes()
+    now = table.get(root)
+    # A root of 0 is one that nobody knows; but 0 is also the group of processes outside of our namespace.
+    known = root > 1 and (now is None or start == 0 or now.start == start)
+    younger = [process for process in table.values() if process.start >= start and process.pid != os.getpid()]
+    mine: dict[int, Process] = {}
+    for process in younger:
+        inside = known and root in (process.pid, process.group, process.session)
+        if inside or (mark and _is_marked(process.pid, mark)):
+            mine[process.pid] = process
+    _add_descendants(mine, younger)
+    return [process for process in sorted(mine.values(), key=lambda one: one.start) if not process.dead]
+
+
+def _add_descendants(mine: dict[int, Process], candidates: Iterable[Process]) -> None:
+    children: dict[int, list[Process]] = {}
+    for process in candidates:
+        children.setdefault(process.parent, []).append(process)
+    unvisited = list(mine)
+    while unvisited:
+        for child in children.get(unvisited.pop(), ()):
+            if child.pid not in mine:
+                mine[child.pid] = child
+                unvisited.append(child.pid)
+
+
+def _is_marked(pid: int, mark: str) -> bool:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as environ:
+            text = environ.read()
+    except OSError:  # gone, or not ours to look at
+        return False
+    at = text.find(f"{MARK}=".encode())
+    return at >= 0 and mark.encode() in text[at : text.find(b"\0", at)].split(b"=", 1)[1].split(b",")
+
+
+def _listed_by_ps() -> Iterator[Process]:
+    import subprocess
+
+    listing = subprocess.run(
+        ["ps", "-axo", "pid=,ppid=,pgid=,stat="], capture_output=True, text=True, check=False
+    )
+    for line in listing.stdout.splitlines():
+        pid, parent, group, state = line.split(None, 3)
+        yield Process(int(pid), int(parent), int(group), 0, 0, state.startswith("Z"))
+
+
+def send(number: signal.Signals, targets: Iterable[Process]) -> None:
+    """Signal each of these, as far as it is still the process that was seen."""
+    for process in targets:
+        seen = look_up(process.pid)
+        if seen is None and process.start:
+            continue
+        if seen is not None and seen.start != process.start:
+            continue
+        try:
+            os.kill(process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            continue  # it ended by itself, or took another user's identity: nothing that we could do
+
+
+def kill_tree(root: int, *, start: int = 0, mark: str = "", seconds: float = 2.0) -> bool:
+    """Kill a whole tree, again and again while it grows; True when nothing is left of it."""
+    deadline = time.monotonic() + seconds
+    while left := members(root, start=start, mark=mark):
+        send(signal.SIGKILL, left)
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.002)  # the system needs a moment to bury them
+    return True
+
+
+if __name__ == "__main__":
+    kill_tree(int(sys.argv[1]), start=int(sys.argv[2]), mark=sys.argv[3], seconds=10.0)
