@@ -1,0 +1,124 @@
+"""The figures that are reported, and what we ask of ours.
+
+A goal is either a comparison with peers, which must hold against each of them, or a limit in the figure's unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OURS = "dragoman"
+BLOCKING = "dragoman_blocking"
+PYTHON = ("official_py", "official_py_rc")
+TYPESCRIPT = ("typescript",)
+OFFICIAL = PYTHON + TYPESCRIPT
+COPY = ("raw",)
+
+Medians = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Versus:
+    """Ours is better than each of these peers by this factor; below one it may be worse by so much."""
+
+    who: str
+    peers: tuple[str, ...]
+    factor: float
+    ours: str = OURS
+
+    def text(self) -> str:
+        factor = f"{self.factor:g}×" if self.factor >= 1 else f"1/{1 / self.factor:g}"
+        return f"≥ {factor} {self.who}"
+
+    def reached(self, medians: Medians, *, more: bool) -> tuple[str, bool] | None:
+        """The smallest factor over the peers that were measured, as text, and whether it is enough."""
+        mine = medians.get(self.ours)
+        theirs = [medians[peer] for peer in self.peers if peer in medians]
+        if not mine or not theirs:
+            return None
+        factor = min(mine / value if more else value / mine for value in theirs)
+        return f"{factor:.3g}× {self.who}", factor >= self.factor
+
+
+@dataclass(frozen=True)
+class AtMost:
+    limit: float
+    unit: str
+    ours: str = OURS
+
+    def text(self) -> str:
+        return f"≤ {self.limit:g} {self.unit}"
+
+    def reached(self, medians: Medians, *, more: bool) -> tuple[str, bool] | None:
+        mine = medians.get(self.ours)
+        return None if mine is None else (f"{mine:.3g} {self.unit}", mine <= self.limit)
+
+
+Goal = Versus | AtMost
+
+
+@dataclass(frozen=True)
+class Figure:
+    key: str
+    title: str
+    more: bool  # whether more is better
+    goals: tuple[Goal, ...] = ()
+
+    @property
+    def scenario(self) -> str:
+        return self.key.partition(".")[0]
+
+
+def _cpu(key: str, title: str) -> Figure:
+    return Figure(key, title, more=False, goals=(AtMost(3, "µs"), Versus("Python", PYTHON, 25)))
+
+
+FIGURES: list[Figure] = [
+    Figure(
+        "stream.rate",
+        "stream of 20 characters, updates/s",
+        more=True,
+        goals=(Versus("Python", PYTHON, 30), Versus("TypeScript", TYPESCRIPT, 10)),
+    ),
+    _cpu("stream.client_us", "… client's CPU per update, µs"),
+    _cpu("stream.agent_us", "… agent's CPU per update, µs"),
+    Figure("stream1k.rate", "stream of 1 KB, updates/s", more=True),
+    Figure("stream1k.client_us", "… client's CPU per update, µs", more=False),
+    Figure("stream1k.agent_us", "… agent's CPU per update, µs", more=False),
+    Figure(
+        "reads.p50_us",
+        "round trip of fs/read_text_file, p50 µs",
+        more=False,
+        goals=(Versus("official", OFFICIAL, 3), Versus("official, blocking", OFFICIAL, 6, ours=BLOCKING)),
+    ),
+    Figure("reads.p99_us", "… p99 µs", more=False),
+    Figure(
+        "inflight.rate",
+        "… 1,000 in flight, calls/s",
+        more=True,
+        goals=(Versus("Python", PYTHON, 8), Versus("TypeScript", TYPESCRIPT, 5)),
+    ),
+    Figure(
+        "replay.rate",
+        "replay of mixed updates, updates/s",
+        more=True,
+        goals=(Versus("official", OFFICIAL, 15),),
+    ),
+    Figure("import.cpu_ms", "import of the SDK, CPU ms", more=False, goals=(Versus("Python", PYTHON, 8),)),
+    Figure(
+        "start.ms",
+        "process start to answered initialize, ms",
+        more=False,
+        goals=(Versus("Python", PYTHON, 5),),
+    ),
+    Figure("pairs.kb", "idle connection pair, KB", more=False, goals=(AtMost(10, "KB"),)),
+    Figure("large.wall_s", "message of 100 MB, s", more=False),
+    Figure("large.client_sizes", "… client's peak, × its size", more=False, goals=(AtMost(3.5, "×"),)),
+    Figure("large.agent_sizes", "… agent's peak, × its size", more=False, goals=(AtMost(3.5, "×"),)),
+    Figure(
+        "relay.rate",
+        "relay, messages/s",
+        more=True,
+        goals=(Versus("official", OFFICIAL, 40), Versus("plain copy", COPY, 1 / 3)),
+    ),
+]

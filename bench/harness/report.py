@@ -1,0 +1,93 @@
+"""The results as one Markdown table: each peer's median, ours, and which goals are met."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+from dataclasses import dataclass, field
+
+from harness.goals import FIGURES, Figure, Medians
+from peers.table import Peer
+
+
+@dataclass
+class Results:
+    """Every figure of every round, and the reason where a peer failed."""
+
+    values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    failures: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def add(self, peer: str, figures: dict[str, float]) -> None:
+        for key, value in figures.items():
+            self.values.setdefault(key, {}).setdefault(peer, []).append(value)
+
+    def medians(self, key: str) -> Medians:
+        return {peer: statistics.median(values) for peer, values in self.values.get(key, {}).items()}
+
+
+def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool) -> str:
+    figures = [figure for figure in FIGURES if _was_run(results, figure)]
+    head = ["what", *(peer.title for peer in peers), "reached", "goal", "met"]
+    lines = [
+        "# Results",
+        "",
+        f"Medians of {rounds} alternating rounds on one machine: {machine()}.{' A quick run.' if quick else ''}",
+        "Ratios count, absolute figures do not. `–` means not measured; what is measured is in README.md.",
+        "",
+        _row(head),
+        _row(["---", *("---:" for _ in peers), "---", "---", "---"]),
+        *(_row(_cells(results, figure, peers)) for figure in figures),
+    ]
+    if results.failures:
+        lines += ["", "Failures:", ""]
+        lines += [
+            f"- {peer}, {scenario}: {_plain(why)}" for (scenario, peer), why in results.failures.items()
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def machine() -> str:
+    node = shutil.which("node")
+    version = (
+        subprocess.run([node, "--version"], capture_output=True, text=True, check=False) if node else None
+    )
+    parts = [f"{os.cpu_count()} cores", platform.machine(), f"Python {platform.python_version()}"]
+    return ", ".join([*parts, f"Node {version.stdout.strip().lstrip('v')}"] if version else parts)
+
+
+def _was_run(results: Results, figure: Figure) -> bool:
+    return figure.key in results.values or any(name == figure.scenario for name, _ in results.failures)
+
+
+def _cells(results: Results, figure: Figure, peers: list[Peer]) -> list[str]:
+    medians = results.medians(figure.key)
+    cells = [figure.title]
+    for peer in peers:
+        failed = (figure.scenario, peer.name) in results.failures
+        cells.append("fails" if failed else _number(medians.get(peer.name)))
+    reached = [goal.reached(medians, more=figure.more) for goal in figure.goals]
+    return [
+        *cells,
+        ", ".join(r[0] if r else "–" for r in reached),
+        ", ".join(goal.text() for goal in figure.goals),
+        ", ".join("–" if r is None else "yes" if r[1] else "**no**" for r in reached),
+    ]
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).replace("|", "/")

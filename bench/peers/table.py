@@ -1,0 +1,69 @@
+"""The peers: for each, the commands of its programs. A scenario names the programs it needs.
+
+Commands run with bench/ as their working directory, so that ``-m peers.…`` finds the programs. Nothing is
+started or installed here.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent.parent
+VENVS = BENCH / ".venvs"
+
+# Where each pinned SDK lives; bench/setup.py fills these environments.
+PYTHON_SDKS = {
+    "official_py": ("agent-client-protocol==0.12.1", "pydantic==2.14.3"),
+    "official_py_rc": ("agent-client-protocol==1.0.0rc3", "pydantic==2.14.3"),
+}
+
+
+@dataclass(frozen=True)
+class Peer:
+    name: str
+    title: str
+    programs: dict[str, list[str]]
+    skips: frozenset[str] = frozenset()  # scenarios that would measure nothing of interest
+
+    def takes_part(self, scenario: str, needs: tuple[str, ...]) -> bool:
+        return scenario not in self.skips and all(need in self.programs for need in needs)
+
+
+def venv_python(name: str) -> str:
+    return str(VENVS / name / "bin" / "python")
+
+
+def _python_programs(python: str, folder: str, statement: str) -> dict[str, list[str]]:
+    """``echo`` runs by path, the rest as modules: its start is measured, and ``-m`` would be part of it."""
+    found = {path.stem for path in (BENCH / "peers" / folder).glob("*.py")}
+    programs = {
+        name: [python, "-m", f"peers.{folder}.{name}"] for name in ("agent", "client", "pairs", "relay")
+    }
+    programs["echo"] = [python, str(BENCH / "peers" / folder / "echo.py")]
+    known = {name: command for name, command in programs.items() if name in found}
+    return {**known, "import": [python, "-c", statement]}
+
+
+def _official(name: str, title: str) -> Peer:
+    return Peer(name, title, _python_programs(venv_python(name), "official_py", "import acp, acp.schema"))
+
+
+def _typescript() -> Peer:
+    node = shutil.which("node") or "node"
+    folder = BENCH / "peers" / "typescript"
+    programs = {name: [node, str(folder / f"{name}.mjs")] for name in ("agent", "client", "echo", "relay")}
+    programs["pairs"] = [node, "--expose-gc", str(folder / "pairs.mjs")]
+    programs["import"] = [node, str(BENCH / "ts" / "sdk.mjs")]
+    return Peer("typescript", "TypeScript 2.4.0", programs)
+
+
+def all_peers() -> list[Peer]:
+    return [
+        _official("official_py", "Python 0.12.1"),
+        _official("official_py_rc", "Python 1.0.0rc3"),
+        _typescript(),
+        Peer("raw", "raw pipe", _python_programs(sys.executable, "raw", "pass"), frozenset({"large"})),
+    ]

@@ -1,0 +1,95 @@
+"""Compares Dragoman with the official SDKs, all in one run on one machine, in alternating rounds.
+
+    bench/run.py                        everything, and writes bench/results.md
+    bench/run.py --quick                smaller numbers, one round
+    bench/run.py --only stream,relay    some scenarios
+    bench/run.py --peers raw,dragoman   some peers
+
+results.md is written by a whole run only, so that it never holds half a picture; --output writes any run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TypeVar
+
+from harness.goals import OURS
+from harness.processes import BENCH, Failed, adopt_orphans
+from harness.report import Results, render
+from peers.table import Peer, all_peers
+from scenarios.scenario import Scenario
+from scenarios.table import SCENARIOS
+from setup import missing_peers
+
+ROUNDS = 3
+Named = TypeVar("Named", Peer, Scenario)
+
+
+def main() -> int:
+    arguments = _arguments()
+    peers = _named(all_peers(), arguments.peers)
+    scenarios = _named(SCENARIOS, arguments.only)
+    missing = missing_peers()
+    for reason in missing.values():
+        print(reason, file=sys.stderr)
+    usable = [peer for peer in peers if peer.name not in missing]
+    rounds = arguments.repeat or (1 if arguments.quick else ROUNDS)
+    adopt_orphans()
+    results = Results()
+    for scenario in scenarios:
+        _run_scenario(scenario, usable, results, rounds=rounds, quick=arguments.quick)
+    text = render(results, usable, rounds=rounds, quick=arguments.quick)
+    print("\n" + text)
+    whole = not (arguments.only or arguments.peers or arguments.quick or missing)
+    output = arguments.output or (BENCH / "results.md" if whole else None)
+    if output:
+        output.write_text(text)
+    return int(any(peer.startswith(OURS) for _, peer in results.failures))
+
+
+def _run_scenario(
+    scenario: Scenario, peers: list[Peer], results: Results, *, rounds: int, quick: bool
+) -> None:
+    """Round after round over all peers, so that a machine that slows down slows all of them."""
+    able = [peer for peer in peers if peer.takes_part(scenario.name, scenario.needs)]
+    for number in range(rounds if quick or scenario.rounds is None else scenario.rounds):
+        for peer in able:
+            if (scenario.name, peer.name) in results.failures:
+                continue
+            began = time.monotonic()
+            try:
+                figures = scenario.measure(peer, quick=quick)
+            except Failed as failure:
+                results.failures[scenario.name, peer.name] = str(failure)
+                print(f"{scenario.name} {number + 1} {peer.name}: FAILS: {failure}", flush=True)
+                continue
+            results.add(peer.name, figures)
+            shown = ", ".join(f"{key.partition('.')[2]} {value:,.4g}" for key, value in figures.items())
+            took = time.monotonic() - began
+            print(f"{scenario.name} {number + 1} {peer.name}: {shown} ({took:.1f} s)", flush=True)
+
+
+def _named(known: list[Named], names: str | None) -> list[Named]:
+    if not names:
+        return known
+    wanted = names.split(",")
+    if unknown := set(wanted) - {item.name for item in known}:
+        sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(item.name for item in known)}")
+    return [item for item in known if item.name in wanted]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Compare Dragoman with the official SDKs.")
+    parser.add_argument("--only", metavar="NAMES", help="scenarios, with commas between")
+    parser.add_argument("--peers", metavar="NAMES", help="peers, with commas between")
+    parser.add_argument("--repeat", type=int, metavar="N", help=f"rounds (default {ROUNDS}, quick 1)")
+    parser.add_argument("--quick", action="store_true", help="smaller numbers, under three minutes")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the table here")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""A relay between a raw producer, which it starts as its agent, and this process, which reads like a client.
+
+The producer writes for a fixed time, so that a fast relay is measured for as long as a slow one. The clock runs
+from the first byte to the end; every frame that was produced must arrive.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import sys
+import time
+
+from harness.processes import Failed, piped, stderr_text
+from peers.table import Peer
+from scenarios.scenario import Scenario
+
+SECONDS = 60
+BLOCK = 1 << 16
+
+
+def _measure(peer: Peer, *, quick: bool) -> dict[str, float]:
+    producer = [sys.executable, "-m", "peers.raw.produce", "0.5" if quick else "1.5"]
+    with piped([*peer.programs["relay"], *producer]) as (process, err):
+        assert process.stdout is not None
+        frames, taken = _consume(process.stdout.fileno(), time.perf_counter() + SECONDS)
+        said = stderr_text(err)
+    produced = re.search(r"^produced (\d+)$", said, re.MULTILINE)
+    if produced is None or int(produced[1]) != frames:
+        wanted = produced[1] if produced else "an unknown number"
+        raise Failed(f"{frames} frames arrived of {wanted}: {said.strip()[-200:]}")
+    return {"relay.rate": frames / taken}
+
+
+def _consume(fd: int, deadline: float) -> tuple[int, float]:
+    frames = 0
+    began = 0.0
+    while True:
+        if not select.select([fd], [], [], max(0.0, deadline - time.perf_counter()))[0]:
+            raise Failed(f"the relay did not finish within {SECONDS} s; {frames} frames arrived")
+        block = os.read(fd, BLOCK)
+        if not block:
+            return frames, time.perf_counter() - began
+        began = began or time.perf_counter()
+        frames += block.count(b"\n")
+
+
+RELAY = Scenario("relay", ("relay",), _measure)

@@ -1,0 +1,54 @@
+"""What an SDK costs before the first prompt: its import, and an agent's start until ``initialize`` is answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import time
+
+from harness.processes import Failed, piped, run, stderr_text
+from peers.table import Peer
+from scenarios.scenario import Scenario
+
+SECONDS = 30
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": 1, "clientCapabilities": {}},
+}
+
+
+def _import(peer: Peer, *, quick: bool) -> dict[str, float]:
+    return {"import.cpu_ms": run(peer.programs["import"], seconds=SECONDS).cpu_seconds * 1e3}
+
+
+def _start(peer: Peer, *, quick: bool) -> dict[str, float]:
+    began = time.perf_counter()
+    with piped(peer.programs["echo"]) as (process, err):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        process.stdin.flush()
+        line = _first_line(process.stdout.fileno(), began + SECONDS)
+        taken = time.perf_counter() - began
+        if json.loads(line or b"{}").get("result", {}).get("protocolVersion") != 1:
+            raise Failed(f"initialize was answered with {line!r} {stderr_text(err)[-200:]}")
+    return {"start.ms": taken * 1e3}
+
+
+def _first_line(fd: int, deadline: float) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        if not select.select([fd], [], [], max(0.0, deadline - time.perf_counter()))[0]:
+            raise Failed(f"initialize was not answered within {SECONDS} s")
+        data = os.read(fd, 65536)
+        if not data:
+            break
+        line += data
+    return line
+
+
+IMPORT = Scenario("import", ("import",), _import, rounds=7)
+START = Scenario("start", ("echo",), _start, rounds=9)

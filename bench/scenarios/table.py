@@ -1,0 +1,19 @@
+"""Every scenario, in the order in which they run and are reported."""
+
+from __future__ import annotations
+
+from scenarios import large, pairs, reads, relay, replay, starting, stream
+from scenarios.scenario import Scenario
+
+SCENARIOS: list[Scenario] = [
+    stream.SMALL,
+    stream.LARGE,
+    reads.ONE,
+    reads.MANY,
+    replay.REPLAY,
+    starting.IMPORT,
+    starting.START,
+    pairs.PAIRS,
+    large.LARGE,
+    relay.RELAY,
+]
