@@ -1,6 +1,6 @@
 """The figures that are reported, and what we ask of ours.
 
-A goal is either a comparison with peers, which must hold against each of them, or a limit in the figure's unit.
+A goal is a comparison with peers, which must hold against each of them, or a limit in the figure's own unit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Children of the benchmark: started with a time limit, ended as a tree, none left behind.
 
 A program may start programs of its own, in groups of their own. The runner therefore adopts orphans (Linux),
-and after each run waits for, then kills, whatever still has it as parent. It knows nothing of peers or figures.
+and after each run waits for, then kills, whatever still has it as parent. It knows no peers and no figures.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool) -> 
     lines = [
         "# Results",
         "",
-        f"Medians of {rounds} alternating rounds on one machine: {machine()}.{' A quick run.' if quick else ''}",
+        f"{'A quick run: medians' if quick else 'Medians'} of {rounds} alternating rounds on {machine()}.",
         "Ratios count, absolute figures do not. `–` means not measured; what is measured is in README.md.",
         "",
         _row(head),

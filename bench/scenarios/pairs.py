@@ -1,4 +1,4 @@
-"""Idle connections: both ends in one process, initialized, one session each; what does a pair keep in memory?"""
+"""Idle connections: both ends in one process, initialized, one session each; the memory that a pair keeps."""
 
 from __future__ import annotations
 

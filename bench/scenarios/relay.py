@@ -1,7 +1,7 @@
 """A relay between a raw producer, which it starts as its agent, and this process, which reads like a client.
 
-The producer writes for a fixed time, so that a fast relay is measured for as long as a slow one. The clock runs
-from the first byte to the end; every frame that was produced must arrive.
+The producer writes for a fixed time, so that a fast relay is measured for as long as a slow one. The clock
+runs from the first byte to the end; every frame that was produced must arrive.
 """
 
 from __future__ import annotations

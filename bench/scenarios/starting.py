@@ -1,4 +1,4 @@
-"""What an SDK costs before the first prompt: its import, and an agent's start until ``initialize`` is answered."""
+"""What an SDK costs before the first prompt: its import, and an agent's way to its answered ``initialize``."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class RawAgent:
         self.latencies = percentiles(taken)
 
     def inflight(self, order: dict[str, int]) -> None:
-        # Both pipes are smaller than the window: were we only writing, we would wait for a client that waits for us.
+        # Both pipes are smaller than the window: who only writes would wait for a client that waits in turn.
         os.set_blocking(1, False)
         sent, answered = order["window"], 0
         pending = b"".join(map(self.read_request, range(sent)))
