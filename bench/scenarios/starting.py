@@ -1,4 +1,4 @@
-"""What an SDK costs before the first prompt: its import, and an agent's way to its answered ``initialize``."""
+"""What an SDK costs before the first prompt: its import, and an agent from its start to ``initialize``."""
 
 from __future__ import annotations
 
