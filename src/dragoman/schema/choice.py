@@ -1,0 +1,139 @@
+"""Unions that msgspec cannot decide by one tag: markers that say how to choose, and the choosing.
+
+A generated alias that is such a union is, at run time, a marker class made here. msgspec takes it for a
+custom type and asks `decode_choice`, which looks at the object, picks the one type it can be, and converts.
+Whatever needs leniency fails here on purpose and reaches the lenient reader, which uses the same `pick`.
+
+The tag is looked at before the shape: an entry of a kind we do not know never passes for one that we do,
+however well its other fields fit. Otherwise a remote server's entry could start a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from msgspec import Meta, convert
+
+from .base import Unknown
+
+__all__ = [
+    "Choice",
+    "UnknownPolicy",
+    "choose_by_item",
+    "choose_by_key",
+    "choose_by_tag",
+    "decode_choice",
+    "refuse_unknown",
+    "unknown_needs",
+]
+
+
+class UnknownPolicy(NamedTuple):
+    """What a tagged union does with a member it does not know."""
+
+    refused: bool = False
+    strings: tuple[str, ...] = ()
+    anything: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+
+
+def refuse_unknown() -> Meta:
+    """For unions on which starting or approving something depends."""
+    return Meta(extra={"unknown": UnknownPolicy(refused=True)})
+
+
+def unknown_needs(*strings: str, anything: tuple[str, ...] = (), one_of: tuple[str, ...] = ()) -> Meta:
+    """For unions that demand some fields even of members they do not know."""
+    return Meta(extra={"unknown": UnknownPolicy(strings=strings, anything=anything, one_of=one_of)})
+
+
+class _ChoiceMeta(type):
+    """Makes every member an instance of the marker, which is what msgspec checks after decoding."""
+
+    members: tuple[type, ...]
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, cls.members)
+
+
+class Choice(metaclass=_ChoiceMeta):
+    """Root of all markers."""
+
+    members = ()
+    pick: Callable[[Mapping[str, Any]], Any]
+    """Names the type of one object by its fields, or raises ValueError."""
+    tag_field: str | None = None
+    listed = False
+    """True when the choice is made for a whole list, by its first item."""
+
+
+def _marker(
+    name: str, members: tuple[type, ...], pick: Callable[[Mapping[str, Any]], Any], **more: Any
+) -> Any:
+    return _ChoiceMeta(name, (Choice,), {"members": members, "pick": staticmethod(pick), **more})
+
+
+def choose_by_tag(
+    name: str,
+    tag_field: str,
+    *,
+    tags: Mapping[str, type],
+    untagged: type,
+    same_as_untagged: tuple[str, ...] = (),
+    others: type | None = None,
+) -> Any:
+    """A union of tagged members and one without a tag. Other tags are read as `others`, or refused."""
+
+    def pick(fields: Mapping[str, Any]) -> type:
+        if tag_field not in fields:
+            return untagged
+        tag = fields[tag_field]
+        if not isinstance(tag, str):
+            raise ValueError(f"{tag_field} is not a string")
+        chosen = tags.get(tag) or (untagged if tag in same_as_untagged else others)
+        if chosen is None:
+            raise ValueError(f"unknown {tag_field}")
+        return chosen
+
+    members = (*tags.values(), untagged, Unknown)
+    return _marker(name, members, pick, tag_field=tag_field)
+
+
+def choose_by_key(name: str, keys: Mapping[str, type]) -> Any:
+    """A union of objects, told apart by a field that only one of them requires."""
+
+    def pick(fields: Mapping[str, Any]) -> type:
+        for key, chosen in keys.items():
+            if key in fields:
+                return chosen
+        raise ValueError(f"needs {' or '.join(keys)}")
+
+    return _marker(name, tuple(keys.values()), pick)
+
+
+def choose_by_item(name: str, keys: Mapping[str, Any]) -> Any:
+    """A union of list types, told apart by a field of the first item. An empty list is the first of them."""
+
+    def pick(fields: Mapping[str, Any]) -> Any:
+        for key, chosen in keys.items():
+            if key in fields or not fields:
+                return chosen
+        raise ValueError(f"items need {' or '.join(keys)}")
+
+    return _marker(name, (list,), pick, listed=True)
+
+
+def decode_choice(kind: type, value: Any) -> Any:
+    """What msgspec asks about a type it does not know; a ValueError leaves it to the lenient reader."""
+    if not issubclass(kind, Choice):
+        raise ValueError("not to be decoded")
+    sample = value
+    if kind.listed:
+        sample = value[0] if isinstance(value, list) and value else {}
+    if not isinstance(sample, dict):
+        raise ValueError("expected `object`")
+    chosen = kind.pick(sample)
+    if chosen is Unknown:
+        raise ValueError("unknown tag")
+    return convert(value, chosen, dec_hook=decode_choice)

@@ -1,0 +1,282 @@
+"""The slow reader: what the native decoder refused, read again with an explanation of every value.
+
+It walks the same types that msgspec decodes, so there is one description of the protocol and not two. At each
+object it first tries the native decoder again: only the way to the trouble is walked in Python. What it
+forgives:
+
+- fields that the type does not know are kept (`UnknownFields`), members with unknown tags too (`Unknown`),
+- values that the published schema marks: bad ones count as absent, bad items of lists vanish, null counts as
+  empty,
+- other names that real programs use for a field,
+- null, or nothing at all, for an object in which nothing is required,
+- lone surrogates, which become U+FFFD.
+
+Everything else is a `SchemaError`. Its text never holds a value of the message, nor a key that the peer
+chose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from msgspec import UNSET, Raw, inspect, json
+
+from .base import ON_ERROR, ON_NULL, SKIP_ITEMS, Bare, Impossible, Unknown, UnknownFields
+from .choice import Choice, UnknownPolicy
+from .errors import SchemaError
+from .scalars import INT64_LIMIT, UINT64_LIMIT
+from .surrogates import mended
+
+__all__ = ["read_leniently"]
+
+Decoders = Mapping[Any, Callable[[Any], Any]]
+
+_NULL = b"null"
+_objects = json.Decoder(dict[str, Raw]).decode
+_lists = json.Decoder(list[Raw]).decode
+_whole = json.Decoder(Raw).decode
+
+
+def read_leniently(raw: Any, kind: Any, decoders: Decoders) -> Any:
+    text = _checked(b"" if raw is None else bytes(raw))
+    try:
+        return _Reader(decoders).read(Raw(text), _described(kind), "$", top=True)
+    except RecursionError:
+        raise SchemaError("$", "nested too deeply") from None
+
+
+def _checked(text: bytes) -> bytes:
+    """The text if it is JSON, mended if only surrogates are wrong with it."""
+    text = text.strip() or _NULL
+    try:
+        text.decode()
+        try:
+            _whole(text)
+        except ValueError:
+            text = mended(text)
+            _whole(text)
+    except RecursionError:
+        raise SchemaError("$", "nested too deeply") from None
+    except ValueError:
+        raise SchemaError("$", "not a JSON text", not_json=True) from None
+    return text
+
+
+@cache
+def _described(kind: Any) -> inspect.Type:
+    return inspect.type_info(kind)
+
+
+@cache
+def _fields(kind: type[Bare]) -> dict[str, inspect.Field]:
+    described = _described(kind)
+    assert isinstance(described, inspect.StructType)
+    return {field.encode_name: field for field in described.fields if field.name != "unknown_fields"}
+
+
+class _Reader:
+    def __init__(self, decoders: Decoders) -> None:
+        self._decoders = decoders
+
+    def read(self, raw: Raw, kind: inspect.Type, path: str, *, top: bool = False) -> Any:
+        match kind:
+            case inspect.StructType():
+                return self._struct(raw, kind.cls, path, top=top)
+            case inspect.Metadata():
+                return self._union(raw, kind.type, path, (kind.extra or {}).get("unknown", UnknownPolicy()))
+            case inspect.UnionType():
+                return self._union(raw, kind, path, UnknownPolicy())
+            case inspect.CustomType():
+                return self._choice(raw, kind.cls, path)
+            case inspect.ListType():
+                return self._list(raw, kind, path, skip=False)
+            case inspect.DictType():
+                entries = self._opened(raw, path).items()
+                return {key: self.read(value, kind.value_type, f"{path}.*") for key, value in entries}
+        return _scalar(raw, kind, path)
+
+    def _struct(self, raw: Raw, kind: Any, path: str, *, top: bool = False) -> Any:
+        try:
+            return self._decoders[kind](raw)
+        except ValueError:
+            pass  # the walk below finds out why, and whether it matters
+        if top and _name_of(raw) == "null":
+            raw = Raw(b"{}")
+        found = self._opened(raw, path)
+        config = kind.__struct_config__
+        if config.tag_field in found and self._tag(found, config.tag_field, path) != config.tag:
+            raise SchemaError(f"{path}.{config.tag_field}", f"expected the tag of {kind.__name__}")
+        found.pop(config.tag_field or "", None)
+        return self._filled(found, kind, path)
+
+    def _filled(self, found: dict[str, Raw], kind: type[Bare], path: str) -> Any:
+        for wire, meant in kind._also_read.items():
+            if meant not in found and wire in found:
+                found[meant] = found.pop(wire)
+        values: dict[str, Any] = {}
+        for wire, field in _fields(kind).items():
+            if wire in found:
+                marks = ON_ERROR if wire == "_meta" else kind._lenient.get(wire, 0)
+                values[field.name] = self._field(found.pop(wire), field, marks, f"{path}.{wire}")
+            elif field.required:
+                raise SchemaError(f"{path}.{wire}", "is missing")
+        if found:
+            values["unknown_fields"] = UnknownFields({name: raw.copy() for name, raw in found.items()})
+        try:
+            return kind(**values)
+        except ValueError as problem:  # a rule between fields; its text is ours
+            raise SchemaError(path, str(problem)) from None
+
+    def _field(self, raw: Raw, field: inspect.Field, marks: int, path: str) -> Any:
+        if marks & ON_NULL and _name_of(raw) == "null":
+            return {} if isinstance(field.type, inspect.DictType) else []
+        try:
+            if marks & SKIP_ITEMS:
+                return self._skipping(raw, field.type, path)
+            return self.read(raw, field.type, path)
+        except SchemaError:
+            if not marks & ON_ERROR:
+                raise
+            return [] if field.required else UNSET
+
+    def _skipping(self, raw: Raw, kind: inspect.Type, path: str) -> Any:
+        if isinstance(kind, inspect.UnionType):
+            if _name_of(raw) == "null" and any(isinstance(part, inspect.NoneType) for part in kind.types):
+                return None
+            kind = next(part for part in kind.types if isinstance(part, inspect.ListType))
+        assert isinstance(kind, inspect.ListType)
+        return self._list(raw, kind, path, skip=True)
+
+    def _list(self, raw: Raw, kind: inspect.ListType, path: str, *, skip: bool) -> list[Any]:
+        if _name_of(raw) != "array":
+            raise SchemaError(path, f"expected array, got {_name_of(raw)}")
+        items = []
+        for index, item in enumerate(_lists(raw)):
+            try:
+                items.append(self.read(item, kind.item_type, f"{path}[{index}]"))
+            except SchemaError:
+                if not skip:
+                    raise
+        if len(items) < (kind.min_length or 0):
+            raise SchemaError(path, f"expected at least {kind.min_length} items")
+        return items
+
+    def _union(self, raw: Raw, kind: inspect.Type, path: str, policy: UnknownPolicy) -> Any:
+        parts = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+        got = _name_of(raw)
+        if got == "null" and any(isinstance(part, inspect.NoneType) for part in parts):
+            return None
+        members = [part for part in parts if isinstance(part, inspect.StructType) and part.tag_field]
+        if members:
+            return self._tagged(raw, members, path, policy)
+        rest = [part for part in parts if not isinstance(part, inspect.NoneType)]
+        if len(rest) == 1:
+            return self.read(raw, rest[0], path)
+        for part in rest:
+            try:
+                return self.read(raw, part, path)
+            except SchemaError:
+                continue
+        raise SchemaError(path, f"unexpected {got}")
+
+    def _tagged(self, raw: Raw, members: list[inspect.StructType], path: str, policy: UnknownPolicy) -> Any:
+        found = self._opened(raw, path)
+        tag_field = members[0].tag_field
+        assert tag_field is not None
+        tag = self._tag(found, tag_field, path)
+        for member in members:
+            if member.tag == tag and member.cls is not Impossible:
+                return self._struct(raw, member.cls, path)
+        if policy.refused:
+            raise SchemaError(f"{path}.{tag_field}", "unknown, and this must not be guessed")
+        self._check_unknown(found, policy, path)
+        return Unknown(tag, raw.copy())
+
+    def _check_unknown(self, found: dict[str, Raw], policy: UnknownPolicy, path: str) -> None:
+        for wire in (*policy.strings, *policy.anything):
+            if wire not in found:
+                raise SchemaError(f"{path}.{wire}", "is missing")
+            if wire in policy.strings and _name_of(found[wire]) != "string":
+                raise SchemaError(f"{path}.{wire}", f"expected string, got {_name_of(found[wire])}")
+        if policy.one_of and not any(wire in found for wire in policy.one_of):
+            raise SchemaError(path, f"needs {' or '.join(policy.one_of)}")
+
+    def _choice(self, raw: Raw, kind: type, path: str) -> Any:
+        if not issubclass(kind, Choice):
+            raise SchemaError(path, "cannot be read")
+        sample = raw
+        if kind.listed:
+            if _name_of(raw) != "array":
+                raise SchemaError(path, f"expected array, got {_name_of(raw)}")
+            sample = next(iter(_lists(raw)), Raw(b"{}"))
+        fields: dict[str, Any] = dict(self._opened(sample, path))
+        tag_field = kind.tag_field or ""
+        if tag_field in fields:
+            fields[tag_field] = self._tag(fields, tag_field, path)
+        try:
+            chosen = kind.pick(fields)
+        except ValueError as problem:  # its text is ours
+            raise SchemaError(path, str(problem)) from None
+        if chosen is Unknown:
+            return Unknown(fields[tag_field], raw.copy())
+        return self.read(raw, _described(chosen), path)
+
+    def _opened(self, raw: Raw, path: str) -> dict[str, Raw]:
+        if _name_of(raw) != "object":
+            raise SchemaError(path, f"expected object, got {_name_of(raw)}")
+        return _objects(raw)
+
+    def _tag(self, found: Mapping[str, Raw], tag_field: str, path: str) -> str:
+        if tag_field not in found:
+            raise SchemaError(f"{path}.{tag_field}", "is missing")
+        tag = _scalar(found[tag_field], inspect.StrType(), f"{path}.{tag_field}")
+        assert isinstance(tag, str)
+        return tag
+
+
+_NAMES = {
+    ord("{"): "object",
+    ord("["): "array",
+    ord('"'): "string",
+    ord("t"): "boolean",
+    ord("f"): "boolean",
+    ord("n"): "null",
+}
+
+
+def _name_of(raw: Raw) -> str:
+    """What kind of JSON value this is; the text is known to be valid."""
+    return _NAMES.get(bytes(raw).lstrip()[0], "number")
+
+
+def _scalar(raw: Raw, kind: inspect.Type, path: str) -> Any:
+    try:
+        value = json.decode(raw)
+    except ValueError:  # a number that no number type can hold
+        raise SchemaError(path, "number out of range") from None
+    match kind:
+        case inspect.AnyType():
+            return value
+        case inspect.BoolType() if isinstance(value, bool):
+            return value
+        case inspect.StrType() if isinstance(value, str):
+            if len(value) < (kind.min_length or 0):
+                raise SchemaError(path, "expected a longer string")
+            return value
+        case inspect.IntType() if isinstance(value, int) and not isinstance(value, bool):
+            return _bounded(value, kind, path)
+        case inspect.FloatType() if isinstance(value, int | float) and not isinstance(value, bool):
+            return _bounded(float(value), kind, path)
+        case inspect.NoneType() if value is None:
+            return value
+    expected = type(kind).__name__.removesuffix("Type").lower()
+    raise SchemaError(path, f"expected {expected}, got {_name_of(raw)}")
+
+
+def _bounded(value: Any, kind: inspect.IntType | inspect.FloatType, path: str) -> Any:
+    highest = UINT64_LIMIT if kind.ge == 0 and kind.le == INT64_LIMIT else kind.le
+    if (kind.ge is not None and value < kind.ge) or (highest is not None and value > highest):
+        raise SchemaError(path, "number out of range")
+    return value
