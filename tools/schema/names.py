@@ -48,10 +48,11 @@ TOPICS: tuple[tuple[str, str], ...] = (
     ),
     ("session", r"Session|^(SystemPrompt|ReplayFrom)"),
 )
-TOPIC_ORDER = tuple(
-    "common capabilities content plan tool_call permission config modes commands mcp auth initialize prompt fs"
-    " terminal elicitation providers proxy session update".split()
-)
+TOPIC_ORDER = [
+    *("common", "capabilities", "content", "plan", "tool_call", "permission", "config", "modes", "commands"),
+    *("mcp", "auth", "initialize", "prompt", "fs", "terminal", "elicitation", "providers", "proxy"),
+    *("session", "update"),
+]
 
 # JSON-RPC's shells are the wire room's.
 ENVELOPES = re.compile(r"^(Agent|Client|Proxy)(Request|Response|Notification)$")

@@ -157,8 +157,6 @@ def _two_faced(checked: list[str], running: list[str]) -> str:
 
 def _struct(struct: Struct, version: Version, docs: dict[str, str]) -> str:
     root = struct.base or ("Message" if struct.meta else "Bare")
-    if struct.base and struct.meta and not _inherits_meta(struct.base, version):
-        root = f"{struct.base}, Message"
     tag = f", tag_field={quoted(struct.tag[0])}, tag={quoted(struct.tag[1])}" if struct.tag else ""
     lines = [f"class {struct.name}({root}, frozen=True, kw_only=True{tag}):"]
     doc = names.DOCS.get(struct.name) or docs.get(struct.name)
@@ -167,6 +165,8 @@ def _struct(struct: Struct, version: Version, docs: dict[str, str]) -> str:
     body = [f'"""{doc}"""\n'] if doc else []
     body += _class_variables(struct)
     body += [_field(field) for field in struct.fields]
+    if struct.base and struct.meta and not _inherits_meta(struct.base, version):
+        body.append('meta: dict[str, Any] | UnsetType | None = field(default=UNSET, name="_meta")')
     body += _post_init(struct)
     return "\n".join(lines + [indent(line, "    ") for line in body])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from dragoman.schema.base import ON_ERROR, SKIP_ITEMS, Bare, Message, Unknown
 from dragoman.schema.scalars import PositiveUInt32
@@ -129,39 +129,44 @@ class CancelToolCallRequest(Message, frozen=True, kw_only=True):
     tool_call_id: ToolCallId
 
 
-class DiffAdd(DiffPathChange, Message, frozen=True, kw_only=True, tag_field="operation", tag="add"):
+class DiffAdd(DiffPathChange, frozen=True, kw_only=True, tag_field="operation", tag="add"):
     _lenient: ClassVar[Mapping[str, int]] = {"fileType": ON_ERROR, "mimeType": ON_ERROR}
 
     file_type: DiffFileType | UnsetType | None = UNSET
     mime_type: MediaType | UnsetType | None = UNSET
+    meta: dict[str, Any] | UnsetType | None = field(default=UNSET, name="_meta")
 
 
-class DiffDelete(DiffPathChange, Message, frozen=True, kw_only=True, tag_field="operation", tag="delete"):
+class DiffDelete(DiffPathChange, frozen=True, kw_only=True, tag_field="operation", tag="delete"):
     _lenient: ClassVar[Mapping[str, int]] = {"fileType": ON_ERROR, "mimeType": ON_ERROR}
 
     file_type: DiffFileType | UnsetType | None = UNSET
     mime_type: MediaType | UnsetType | None = UNSET
+    meta: dict[str, Any] | UnsetType | None = field(default=UNSET, name="_meta")
 
 
-class DiffModify(DiffPathChange, Message, frozen=True, kw_only=True, tag_field="operation", tag="modify"):
+class DiffModify(DiffPathChange, frozen=True, kw_only=True, tag_field="operation", tag="modify"):
     _lenient: ClassVar[Mapping[str, int]] = {"fileType": ON_ERROR, "mimeType": ON_ERROR}
 
     file_type: DiffFileType | UnsetType | None = UNSET
     mime_type: MediaType | UnsetType | None = UNSET
+    meta: dict[str, Any] | UnsetType | None = field(default=UNSET, name="_meta")
 
 
-class DiffMove(DiffPathPairChange, Message, frozen=True, kw_only=True, tag_field="operation", tag="move"):
+class DiffMove(DiffPathPairChange, frozen=True, kw_only=True, tag_field="operation", tag="move"):
     _lenient: ClassVar[Mapping[str, int]] = {"fileType": ON_ERROR, "mimeType": ON_ERROR}
 
     file_type: DiffFileType | UnsetType | None = UNSET
     mime_type: MediaType | UnsetType | None = UNSET
+    meta: dict[str, Any] | UnsetType | None = field(default=UNSET, name="_meta")
 
 
-class DiffCopy(DiffPathPairChange, Message, frozen=True, kw_only=True, tag_field="operation", tag="copy"):
+class DiffCopy(DiffPathPairChange, frozen=True, kw_only=True, tag_field="operation", tag="copy"):
     _lenient: ClassVar[Mapping[str, int]] = {"fileType": ON_ERROR, "mimeType": ON_ERROR}
 
     file_type: DiffFileType | UnsetType | None = UNSET
     mime_type: MediaType | UnsetType | None = UNSET
+    meta: dict[str, Any] | UnsetType | None = field(default=UNSET, name="_meta")
 
 
 class ToolCallProgress(
