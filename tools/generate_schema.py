@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from schema import render, source, tables, unions
@@ -32,17 +33,16 @@ def generate(package: Path) -> dict[str, str]:
         found["unstable.py"] = tables.unstable_module(unions.build(name, stable), version)
         found["__init__.py"] = render.package(version)
         files |= {f"{name}/{file}": text for file, text in found.items()}
-    return {path: formatted(path, text) for path, text in files.items()}
+    return formatted(files)
 
 
-def formatted(path: str, text: str) -> str:
-    name = ["--stdin-filename", str(TARGET / path)]
-    for command in (["check", "--select", "I,RUF022", "--fix-only", "--quiet"], ["format", "--quiet"]):
-        arguments = [sys.executable, "-m", "ruff", *command, *name, "-"]
-        text = subprocess.run(
-            arguments, input=text, capture_output=True, text=True, check=True, cwd=ROOT
-        ).stdout
-    return text
+def formatted(files: dict[str, str]) -> dict[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        write(files, Path(folder))
+        for command in (["check", "--select", "I,RUF022", "--fix-only"], ["format"]):
+            ruff = [sys.executable, "-m", "ruff", *command, "--quiet", "--config", "pyproject.toml", folder]
+            subprocess.run(ruff, check=True, cwd=ROOT)
+        return {path: (Path(folder) / path).read_text() for path in files}
 
 
 def stale(files: dict[str, str]) -> list[str]:
@@ -56,13 +56,13 @@ def stale(files: dict[str, str]) -> list[str]:
     return lines + [f"differs: {path}" for path in changed]
 
 
-def write(files: dict[str, str]) -> None:
+def write(files: dict[str, str], target: Path) -> None:
     for name in ("v1", "v2"):
-        for path in (TARGET / name).glob("*.py"):
-            if str(path.relative_to(TARGET)) not in files:
+        for path in (target / name).glob("*.py"):
+            if str(path.relative_to(target)) not in files:
                 path.unlink()
     for name, text in files.items():
-        path = TARGET / name
+        path = target / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
@@ -84,7 +84,7 @@ def main() -> int:
         print(problem, file=sys.stderr)
         return 2
     if not arguments.check:
-        write(files)
+        write(files, TARGET)
         return 0
     lines = stale(files)
     if lines:
