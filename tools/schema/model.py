@@ -52,6 +52,7 @@ class Union:
         tuple[str, str], ...
     ] = ()  # fields that even an unknown member must have: wire name, kind
     unknown_one_of: tuple[str, ...] = ()
+    unknown_only_one: bool = False
 
 
 @dataclass(frozen=True)

@@ -213,6 +213,7 @@ def _union(item: Union | Choice, version: Version) -> str:
         anything = [wire for wire, kind in item.unknown_needs if kind == "any"]
         extra = f", anything=({', '.join(map(quoted, anything))},)" if anything else ""
         extra += f", one_of=({', '.join(map(quoted, item.unknown_one_of))})" if item.unknown_one_of else ""
+        extra += ", only_one=True" if item.unknown_only_one else ""
         decoded = f"Annotated[{decoded}, unknown_needs({(strings + extra).removeprefix(', ')})]"
     return _two_faced([f"{item.name}: TypeAlias = {known} | Unknown"], [f"{item.name} = {decoded}"])
 

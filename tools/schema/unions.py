@@ -106,6 +106,7 @@ class Builder:
             refuses_unknown=(self.version.name, name) in names.REFUSING,
             unknown_needs=self._needs(schema, catch_all, tag_field),
             unknown_one_of=_alternatives(catch_all, self.definitions) if catch_all else (),
+            unknown_only_one="oneOf" in catch_all,
         )
 
     def _member(self, union: str, shared: Schema, variant: Variant) -> str:

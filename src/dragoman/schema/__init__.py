@@ -8,7 +8,7 @@ names. The codec reads leniently and writes strictly. Nothing here does IO or kn
 """
 
 from .base import Unknown, UnknownFields, given
-from .codec import read, reader, write, write_into
+from .codec import examine, read, reader, write, write_into
 from .errors import SchemaError
 from .method import Method, MethodTable
 
@@ -18,6 +18,7 @@ __all__ = [
     "SchemaError",
     "Unknown",
     "UnknownFields",
+    "examine",
     "given",
     "read",
     "reader",

@@ -36,6 +36,7 @@ class UnknownPolicy(NamedTuple):
     strings: tuple[str, ...] = ()
     anything: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
+    only_one: bool = False
 
 
 def refuse_unknown() -> Meta:
@@ -43,9 +44,12 @@ def refuse_unknown() -> Meta:
     return Meta(extra={"unknown": UnknownPolicy(refused=True)})
 
 
-def unknown_needs(*strings: str, anything: tuple[str, ...] = (), one_of: tuple[str, ...] = ()) -> Meta:
+def unknown_needs(
+    *strings: str, anything: tuple[str, ...] = (), one_of: tuple[str, ...] = (), only_one: bool = False
+) -> Meta:
     """For unions that demand some fields even of members they do not know."""
-    return Meta(extra={"unknown": UnknownPolicy(strings=strings, anything=anything, one_of=one_of)})
+    policy = UnknownPolicy(strings=strings, anything=anything, one_of=one_of, only_one=only_one)
+    return Meta(extra={"unknown": policy})
 
 
 class _ChoiceMeta(type):

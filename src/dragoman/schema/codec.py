@@ -12,7 +12,7 @@ This module does not know JSON-RPC: params and results come and go as the bytes 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from msgspec import Raw
 from msgspec.json import Decoder, Encoder
@@ -21,11 +21,14 @@ from .base import Unknown, UnknownFields
 from .choice import decode_choice
 from .errors import SchemaError
 
-__all__ = ["Source", "read", "reader", "write", "write_into"]
+if TYPE_CHECKING:
+    from .lenient import Deviation
+
+__all__ = ["Source", "examine", "read", "reader", "write", "write_into"]
 
 T = TypeVar("T")
 Source = bytes | bytearray | memoryview | Raw
-Decode = Callable[[Source], Any]
+Decode = Callable[[Any], Any]
 
 
 class _Decoders(dict[Any, Decode]):
@@ -39,32 +42,52 @@ class _Decoders(dict[Any, Decode]):
 _decoders = _Decoders()
 
 
-def read(raw: Source | None, kind: type[T]) -> T:
+@overload
+def read(raw: Source | None, kind: type[T]) -> T: ...
+@overload
+def read(raw: Source | None, kind: Any) -> Any: ...
+def read(raw: Source | None, kind: Any) -> Any:
     """The message in `raw`; None and empty bytes are params that were left out."""
     try:
-        return cast("T", _decoders[kind](raw))  # type: ignore[arg-type]
+        return _decoders[kind](raw)
     except (ValueError, RecursionError, TypeError):
-        return cast("T", _read_leniently(raw, kind))
+        pass  # left behind: its text may hold values of the message, and must not hang on a SchemaError
+    return _read_leniently(raw, kind)
 
 
-def reader(kind: type[T]) -> Callable[[Source], T]:
+@overload
+def reader(kind: type[T]) -> Callable[[Source | None], T]: ...
+@overload
+def reader(kind: Any) -> Callable[[Source | None], Any]: ...
+def reader(kind: Any) -> Callable[[Source | None], Any]:
     """`read` for one type, for those who read many of them."""
     decode = _decoders[kind]
 
-    def read_one(raw: Source) -> T:
+    def read_one(raw: Source | None) -> Any:
         try:
-            return cast("T", decode(raw))
+            return decode(raw)
         except (ValueError, RecursionError, TypeError):
-            return cast("T", _read_leniently(raw, kind))
+            pass  # as in `read`
+        return _read_leniently(raw, kind)
 
     return read_one
 
 
-def _read_leniently(raw: Source | None, kind: Any) -> Any:
+def examine(raw: Source | None, kind: Any) -> tuple[Any, list[Deviation]]:
+    """The message, and everything that had to be forgiven to read it."""
+    deviations: list[Deviation] = []
+    try:
+        return _decoders[kind](raw), deviations
+    except (ValueError, RecursionError, TypeError):
+        pass  # as in `read`
+    return _read_leniently(raw, kind, deviations), deviations
+
+
+def _read_leniently(raw: Source | None, kind: Any, deviations: list[Deviation] | None = None) -> Any:
     # Imported when first needed: most conversations never are.
     from .lenient import read_leniently
 
-    return read_leniently(raw, kind, _decoders)
+    return read_leniently(raw, kind, _decoders, deviations)
 
 
 class _HasUnknownFields(Exception):

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from msgspec import UNSET, Raw, inspect, json
 
@@ -29,9 +29,10 @@ from .errors import SchemaError
 from .scalars import INT64_LIMIT, UINT64_LIMIT
 from .surrogates import mended
 
-__all__ = ["read_leniently"]
+__all__ = ["Deviation", "Kind", "read_leniently"]
 
 Decoders = Mapping[Any, Callable[[Any], Any]]
+Kind = Literal["unknown field", "unknown member", "bad value", "bad item", "null", "other name", "surrogate"]
 
 _NULL = b"null"
 _objects = json.Decoder(dict[str, Raw]).decode
@@ -39,29 +40,43 @@ _lists = json.Decoder(list[Raw]).decode
 _whole = json.Decoder(Raw).decode
 
 
-def read_leniently(raw: Any, kind: Any, decoders: Decoders) -> Any:
-    text = _checked(b"" if raw is None else bytes(raw))
+class Deviation(NamedTuple):
+    """Something that was forgiven: where, what, and the name that the peer used; only the name is his."""
+
+    path: str
+    kind: Kind
+    name: str = ""
+
+
+def read_leniently(raw: Any, kind: Any, decoders: Decoders, deviations: list[Deviation] | None = None) -> Any:
+    notes = [] if deviations is None else deviations
     try:
-        return _Reader(decoders).read(Raw(text), _described(kind), "$", top=True)
+        text = _checked(b"" if raw is None else bytes(raw), notes)
+        return _Reader(decoders, notes).read(Raw(text), _described(kind), "$", top=True)
     except RecursionError:
         raise SchemaError("$", "nested too deeply") from None
 
 
-def _checked(text: bytes) -> bytes:
+def _checked(text: bytes, notes: list[Deviation]) -> bytes:
     """The text if it is JSON, mended if only surrogates are wrong with it."""
     text = text.strip() or _NULL
+    if _is_json(text):
+        return text
+    text = mended(text)
+    # Raised outside of any `except`, so that no exception that holds the message hangs on this one.
+    if not _is_json(text):
+        raise SchemaError("$", "not a JSON text", not_json=True)
+    notes.append(Deviation("$", "surrogate"))
+    return text
+
+
+def _is_json(text: bytes) -> bool:
     try:
         text.decode()
-        try:
-            _whole(text)
-        except ValueError:
-            text = mended(text)
-            _whole(text)
-    except RecursionError:
-        raise SchemaError("$", "nested too deeply") from None
+        _whole(text)
     except ValueError:
-        raise SchemaError("$", "not a JSON text", not_json=True) from None
-    return text
+        return False
+    return True
 
 
 @cache
@@ -77,8 +92,9 @@ def _fields(kind: type[Bare]) -> dict[str, inspect.Field]:
 
 
 class _Reader:
-    def __init__(self, decoders: Decoders) -> None:
+    def __init__(self, decoders: Decoders, notes: list[Deviation]) -> None:
         self._decoders = decoders
+        self._notes = notes
 
     def read(self, raw: Raw, kind: inspect.Type, path: str, *, top: bool = False) -> Any:
         match kind:
@@ -102,7 +118,7 @@ class _Reader:
             return self._decoders[kind](raw)
         except ValueError:
             pass  # the walk below finds out why, and whether it matters
-        if top and _name_of(raw) == "null":
+        if top and _name_of(raw) == "null":  # results and params that were left out, or are null, in the wild
             raw = Raw(b"{}")
         found = self._opened(raw, path)
         config = kind.__struct_config__
@@ -115,6 +131,7 @@ class _Reader:
         for wire, meant in kind._also_read.items():
             if meant not in found and wire in found:
                 found[meant] = found.pop(wire)
+                self._notes.append(Deviation(path, "other name", wire))
         values: dict[str, Any] = {}
         for wire, field in _fields(kind).items():
             if wire in found:
@@ -124,6 +141,7 @@ class _Reader:
                 raise SchemaError(f"{path}.{wire}", "is missing")
         if found:
             values["unknown_fields"] = UnknownFields({name: raw.copy() for name, raw in found.items()})
+            self._notes += [Deviation(path, "unknown field", name) for name in found]
         try:
             return kind(**values)
         except ValueError as problem:  # a rule between fields; its text is ours
@@ -131,7 +149,9 @@ class _Reader:
 
     def _field(self, raw: Raw, field: inspect.Field, marks: int, path: str) -> Any:
         if marks & ON_NULL and _name_of(raw) == "null":
+            self._notes.append(Deviation(path, "null"))
             return {} if isinstance(field.type, inspect.DictType) else []
+        noted = len(self._notes)
         try:
             if marks & SKIP_ITEMS:
                 return self._skipping(raw, field.type, path)
@@ -139,6 +159,7 @@ class _Reader:
         except SchemaError:
             if not marks & ON_ERROR:
                 raise
+            self._notes[noted:] = [Deviation(path, "bad value")]
             return [] if field.required else UNSET
 
     def _skipping(self, raw: Raw, kind: inspect.Type, path: str) -> Any:
@@ -154,11 +175,13 @@ class _Reader:
             raise SchemaError(path, f"expected array, got {_name_of(raw)}")
         items = []
         for index, item in enumerate(_lists(raw)):
+            noted = len(self._notes)
             try:
                 items.append(self.read(item, kind.item_type, f"{path}[{index}]"))
             except SchemaError:
                 if not skip:
                     raise
+                self._notes[noted:] = [Deviation(f"{path}[{index}]", "bad item")]
         if len(items) < (kind.min_length or 0):
             raise SchemaError(path, f"expected at least {kind.min_length} items")
         return items
@@ -192,6 +215,10 @@ class _Reader:
         if policy.refused:
             raise SchemaError(f"{path}.{tag_field}", "unknown, and this must not be guessed")
         self._check_unknown(found, policy, path)
+        return self._unknown(tag, raw, path)
+
+    def _unknown(self, tag: str, raw: Raw, path: str) -> Unknown:
+        self._notes.append(Deviation(path, "unknown member", tag))
         return Unknown(tag, raw.copy())
 
     def _check_unknown(self, found: dict[str, Raw], policy: UnknownPolicy, path: str) -> None:
@@ -200,7 +227,8 @@ class _Reader:
                 raise SchemaError(f"{path}.{wire}", "is missing")
             if wire in policy.strings and _name_of(found[wire]) != "string":
                 raise SchemaError(f"{path}.{wire}", f"expected string, got {_name_of(found[wire])}")
-        if policy.one_of and not any(wire in found for wire in policy.one_of):
+        present = sum(wire in found for wire in policy.one_of)
+        if policy.one_of and (present == 0 or (policy.only_one and present > 1)):
             raise SchemaError(path, f"needs {' or '.join(policy.one_of)}")
 
     def _choice(self, raw: Raw, kind: type, path: str) -> Any:
@@ -220,7 +248,7 @@ class _Reader:
         except ValueError as problem:  # its text is ours
             raise SchemaError(path, str(problem)) from None
         if chosen is Unknown:
-            return Unknown(fields[tag_field], raw.copy())
+            return self._unknown(fields[tag_field], raw, path)
         return self.read(raw, _described(chosen), path)
 
     def _opened(self, raw: Raw, path: str) -> dict[str, Raw]:
@@ -248,7 +276,7 @@ _NAMES = {
 
 def _name_of(raw: Raw) -> str:
     """What kind of JSON value this is; the text is known to be valid."""
-    return _NAMES.get(bytes(raw).lstrip()[0], "number")
+    return _NAMES.get(memoryview(raw)[0], "number")
 
 
 def _scalar(raw: Raw, kind: inspect.Type, path: str) -> Any:

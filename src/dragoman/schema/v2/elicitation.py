@@ -163,7 +163,8 @@ if TYPE_CHECKING:
     CreateElicitationRequest: TypeAlias = ElicitationFormMode | ElicitationUrlMode | Unknown
 else:
     CreateElicitationRequest = Annotated[
-        ElicitationFormMode | ElicitationUrlMode, unknown_needs("message", one_of=("sessionId", "requestId"))
+        ElicitationFormMode | ElicitationUrlMode,
+        unknown_needs("message", one_of=("sessionId", "requestId"), only_one=True),
     ]
 
 if TYPE_CHECKING:
