@@ -5,6 +5,10 @@ waits on a pipe whose other end only the owner holds: no polling, under a megaby
 start. When the pipe closes it becomes a Python that runs `tree.py`. It lives in a session of its own, so
 that a signal meant for the owner's group does not take it along.
 
+The system's own means do less. `PR_SET_PDEATHSIG` needs code to run between fork and exec, fires when the
+*thread* that forked ends, and reaches the child but none of its children. `PR_SET_CHILD_SUBREAPER` would make
+every orphan of the whole application ours to reap.
+
 A dismissed guard is killed, never asked: it holds nothing, and the tree is gone by then. On Windows the
 system itself does this work (see `windows`).
 """
@@ -18,11 +22,15 @@ from contextlib import suppress
 
 from dragoman.transport import tree
 
-SCRIPT = (
-    'read -r root start; read -r _; exec </dev/null; exec "$1" -I -S "$2" "${root:-0}" "${start:-0}" "$3"'
-)
-"""Waits twice: for the tree's root, which is started after the guard, and then for the end of the owner."""
-
+SCRIPT = """
+read -r root start
+read -r _
+[ -x "$1" ] && "$1" -I -S "$2" "${root:-0}" "${start:-0}" "$3" </dev/null && exit
+[ "${root:-0}" -gt 1 ] && kill -s KILL -- "-$root"
+"""
+"""Waits twice: for the tree's root, which is started after the guard, and then for the end of the owner.
+Should Python be gone by then (an upgrade, a removed environment), the process group at least is ended.
+"""
 
 _pipes: set[int] = set()
 
@@ -38,6 +46,13 @@ def _let_go_in_copies() -> None:
 os.register_at_fork(after_in_child=_let_go_in_copies)
 
 
+def _interpreter() -> str:
+    """The Python to run `tree.py` with; in a frozen application the executable is no Python but the
+    application.
+    """
+    return "" if getattr(sys, "frozen", False) else sys.executable or ""
+
+
 class Guard:
     """Watches one tree. Started before the tree is, so that there is no moment without it."""
 
@@ -45,7 +60,7 @@ class Guard:
 
     def __init__(self, mark: str) -> None:
         watched, self._pipe = os.pipe()
-        words = ["/bin/sh", "-c", SCRIPT, "dragoman-guard", sys.executable, tree.__file__, mark]
+        words = ["/bin/sh", "-c", SCRIPT, "dragoman-guard", _interpreter(), tree.__file__, mark]
         try:
             self._shell = subprocess.Popen(
                 words,

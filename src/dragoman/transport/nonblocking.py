@@ -14,7 +14,6 @@ call:
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import socket
@@ -85,12 +84,3 @@ def writable(fd: int, *, seconds: float = 0.0) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLOUT)
     return bool(poll.poll(seconds * 1000))
-
-
-def widen(fd: int, size: int) -> None:
-    """Ask for a larger pipe; systems and quotas may refuse, and then it stays as it is."""
-    import fcntl
-
-    if hasattr(fcntl, "F_SETPIPE_SZ"):
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, size)

@@ -13,7 +13,7 @@ import os
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
-from dragoman.transport.reading import Reader, open_reader
+from dragoman.transport.reading import Frames, Reader, open_reader
 from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import Block, open_writer
 
@@ -61,7 +61,8 @@ class PipeTransport:
         if self._closing:
             self._end(None)
             return
-        self._reader = open_reader(self._read_fd, sink=sink, limit=self.limits.frame, ended=self._exhausted)
+        frames = Frames(sink, limit=self.limits.frame)
+        self._reader = open_reader(self._read_fd, intake=frames, ended=self._exhausted)
         if self._paused:
             self._reader.pause()
 
@@ -86,6 +87,11 @@ class PipeTransport:
         self._paused = False
         if self._reader is not None:
             self._reader.resume()
+
+    @property
+    def taken(self) -> int:
+        """Bytes that have been read so far; whoever waits for a silence looks here."""
+        return self._reader.taken if self._reader is not None else 0
 
     async def finish_writing(self) -> None:
         """Flush what can be flushed and close the way out, so that the peer sees the end; reading goes on."""
@@ -130,7 +136,7 @@ class PipeTransport:
             self._await_last_words(error, taken=-1)
 
     def _await_last_words(self, error: OSError, *, taken: int) -> None:
-        heard = self._reader.taken if self._reader is not None else 0
+        heard = self.taken
         if heard == taken and not self._paused:
             if self._reader is not None:
                 self._reader.close()

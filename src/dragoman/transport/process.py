@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dragoman.errors import PeerDied, SpawnFailed
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
-from dragoman.transport.owned import DEFAULT_GRACE, Grace, OwnedTree
+from dragoman.transport.owned import DEFAULT_GRACE, Grace, Program, start_tree
 from dragoman.transport.pipe import PipeTransport
 from dragoman.transport.stderr import StderrTail
 from dragoman.transport.waiting import Waiters
@@ -66,7 +66,8 @@ class ChildTransport:
         self.limits = limits
         ours, theirs = _pipes()
         try:
-            self.tree = OwnedTree(command, cwd=cwd, env=env, files=theirs, grace=grace, exited=self._exited)
+            program = Program(command=command, cwd=cwd, env=env, files=theirs)
+            self.tree = start_tree(program, grace=grace, exited=self._settle)
         except (OSError, ValueError) as error:
             _close(ours)
             raise SpawnFailed(_why(command, cwd, error)) from error
@@ -75,7 +76,7 @@ class ChildTransport:
         self._name = os.path.basename(command[0])
         self._loop = asyncio.get_running_loop()
         self._pipe = PipeTransport(ours[1], ours[0], limits=limits)
-        self.stderr = StderrTail(ours[2], show=on_stderr)
+        self.stderr = StderrTail(ours[2], show=on_stderr, ended=self._settle)
         self._sink: Sink | None = None
         self._inlet: _Inlet | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -88,6 +89,7 @@ class ChildTransport:
         self._sink = sink
         self._inlet = _Inlet(sink, ended=self._output_ended)
         self._pipe.start(self._inlet)
+        self._settle()  # it may have come and gone already
 
     def write(self, block: Block) -> None:
         self._pipe.write(block)
@@ -125,9 +127,7 @@ class ChildTransport:
             self._release()
 
     def _discard(self) -> None:
-        """Nobody takes what is read, but it is read: a program that cannot write its last words may never
-        end.
-        """
+        """Read on, for nobody: a program that cannot write its last words may never end."""
         if self._inlet is not None:
             self._inlet.discard()
             self._pipe.resume()
@@ -141,38 +141,36 @@ class ChildTransport:
         self._tell(None)
         self._waiters.wake()
 
-    def _exited(self) -> None:
-        if self._closing:
-            return  # as we asked it to
-        if self._silent:
-            self._tell(self._obituary())
-        else:
-            self._set_timer(self._stop_listening)
-
-    def _output_ended(self, reason: BaseException | None) -> None:
+    def _output_ended(self, _: BaseException | None) -> None:
         self._silent = True
-        if self._closing:
+        self._settle()
+
+    def _settle(self) -> None:
+        """The link ends when the program has exited and everything that it said has been heard."""
+        if self._sink is None or self._closing or self._ended:
             return
-        if self.tree.has_exited:
+        if self.tree.has_exited and self._silent and self.stderr.ended:
+            self._tell(self._obituary())
+        elif (self.tree.has_exited or self._silent) and self._timer is None:
+            self._await_the_rest(heard=-1)
+
+    def _await_the_rest(self, *, heard: int) -> None:
+        """The other signs of an end follow the first one soon, or something is wrong."""
+        now = self._pipe.taken + (self.stderr.total if self.tree.has_exited else 0)
+        if now != heard or self._paused:
+            self._timer = self._loop.call_later(HANG_UP, lambda: self._await_the_rest(heard=now))
+        elif self.tree.has_exited:  # somebody whom we did not find still holds its output
             self._tell(self._obituary())
         else:
-            self._set_timer(self._hung_up)
+            self._hung_up()
 
     def _hung_up(self) -> None:
-        """The output is closed and the program lives on: there is nothing to expect of it any more."""
+        """The program lives on, but does not talk or listen: there is nothing to expect of it any more."""
         self.tree.terminate()
         self._tell(self._obituary(", which had hung up,"))
         self._timer = self._loop.call_later(self.tree.grace.after_terminate, self.tree.kill)
 
-    def _stop_listening(self) -> None:
-        """The program exited, but somebody whom we did not find still holds its output."""
-        if self._paused:
-            self._set_timer(self._stop_listening)
-        else:
-            self._pipe.release()
-
     def _obituary(self, circumstance: str = "") -> PeerDied:
-        self.stderr.catch_up()
         code = self.tree.returncode
         name = None if code is None or code >= 0 else _signal_name(-code)
         return PeerDied(self._name + circumstance, returncode=code, signal=name, stderr=self.stderr.text)
@@ -181,11 +179,8 @@ class ChildTransport:
         if self._sink is not None and not self._ended:
             self._ended = True
             self._cancel_timer()
+            self._pipe.release()
             self._sink.ended(reason)
-
-    def _set_timer(self, callback: Callable[[], None]) -> None:
-        self._cancel_timer()
-        self._timer = self._loop.call_later(HANG_UP, callback)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -216,9 +211,10 @@ def _pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     their_in, our_in = os.pipe()
     our_out, their_out = os.pipe()
     our_err, their_err = os.pipe()
-    for fd in (our_in, our_out):
-        # We made these, and each end of a pipe has flags of its own: the child's ends still block.
-        os.set_blocking(fd, False)
+    if os.name != "nt":  # there, threads do the waiting
+        for fd in (our_in, our_out, our_err):
+            # We made these, and each end of a pipe has flags of its own: the child's ends still block.
+            os.set_blocking(fd, False)
     return (our_in, our_out, our_err), (their_in, their_out, their_err)
 
 

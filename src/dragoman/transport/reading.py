@@ -28,6 +28,13 @@ bounded.
 Ended = Callable[[OSError | None], None]
 
 
+class Intake(Protocol):
+    """Takes the chunks that are read, in order, and hears when there are no more."""
+
+    def feed(self, chunk: bytes) -> None: ...
+    def finish(self) -> None: ...
+
+
 class Reader(Protocol):
     """What a transport needs of the one who reads for it."""
 
@@ -38,19 +45,18 @@ class Reader(Protocol):
     def close(self) -> None: ...
 
 
-def open_reader(fd: int, *, sink: Sink, limit: int, ended: Ended) -> Reader:
-    """Read `fd` in the way that suits it; the reader owns it from now on. `ended` is called once unless
-    closed first.
-    """
-    intake = Intake(sink, limit=limit)
-    try:
-        return LoopReader(fd, intake=intake, ended=ended)
-    except (OSError, NotImplementedError):  # epoll refuses it, or the loop is Windows' proactor
-        return ThreadReader(fd, intake=intake, ended=ended)
+def open_reader(fd: int, *, intake: Intake, ended: Ended) -> Reader:
+    """Read `fd`, and own it, in the way that suits it. `ended` is called once, unless `close` comes first."""
+    if os.name != "nt":  # there, a loop may promise to watch a handle, and fail when it is too late
+        try:
+            return LoopReader(fd, intake=intake, ended=ended)
+        except OSError:  # epoll refuses it: a regular file, or the like
+            pass
+    return ThreadReader(fd, intake=intake, ended=ended)
 
 
-class Intake:
-    """Chunks in, whole frames to the sink."""
+class Frames:
+    """An intake that cuts chunks into blocks of whole frames for a sink."""
 
     __slots__ = ("_framer", "_sink")
 
@@ -59,21 +65,17 @@ class Intake:
         self._sink = sink
 
     def feed(self, chunk: bytes) -> None:
-        block = self._framer.feed(chunk)
-        self._report()
-        if block:
-            self._sink.feed(block)
+        self._pass_on(self._framer.feed(chunk))
 
     def finish(self) -> None:
-        """The stream has ended; a last frame without its newline is still a frame."""
-        block = self._framer.finish()
-        self._report()
-        if block:
-            self._sink.feed(block)
+        """A last frame without its newline is still a frame."""
+        self._pass_on(self._framer.finish())
 
-    def _report(self) -> None:
+    def _pass_on(self, block: bytes) -> None:
         for size in self._framer.take_skipped():
             self._sink.oversized(size)
+        if block:
+            self._sink.feed(block)
 
 
 class LoopReader:

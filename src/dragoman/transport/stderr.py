@@ -7,65 +7,56 @@ one who has to explain a death.
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Callable
 
-from dragoman.transport.contract import READ_SIZE
+from dragoman.transport.reading import open_reader
 
 KEPT = 64 * 1024
 """Bytes of the end that are kept: enough for a long traceback."""
 
 
 class StderrTail:
-    """Reads a descriptor, which it owns, to its end."""
+    """Reads a descriptor, which it owns, to its end. Needs a running loop."""
 
-    __slots__ = ("_fd", "_kept", "_limit", "_loop", "_show", "total")
+    __slots__ = ("_kept", "_limit", "_reader", "_show", "_tell", "ended", "total")
 
-    def __init__(self, fd: int, *, kept: int = KEPT, show: Callable[[bytes], None] | None = None) -> None:
-        """`show` is called with each chunk as it comes, for a log or a terminal."""
+    def __init__(
+        self,
+        fd: int,
+        *,
+        kept: int = KEPT,
+        show: Callable[[bytes], None] | None = None,
+        ended: Callable[[], None] | None = None,
+    ) -> None:
+        """`show` is called with each chunk as it comes, for a log or a terminal; `ended` at the end."""
         self.total = 0
-        self._fd = fd
+        self.ended = False
         self._kept = bytearray()
         self._limit = kept
         self._show = show
-        self._loop = asyncio.get_running_loop()
-        os.set_blocking(fd, False)
-        self._loop.add_reader(fd, self._readable)
+        self._tell = ended
+        self._reader = open_reader(fd, intake=self, ended=self._ended)
 
     @property
     def text(self) -> str:
         """The kept end, readable whatever its encoding was meant to be."""
-        return self._kept[-self._limit :].decode(errors="replace") if self._limit else ""
-
-    def catch_up(self) -> None:
-        """Take what is there already, for one who cannot wait for the loop; never more than a wide pipe
-        holds.
-        """
-        for _ in range(16):
-            if self._fd < 0 or not self._readable():
-                return
+        return self._kept[max(0, len(self._kept) - self._limit) :].decode(errors="replace")
 
     def close(self) -> None:
-        if self._fd >= 0:
-            self._loop.remove_reader(self._fd)
-            os.close(self._fd)
-            self._fd = -1
+        self._reader.close()
 
-    def _readable(self) -> bool:
-        try:
-            chunk = os.read(self._fd, READ_SIZE)
-        except BlockingIOError:
-            return False
-        except OSError:
-            chunk = b""
-        if not chunk:
-            self.close()
-            return False
+    def feed(self, chunk: bytes) -> None:
         self.total += len(chunk)
         self._kept += chunk
         if len(self._kept) > 2 * self._limit:  # not at every chunk: cutting costs a copy
             del self._kept[: len(self._kept) - self._limit]
         if self._show is not None:
             self._show(chunk)
-        return True
+
+    def finish(self) -> None:
+        pass  # what is kept needs no newline at its end
+
+    def _ended(self, _: OSError | None) -> None:
+        self.ended = True
+        if self._tell is not None:
+            self._tell()

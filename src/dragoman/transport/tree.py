@@ -125,16 +125,27 @@ def send(number: signal.Signals, targets: Iterable[Process]) -> None:
             continue  # it ended by itself, or took another user's identity: nothing that we could do
 
 
-def kill_tree(root: int, *, start: int = 0, mark: str = "", seconds: float = 2.0) -> bool:
-    """Kill a whole tree, again and again while it grows; True when nothing is left of it."""
-    deadline = time.monotonic() + seconds
+def kill_tree(root: int, *, start: int = 0, mark: str = "", seconds: float = 2.0, grace: float = 0.0) -> bool:
+    """End a whole tree: ask, if there is `grace`, then kill as often as it grows. True when nothing is
+    left.
+    """
+    begun = time.monotonic()
+    asked = False
     while left := members(root, start=start, mark=mark):
-        send(signal.SIGKILL, left)
-        if time.monotonic() > deadline:
+        spent = time.monotonic() - begun
+        if spent >= grace:
+            send(signal.SIGKILL, left)
+        elif not asked:
+            send(signal.SIGTERM, left)
+            send(signal.SIGCONT, left)
+            asked = True
+        if spent > grace + seconds:
             return False
         time.sleep(0.002)  # the system needs a moment to bury them
     return True
 
 
 if __name__ == "__main__":
-    kill_tree(int(sys.argv[1]), start=int(sys.argv[2]), mark=sys.argv[3], seconds=10.0)
+    # Our input ended with our owner, and so did the tree's: half a second is for those who are on their way
+    # out.
+    kill_tree(int(sys.argv[1]), start=int(sys.argv[2]), mark=sys.argv[3], seconds=10.0, grace=0.5)

@@ -1,0 +1,96 @@
+"""Where a peer is, as one string: a command line, `stdio:`, `unix:/path`, or an address on the network.
+
+    python3 agent.py --fast      a program to start
+    stdio:                       our own standard input and output
+    unix:/run/agent.sock         a socket on this machine
+
+Only the form is read here; nothing is opened, looked up or checked for existence.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from dataclasses import dataclass
+
+from dragoman.errors import LocalMistake
+
+SCHEME = re.compile(r"([a-z][a-z0-9+.]+):", re.ASCII)
+"""Lower case and two letters at least: `C:\\agent.exe` and `FOO:bar` are commands."""
+
+NEEDED = {"ws": "ws", "wss": "ws", "http": "http", "https": "http"}
+"""Schemes that a plain installation does not speak, and the extra that brings each."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAddress:
+    """A program to start, as the words of its command."""
+
+    command: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return shlex.join(self.command)
+
+
+@dataclass(frozen=True, slots=True)
+class StdioAddress:
+    """Our own standard input and output."""
+
+    def __str__(self) -> str:
+        return "stdio:"
+
+
+@dataclass(frozen=True, slots=True)
+class UnixAddress:
+    """A socket in the file system."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return f"unix:{self.path}"
+
+
+Address = CommandAddress | StdioAddress | UnixAddress
+
+
+def parse_address(text: str) -> Address:
+    """Read an address; raise `LocalMistake` with what is wrong with it, and what would be right."""
+    text = text.strip()
+    scheme = found[1] if (found := SCHEME.match(text)) else ""
+    rest = text[len(scheme) + 1 :]
+    if scheme == "stdio":
+        if rest:
+            raise LocalMistake(f"{text!r} is no address: nothing follows `stdio:`")
+        return StdioAddress()
+    if scheme == "unix":
+        return UnixAddress(_socket_path(text, rest))
+    if scheme in NEEDED:
+        extra = NEEDED[scheme]
+        raise LocalMistake(f"{text!r} needs the extra {extra!r}: pip install 'dragoman[{extra}]'")
+    if scheme and rest.startswith("//"):
+        known = ", ".join(["stdio:", "unix:", *(f"{name}:" for name in NEEDED)])
+        raise LocalMistake(f"{text!r} has an unknown scheme; known are {known}, or give a command")
+    return CommandAddress(_words(text))
+
+
+def _socket_path(text: str, rest: str) -> str:
+    path = rest.removeprefix("//")
+    if not path or "\0" in path:
+        raise LocalMistake(f"{text!r} names no socket; write unix:/path/to/socket")
+    return path
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        # Windows' paths are full of backslashes, which POSIX rules would swallow.
+        words = (
+            shlex.split(text)
+            if os.name != "nt"
+            else [word.strip('"') for word in shlex.split(text, posix=False)]
+        )
+    except ValueError as error:
+        raise LocalMistake(f"{text!r} is no command line: {str(error).lower()}") from error
+    if not words:
+        raise LocalMistake("an empty address: give a command, `stdio:` or `unix:/path`")
+    return tuple(words)

@@ -1,0 +1,152 @@
+"""An owned tree on POSIX: a session of its own, a guard beside it, and a sweep behind it.
+
+The program's exit is noticed through a pidfd, or by a waiting thread where there is none. Then what it left
+running is ended, and the program is reaped last: until then its number, which is also the number of its
+group, cannot be given to anybody else.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+
+from dragoman.transport import tree
+from dragoman.transport.guard import Guard
+from dragoman.transport.owned import UNKILLABLE, Grace, OwnedTree, Program
+
+POLL = 0.01
+"""Seconds between two looks at leftovers. They are no children of ours, so the system does not tell their
+end.
+"""
+
+
+class PosixTree(OwnedTree):
+    """A tree that is known by session, descent and mark (see `tree`)."""
+
+    def __init__(self, program: Program, *, grace: Grace, exited: Callable[[], None]) -> None:
+        self._mark = secrets.token_hex(8)
+        self._guard = Guard(self._mark)
+        try:
+            self._program = _start(program, mark=self._mark)
+        except BaseException:
+            self._guard.dismiss()
+            raise
+        super().__init__(program, pid=self._program.pid, grace=grace, exited=exited)
+        seen = tree.look_up(self.pid)
+        self._start = seen.start if seen else 0
+        self._guard.watch(self.pid, start=self._start)
+        self._killing = False
+        self._pidfd = self._watch()
+
+    def processes(self) -> list[tree.Process]:
+        return [] if self.gone else tree.members(self.pid, start=self._start, mark=self._mark)
+
+    def terminate(self) -> None:
+        _ask_to_end(self.processes())
+
+    def kill(self) -> None:
+        self._killing = True
+        tree.send(signal.SIGKILL, self.processes())
+
+    def kill_now(self) -> None:
+        if not self.gone:
+            self._killing = True
+            tree.kill_tree(self.pid, start=self._start, mark=self._mark)
+            self._note_exit()
+            if not self.gone:
+                self._abandon()
+
+    def _watch(self) -> int:
+        if hasattr(os, "pidfd_open"):
+            try:
+                pidfd = os.pidfd_open(self.pid)
+            except OSError:  # an old kernel, or a sandbox that forbids it
+                pass
+            else:
+                self._loop.add_reader(pidfd, self._note_exit)
+                return pidfd
+        threading.Thread(target=self._wait_in_thread, name=f"wait for {self.pid}", daemon=True).start()
+        return -1
+
+    def _wait_in_thread(self) -> None:
+        self._program.wait()
+        try:
+            self._loop.call_soon_threadsafe(self._note_exit)
+        except RuntimeError:  # the loop is closed: nobody asks any more
+            return
+
+    def _unwatch(self) -> None:
+        if self._pidfd >= 0:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+    def _note_exit(self) -> None:
+        if self.has_exited:
+            return
+        self.returncode = self._peek()
+        self.has_exited = True
+        self._unwatch()
+        self._sweep(self._loop.time() + self.grace.leftovers, asked=False)
+        self._exited()
+
+    def _peek(self) -> int | None:
+        """How the program ended, without reaping it."""
+        if self._program.returncode is not None or not hasattr(os, "waitid"):
+            return self._program.poll()
+        try:
+            status = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        except ChildProcessError:  # somebody else reaped it, and has the answer
+            return None
+        if status is None:
+            return None
+        return status.si_status if status.si_code == os.CLD_EXITED else -status.si_status
+
+    def _sweep(self, deadline: float, *, asked: bool) -> None:
+        """End what the program left running: ask once, look again and again, and kill when time is up."""
+        if self.gone:
+            return
+        left = self.processes()
+        if not left:
+            self._bury()
+            return
+        if self._loop.time() > deadline + UNKILLABLE:
+            self._abandon()
+            return
+        if self._killing or self._loop.time() > deadline:
+            tree.send(signal.SIGKILL, left)
+        elif not asked:
+            _ask_to_end(left)
+        self._loop.call_later(POLL, lambda: self._sweep(deadline, asked=True))
+
+    def _bury(self) -> None:
+        self._unwatch()
+        self._program.poll()
+        self._guard.dismiss()
+        super()._bury()
+
+
+def _start(program: Program, *, mark: str) -> subprocess.Popen[bytes]:
+    env = dict(os.environ if program.env is None else program.env)
+    outer = env.get(tree.MARK)
+    env[tree.MARK] = f"{outer},{mark}" if outer else mark
+    return subprocess.Popen(
+        program.command,
+        stdin=program.files[0],
+        stdout=program.files[1],
+        stderr=program.files[2],
+        cwd=program.cwd,
+        env=env,
+        close_fds=True,  # 0, 1, 2 and nothing else
+        start_new_session=True,  # the program's number becomes the number of its session and group
+    )
+
+
+def _ask_to_end(processes: list[tree.Process]) -> None:
+    """Stopped processes are continued, or they could not hear it."""
+    tree.send(signal.SIGTERM, processes)
+    tree.send(signal.SIGCONT, processes)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from dragoman.errors import LocalMistake
+from dragoman.transport.address import Address, CommandAddress, StdioAddress, UnixAddress, parse_address
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("python3 agent.py", CommandAddress(("python3", "agent.py"))),
+        ("  agent 'two words'  ", CommandAddress(("agent", "two words"))),
+        ("agent --url=http://x", CommandAddress(("agent", "--url=http://x"))),
+        ("npx -y @scope/agent@latest", CommandAddress(("npx", "-y", "@scope/agent@latest"))),
+        ("/opt/my:agent", CommandAddress(("/opt/my:agent",))),
+        ("run:task", CommandAddress(("run:task",))),
+        ("C:/agents/agent.exe", CommandAddress(("C:/agents/agent.exe",))),
+        ("stdio:", StdioAddress()),
+        ("unix:/run/agent.sock", UnixAddress("/run/agent.sock")),
+        ("unix:///run/agent.sock", UnixAddress("/run/agent.sock")),
+        ("unix:agent.sock", UnixAddress("agent.sock")),
+    ],
+)
+def test_an_address_is_read_as_what_it_is(text: str, expected: Address) -> None:
+    assert parse_address(text) == expected
+
+
+@pytest.mark.parametrize("text", ["agent 'two words' x", "stdio:", "unix:/run/agent.sock"])
+def test_a_printed_address_reads_as_the_same(text: str) -> None:
+    assert str(parse_address(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "empty address"),
+        ("   ", "empty address"),
+        ("agent 'unfinished", "no closing quotation"),
+        ("stdio:1", "nothing follows"),
+        ("unix:", "names no socket"),
+        ("unix://", "names no socket"),
+        ("ws://host/acp", r"dragoman\[ws\]"),
+        ("wss://host/acp", r"dragoman\[ws\]"),
+        ("http://host/acp", r"dragoman\[http\]"),
+        ("https://host/acp", r"dragoman\[http\]"),
+        ("ftp://host/acp", "unknown scheme"),
+    ],
+)
+def test_what_is_no_address_is_refused_with_a_reason(text: str, complaint: str) -> None:
+    with pytest.raises(LocalMistake, match=complaint):
+        parse_address(text)
