@@ -12,7 +12,23 @@ from types import ModuleType
 import dragoman
 from tests.test_layers import MAY_IMPORT
 
-EXPORTS: list[str] = []
+EXPORTS: list[str] = [
+    "Agent",
+    "AgentHandle",
+    "AgentSession",
+    "Client",
+    "ClientHandle",
+    "Limits",
+    "Permission",
+    "PromptTurn",
+    "Session",
+    "Terminal",
+    "Turn",
+    "TurnResult",
+    "connect",
+    "serve",
+    "serving",
+]
 
 ROOMS = MAY_IMPORT.keys() - {"face", "__main__"}
 

@@ -1,8 +1,9 @@
 """Every error that Dragoman raises on purpose: one tree, one page.
 
-It is split by who is at fault. `LocalMistake` is ours or our caller's, `RemoteMistake` is the peer's, `CallFailed` is
-simply the peer's answer, `LinkClosed` means that nobody is there any more, and `DeadlineExceeded` that somebody was
-too slow. `ErrorAnswer` is different in kind: a handler raises it to say which error the peer shall get.
+It is split by who is at fault. `LocalMistake` is ours or our caller's, `RemoteMistake` is the peer's,
+`CallFailed` is simply the peer's answer, `LinkClosed` means that nobody is there any more, and
+`DeadlineExceeded` that somebody was too slow. `ErrorAnswer` is different in kind: a handler raises it to
+say which error the peer shall get.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class FrameTooLarge(RemoteMistake):
     """A frame was larger than the limit of the link."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"a message of at least {size} bytes exceeds the limit of {limit} bytes; raise `limit` to allow it")
+        super().__init__(
+            f"a message of at least {size} bytes exceeds the limit of {limit} bytes; raise it to allow this"
+        )
         self.size = size
         self.limit = limit
 
@@ -80,8 +83,16 @@ class LinkClosed(DragomanError):
 class PeerDied(LinkClosed):
     """The peer's process ended (or hung up) while we still needed it."""
 
-    def __init__(self, what: str, *, returncode: int | None = None, signal: str | None = None, stderr: str = "") -> None:
-        how = f"signal {signal}" if signal else f"exit status {returncode}" if returncode is not None else "no exit status"
+    def __init__(
+        self, what: str, *, returncode: int | None = None, signal: str | None = None, stderr: str = ""
+    ) -> None:
+        how = (
+            f"signal {signal}"
+            if signal
+            else f"exit status {returncode}"
+            if returncode is not None
+            else "no exit status"
+        )
         tail = f"; its last words were:\n{stderr.rstrip()}" if stderr.strip() else ""
         super().__init__(f"{what} ended with {how}{tail}")
         self.what = what
@@ -118,7 +129,8 @@ class SilenceTimeout(DeadlineExceeded):
 class ErrorAnswer(DragomanError):
     """Raised by a handler: answer the peer's request with exactly this error.
 
-    Its text is sent to the peer, so it must hold nothing secret. Any other exception becomes a plain internal error.
+    Its text is sent to the peer, so it must hold nothing secret. Any other exception becomes a plain
+    internal error.
     """
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:

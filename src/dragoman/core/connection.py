@@ -1,7 +1,7 @@
 """Ids, calls and debts: what one side of a conversation owes and is owed.
 
-Ids live here and nowhere else. `receive` turns an envelope into one event and never raises; what the events lead to
-is the runtime's business. An answer is given once: answering a settled debt yields nothing to send.
+Ids live here and nowhere else. `receive` turns an envelope into one event and never raises; what the events
+lead to is the runtime's business. An answer is given once: answering a settled debt yields nothing to send.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from msgspec import Raw, Struct
 
 from dragoman.core.lifecycle import INITIALIZE, Gate, Lifecycle
 from dragoman.wire import Envelope, ErrorObject, Failure, Id, Malformed, Notification, Request, Response
-from dragoman.wire import encode as write
 from dragoman.wire.codes import INVALID_REQUEST, NAMES
+from dragoman.wire.encode import error_object, failure, notification, request, response
 
 CANCEL_REQUEST = "$/cancel_request"
 
@@ -104,7 +104,7 @@ class Connection(Generic[C]):
         self.lifecycle = lifecycle or Lifecycle(ready=True)
         self.calls: dict[Id, Call[C]] = {}
         self.debts: dict[Id, Debt] = {}
-        self.stamp = 0  # counts what arrived, so that "before" and "after" have a meaning without a clock
+        self.stamp = 0  # counts what happened, so that "before" and "after" have a meaning without a clock
         self._next_id = 0
         self._held: list[Request] = []
 
@@ -113,15 +113,16 @@ class Connection(Generic[C]):
     def call(self, method: str, params: bytes | None, context: C) -> tuple[Call[C], bytes]:
         """Open a call; returns it with the frame to send."""
         self._next_id += 1
+        self.stamp += 1
         call = Call(self._next_id, method, context, self.stamp)
         self.calls[call.id] = call
-        return call, write.request(call.id, method, params)
+        return call, request(call.id, method, params)
 
     def forget(self, call: Call[C]) -> bytes | None:
         """We no longer wait. Returns the cancel to send, or None if the answer is already here."""
         if self.calls.pop(call.id, None) is None:
             return None
-        return write.notification(CANCEL_REQUEST, b'{"requestId":%d}' % call.id)
+        return notification(CANCEL_REQUEST, b'{"requestId":%d}' % call.id)
 
     def abandon(self) -> list[Call[C]]:
         """The peer is gone: every open call, which nobody will answer."""
@@ -134,17 +135,17 @@ class Connection(Generic[C]):
         """The frame of the answer, or None when it was already given."""
         if not self._settle(debt, accepted=True):
             return None
-        return write.response(debt.id, result)
+        return response(debt.id, result)
 
     def refuse(self, debt: Debt, error: ErrorObject) -> bytes | None:
         if not self._settle(debt, accepted=False):
             return None
-        return write.failure(debt.id, error)
+        return failure(debt.id, error)
 
     def take_held(self) -> list[Event[C]]:
         """The requests that waited for `initialize` to be answered, looked at again."""
         held, self._held = self._held, []
-        return [self._ask(request) for request in held]
+        return [self._ask(asked) for asked in held]
 
     # What arrives.
 
@@ -156,35 +157,35 @@ class Connection(Generic[C]):
             case Notification(method, params):
                 if method == CANCEL_REQUEST:
                     return self._cancel_asked(params)
-                if not self.lifecycle.ready and not self._held:
+                if not self.lifecycle.ready:
                     return Ignored(f"{method} before initialize")
                 return Told(method, params)
             case Response(call_id, result):
                 return self._answered(call_id, result)
             case Failure(call_id, error):
                 return self._answered(call_id, error)
-            case Malformed(_, None, why):
-                return Ignored(why)
             case Malformed(_, code, why):
-                return Complaint(write.failure(None, write.error_object(code or INVALID_REQUEST, f"{NAMES[code or INVALID_REQUEST]}: {why}")), why)
+                if code is None:
+                    return Ignored(why)
+                return Complaint(failure(None, error_object(code, f"{NAMES[code]}: {why}")), why)
 
-    def _ask(self, request: Request) -> Event[C]:
-        if request.id in self.debts:
-            return self._complain(request, "this id is still in use by an earlier request")
-        gate = self.lifecycle.ask(request.method)
+    def _ask(self, asked: Request) -> Event[C]:
+        if asked.id in self.debts:
+            return self._complain(asked, "this id is still in use by an earlier request")
+        gate = self.lifecycle.ask(asked.method)
         if gate is Gate.HOLD:
-            self._held.append(request)
-            return Ignored(f"{request.method} waits for initialize")
+            self._held.append(asked)
+            return Ignored(f"{asked.method} waits for initialize")
         if gate is Gate.REFUSE:
-            again = request.method in INITIALIZE
-            return self._complain(request, "already initialized" if again else "initialize comes first")
-        debt = Debt(request)
-        self.debts[request.id] = debt
+            again = asked.method in INITIALIZE
+            return self._complain(asked, "already initialized" if again else "initialize comes first")
+        debt = Debt(asked)
+        self.debts[asked.id] = debt
         return Asked(debt)
 
-    def _complain(self, request: Request, why: str) -> Complaint:
-        error = write.error_object(INVALID_REQUEST, f"{NAMES[INVALID_REQUEST]}: {why}")
-        return Complaint(write.failure(request.id, error), why)
+    def _complain(self, asked: Request, why: str) -> Complaint:
+        error = error_object(INVALID_REQUEST, f"{NAMES[INVALID_REQUEST]}: {why}")
+        return Complaint(failure(asked.id, error), why)
 
     def _answered(self, call_id: Id, answer: Raw | ErrorObject) -> Event[C]:
         call = self.calls.pop(call_id, None)

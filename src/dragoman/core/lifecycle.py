@@ -1,7 +1,8 @@
 """Nothing but `initialize` before `initialize`.
 
-Only the side that is initialized (the agent, or a proxy) has such a lifecycle. Requests that arrive while `initialize` is still being answered are held,
-not refused: a client that writes both in one go has broken no rule that helps anybody. `initialize` may be repeated until something else was asked.
+Only the side that is initialized (the agent, or a proxy) has such a lifecycle. Requests that arrive while
+`initialize` is still being answered are held, not refused: a client that writes both in one go has broken
+no rule that helps anybody. `initialize` may be repeated until something else was asked.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ INITIALIZE = frozenset({"initialize", "proxy/initialize"})
 class Gate(Enum):
     """What to do with a request right now."""
 
-    PASS = "pass"
+    GO = "go"
     HOLD = "hold"
     REFUSE = "refuse"
 
@@ -38,16 +39,18 @@ class Lifecycle:
             if self._used:
                 return Gate.REFUSE
             self._pending += 1
-            return Gate.PASS
+            return Gate.GO
         if self._pending:
             return Gate.HOLD
         if not self._ready:
             return Gate.REFUSE
         self._used = True
-        return Gate.PASS
+        return Gate.GO
 
     def initialized(self, *, accepted: bool) -> bool:
-        """`initialize` was answered. True when nothing is pending any more, so that held requests may be looked at again."""
+        """`initialize` was answered. True when nothing is pending any more, so that held requests may be
+        looked at again.
+        """
         self._pending -= 1
         self._ready = self._ready or accepted
         return self._pending == 0

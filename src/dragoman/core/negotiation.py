@@ -1,7 +1,8 @@
 """Which protocol version is spoken. Pure arithmetic, because every SDK gets an edge of it wrong.
 
-Version 1 says: answer the requested version if you speak it, otherwise the latest you speak. Version 2 says: the highest at or below the request,
-otherwise an error that lists what is spoken. An agent that speaks only version 1 follows the first rule, any other the second.
+Version 1 says: answer the requested version if you speak it, otherwise the latest you speak. Version 2
+says: the highest at or below the request, otherwise an error that lists what is spoken. An agent that
+speaks only version 1 follows the first rule, any other the second.
 """
 
 from __future__ import annotations

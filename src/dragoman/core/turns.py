@@ -1,10 +1,11 @@
-"""The turn as a machine: at most one runs in a session, and a cancel belongs to the turns that were asked for before it.
+"""The turn as a machine: at most one runs in a session, and a cancel belongs to the turns that were asked
+for before it.
 
     asked ──▶ running ──▶ over          cancel marks what is running or waiting at that moment,
       └──▶ waiting ──▶ running          and nothing that is asked for later
 
-A prompt that arrives while another runs waits its turn (or is refused, when the agent prefers that). It also waits while
-a cancelled turn is still cleaning up, so that "cancel, then prompt again" never fails.
+A prompt that arrives while another runs waits its turn (or is refused, when the agent prefers that). It
+also waits while a cancelled turn is still cleaning up, so that "cancel, then prompt again" never fails.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Running conversations: one (`Link`), two joined (`Relay`), and the owners of what they start."""
 
 from dragoman.runtime.limits import Limits
-from dragoman.runtime.link import Answer, Link, Router, Silent
+from dragoman.runtime.link import Link
+from dragoman.runtime.router import Answer, Router, Silent
 
 __all__ = ["Answer", "Limits", "Link", "Router", "Silent"]

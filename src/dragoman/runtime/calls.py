@@ -1,6 +1,7 @@
 """What waits for an answer, and for how long.
 
-One timer watches all calls of a link instead of one timer a call: a deadline is a bound, not a stopwatch, and arming a timer costs more than many calls do.
+One timer watches all calls of a link instead of one timer a call: a deadline is a bound, not a stopwatch,
+and arming a timer costs more than many calls do.
 """
 
 from __future__ import annotations
@@ -97,6 +98,10 @@ class Deadlines:
         if waiting.deadline is not None and now >= waiting.expires:
             return CallTimeout(method, waiting.deadline)
         # While the peer waits for an answer of ours, it is not the peer who is silent.
-        if waiting.silence is not None and not self._link.connection.debts and now >= self._link.heard + waiting.silence:
+        if (
+            waiting.silence is not None
+            and not self._link.connection.debts
+            and now >= self._link.heard + waiting.silence
+        ):
             return SilenceTimeout(f"the peer's silence during {method}", waiting.silence)
         return None

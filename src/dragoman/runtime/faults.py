@@ -1,7 +1,8 @@
 """Exceptions become wire errors here and nowhere else.
 
-What a handler raised is for our log. The peer learns only what was meant for it: an `ErrorAnswer` says so itself, anything else is an
-internal error without a word, because exception texts hold paths, prompts and keys.
+What a handler raised is for our log. The peer learns only what was meant for it: an `ErrorAnswer` says so
+itself, anything else is an internal error without a word, because exception texts hold paths, prompts and
+keys.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Notification handlers that wait: one lane per session, in arrival order, and answers behind them.
 
-Most notifications are handled on the spot and never come here. A handler that is a coroutine runs in the worker of its lane; what
-arrives for the same lane meanwhile queues behind it. An answer is delivered after the handlers of what arrived before it, with one exception that
-makes every call from inside a handler safe: it overtakes a handler that had already started when the call was made, because
-that handler may be waiting for this very answer.
+Most notifications are handled on the spot and never come here. A handler that is a coroutine runs in the
+worker of its lane; what arrives for the same lane meanwhile queues behind it. An answer is delivered after
+the handlers of what arrived before it, with one exception that makes every call from inside a handler safe:
+it overtakes a handler that had already started when the call was made, because that handler may be waiting
+for this very answer.
 """
 
 from __future__ import annotations
@@ -52,8 +53,12 @@ class Lanes:
         self.size += size
 
     def behind(self, key: Hashable | None, stamp: int, deliver: Callable[[], None]) -> None:
-        """Deliver an answer, to a call made at `stamp`, after what arrived before it. Without a key, all lanes count."""
-        lanes = list(self._lanes.values()) if key is None else [lane] if (lane := self._lanes.get(key)) else []
+        """Deliver an answer, to a call made at `stamp`, after what arrived before it. Without a key, all
+        lanes count.
+        """
+        lanes = (
+            list(self._lanes.values()) if key is None else [lane] if (lane := self._lanes.get(key)) else []
+        )
         ahead = [lane for lane in lanes if not 0 < lane.started <= stamp]
         if not ahead:
             deliver()
@@ -80,7 +85,11 @@ class Lanes:
                     self.size -= size
         finally:
             del self._lanes[key]
-            for _, reached, size in lane.queue:  # we are being closed: whoever waits for an answer that is here gets it
+            for (
+                _,
+                reached,
+                size,
+            ) in lane.queue:  # we are being closed: whoever waits for an answer that is here gets it
                 self.size -= size
                 if reached is not None:
                     reached()

@@ -11,10 +11,14 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Bytes and seconds. None means no deadline."""
 
     work_bytes: int = 256 * MEBIBYTE
-    """The params of all requests that are being worked on; more is refused, because a pause would also stop the cancels."""
+    """The params of all requests that are being worked on; more is refused, because a pause would also stop
+    the cancels.
+    """
 
     backlog_bytes: int = 8 * MEBIBYTE
-    """Updates that a session's reader has not taken yet; above it we stop reading, so that the agent feels it."""
+    """Updates that a session's reader has not taken yet; above it we stop reading, so that the agent feels
+    it.
+    """
 
     backlog_hard_bytes: int = 64 * MEBIBYTE
     """The same while a call is open, whose answer the reader may be waiting for."""
@@ -25,7 +29,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Any call but a turn: nothing else is allowed to take as long as a model does."""
 
     silence_seconds: float | None = None
-    """Within a turn, since the last frame of any kind. Off by default: only the caller knows how slow its model is."""
+    """Within a turn, since the last frame of any kind. Off by default: only the caller knows how slow its
+    model is.
+    """
 
     cancel_seconds: float = 1.5
     """What a handler gets to clean up after a cancel before the turn is answered without it."""

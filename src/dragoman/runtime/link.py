@@ -1,10 +1,13 @@
 """A running conversation: the rules of `core.Connection` on top of a transport.
 
 What it promises:
-- Notifications are handled in arrival order; an answer is seen after the notifications that arrived before it.
+- Notifications are handled in arrival order; an answer is seen after the notifications that arrived before
+  it.
 - Requests of the peer never block the reader and do not wait for each other; cancels overtake.
-- Every call has an end: its answer, its deadline, its caller's cancellation, or the death of the peer, whichever comes first.
-- No task outlives `aclose`. Senders wait above a high-water mark; reading stops while the peer does not take our answers.
+- Every call has an end: its answer, its deadline, its caller's cancellation, or the death of the peer,
+  whichever comes first.
+- No task outlives `aclose`. Senders wait above a high-water mark; reading stops while the peer does not
+  take our answers.
 
 It knows JSON-RPC. What a method means is the router's business.
 """
@@ -13,65 +16,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Callable, Coroutine, Hashable
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Hashable
 
 from msgspec import Raw
 
 from dragoman.core import Answered, Asked, Call, CancelAsked, Complaint, Connection, Debt, Lifecycle, Told
-from dragoman.errors import CallFailed, DragomanError, ErrorAnswer, LinkClosed
+from dragoman.errors import CallFailed, DragomanError, LinkClosed
 from dragoman.runtime.calls import Deadlines, Waiting
-from dragoman.runtime.faults import to_error
 from dragoman.runtime.lanes import Lanes
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.outbox import HIGH_WATER, Outbox
 from dragoman.runtime.owner import Owner
-from dragoman.runtime.stepping import Rest
+from dragoman.runtime.router import Router
+from dragoman.runtime.work import Workshop
 from dragoman.transport.contract import Transport
-from dragoman.wire import Envelope, ErrorObject, Notification, decode_block, encode, error_object
-from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
+from dragoman.wire import (
+    Envelope,
+    ErrorObject,
+    Notification,
+    decode_block,
+    error_object,
+    failure,
+    notification,
+)
+from dragoman.wire.codes import INVALID_REQUEST
 
 log = logging.getLogger(__name__)
 
-Work: TypeAlias = Coroutine[Any, Any, bytes]
-Answer: TypeAlias = bytes | Work
-"""What a router makes of a request: the encoded result at once, or a coroutine that ends with it."""
-
-
-class Router(Protocol):
-    """Gives meaning to what arrives. May raise `ErrorAnswer` from `asked`; anything else becomes an internal error."""
-
-    def asked(self, debt: Debt) -> Answer: ...
-
-    def told(self, method: str, params: Raw | None) -> None: ...
-
-    def fed(self, size: int) -> None:
-        """A block of `size` bytes has been dealt with; nothing that waits has run yet."""
-
-    def cancelled(self, debt: Debt) -> bool:
-        """The peer no longer wants this answer. True: the router ends the work itself; False: the link cancels the task."""
-        ...
-
-
-class Silent:
-    """A router that knows nothing: requests are refused, notifications ignored."""
-
-    def asked(self, debt: Debt) -> Answer:
-        raise ErrorAnswer(-32601, "Method not found", {"method": debt.method[:200]})
-
-    def told(self, method: str, params: Raw | None) -> None:
-        pass
-
-    def fed(self, size: int) -> None:
-        pass
-
-    def cancelled(self, debt: Debt) -> bool:
-        return False
-
-
-Tap: TypeAlias = Callable[[str, bytes], None]
-"""Sees every block, in both directions ("in", "out"), before its effect."""
+ANSWERS = "the peer does not take our answers"
 
 
 class Link:
@@ -97,12 +69,8 @@ class Link:
         self._owner = Owner(name)
         self.lanes = Lanes(self.connection, self._owner)
         self._deadlines = Deadlines(self)
-        self._queue: deque[tuple[Debt, Work]] = deque()
-        self._runner_ready = False
-        self._tasks: dict[Debt, asyncio.Task[None]] = {}
-        self._debt_bytes = 0
-        self._answer_bytes = 0  # answers given since the transport was last empty
-        self._held_back = False  # reading is stopped because the peer does not take our answers
+        self._work = Workshop(self.connection, router, self._owner, self._send, limit=self.limits.work_bytes)
+        self._holds: set[str] = set()  # why reading is stopped
         self._gone: LinkClosed | None = None
         self._over = asyncio.Event()
         self._closing: asyncio.Task[None] | None = None
@@ -122,7 +90,9 @@ class Link:
         silence: float | None = None,
         lane: Hashable | None = None,
     ) -> Raw:
-        """Ask the peer and wait for the result. `lane` names the notifications that its answer must come after."""
+        """Ask the peer and wait for the result. `lane` names the notifications that its answer must come
+        after.
+        """
         call = self.open_call(method, params, deadline=deadline, silence=silence, lane=lane)
         try:
             if self.outbox.pending > HIGH_WATER:
@@ -167,7 +137,7 @@ class Link:
         """Tell the peer. Await `outbox.flow` now and then when there is much to tell."""
         if self._gone is not None:
             raise self._gone.with_traceback(None)
-        self.outbox.add(encode.notification(method, params))
+        self.outbox.add(notification(method, params))
 
     # What arrives (the transport's sink).
 
@@ -186,9 +156,8 @@ class Link:
                 self._receive(envelope)
                 ready = connection.lifecycle.ready
         self._router.fed(len(block))
-        if self._queue and not self._runner_ready:
-            self._start_runner()
-        if self._answer_bytes:
+        self._work.go()
+        if self._work.answer_bytes:
             self._check_answers()
 
     def oversized(self, size: int) -> None:
@@ -196,12 +165,29 @@ class Link:
         limit = self.transport.limits.frame
         log.warning("%s: dropped a message of %d bytes; the limit is %d", self.name, size, limit)
         why = f"Invalid request: the message is larger than the limit of {limit} bytes"
-        self._send(encode.failure(None, error_object(INVALID_REQUEST, why)))
+        self._send(failure(None, error_object(INVALID_REQUEST, why)), now=False)
 
     def ended(self, reason: BaseException | None) -> None:
         """No more will come: every open call fails now, with the reason."""
-        gone = reason if isinstance(reason, LinkClosed) else LinkClosed(str(reason) if reason else "the peer closed the connection")
+        gone = (
+            reason
+            if isinstance(reason, LinkClosed)
+            else LinkClosed(str(reason) if reason else "the peer closed the connection")
+        )
         self._end(gone)
+
+    def hold(self, why: str) -> None:
+        """Stop reading, so that the peer feels it. Each reason is lifted by itself."""
+        if not self._holds:
+            self.transport.pause()
+        self._holds.add(why)
+
+    def listen(self, why: str) -> None:
+        """This reason to stop reading is gone."""
+        if self._holds:
+            self._holds.discard(why)
+            if not self._holds:
+                self.transport.resume()
 
     # The end.
 
@@ -215,14 +201,15 @@ class Link:
         await self._over.wait()
 
     async def aclose(self, *, grace: float = 0.0) -> None:
-        """End the conversation as a whole. Handlers get `grace` seconds to finish by themselves, then they are cancelled."""
+        """End the conversation as a whole. Handlers get `grace` seconds to finish by themselves, then they
+        are cancelled.
+        """
         if self._closing is None:
             self._closing = self._loop.create_task(self._close(grace), name=f"{self.name} closing")
         await asyncio.shield(self._closing)
 
     async def _close(self, grace: float) -> None:
-        if self._queue and not self._runner_ready:
-            self._start_runner()
+        self._work.go()
         await self._owner.finish(grace)
         self._end(LinkClosed("this side closed the connection"))
         await self._owner.aclose()
@@ -244,7 +231,7 @@ class Link:
         event = self.connection.receive(envelope)
         match event:
             case Asked(debt):
-                self._ask(debt)
+                self._work.ask(debt)
             case Answered(call, answer):
                 waiting = call.context
                 if self.lanes:
@@ -254,92 +241,24 @@ class Link:
             case Told(method, params):
                 self._router.told(method, params)
             case CancelAsked(debt):
-                self._cancel(debt)
+                if not self._router.cancelled(debt):
+                    self._work.stop(debt)
             case Complaint(frame, why):
                 self.complaints += 1
                 log.info("%s: refused a message: %s", self.name, why)
-                self._send(frame)
+                self._send(frame, now=False)
             case _:
                 log.debug("%s: ignored: %s", self.name, event.why)
 
-    def _ask(self, debt: Debt) -> None:
-        size = len(bytes(debt.params)) if debt.params is not None else 0
-        if self._debt_bytes + size > self.limits.work_bytes and self._tasks:
-            busy = error_object(INTERNAL_ERROR, "Internal error: too much work in flight")
-            self._settled(self.connection.refuse(debt, busy))
-            return
-        try:
-            work = self._router.asked(debt)
-        except Exception as error:  # becomes the error answer; the conversation goes on
-            self._settled(self.connection.refuse(debt, to_error(error, debt.method)))
-            return
-        if isinstance(work, bytes):
-            self._settled(self.connection.answer(debt, work))
-        else:
-            self._queue.append((debt, work))
+    def settle(self, debt: Debt, result: bytes) -> None:
+        """Answer a debt from outside its handler, whose own answer then no longer counts."""
+        self._work.settle(debt, result)
 
-    def _cancel(self, debt: Debt) -> None:
-        if self._router.cancelled(debt):
-            return
-        task = self._tasks.get(debt)
-        if task is not None:
-            task.cancel()
+    def stop(self, debt: Debt) -> None:
+        """Cancel the task that works on a debt, if one does."""
+        self._work.stop(debt)
 
-    def _start_runner(self) -> None:
-        self._runner_ready = True
-        self._owner.start(self._run())
-
-    async def _run(self) -> None:
-        """Work off the queue; become the task of the first request that suspends (see `stepping`)."""
-        self._runner_ready = False
-        while self._queue:
-            debt, work = self._queue.popleft()
-            try:
-                waiting_for = work.send(None)
-            except StopIteration as done:
-                self._settled(self.connection.answer(debt, done.value))
-                continue
-            except Exception as error:  # as in `_ask`
-                self._settled(self.connection.refuse(debt, to_error(error, debt.method)))
-                continue
-            if self._queue and not self._runner_ready:
-                self._start_runner()
-            await self._carry_on(debt, Rest(work, waiting_for))
-            return
-
-    async def _carry_on(self, debt: Debt, rest: Rest[bytes]) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks[debt] = task
-        size = len(bytes(debt.params)) if debt.params is not None else 0
-        self._debt_bytes += size
-        try:
-            self._settled(self.connection.answer(debt, await rest))
-        except asyncio.CancelledError as error:
-            # Ours, because the peer cancelled, is an answer. Anybody else's means that we are being closed.
-            self._settled(self.connection.refuse(debt, to_error(error, debt.method)))
-            if not debt.cancelled:
-                raise
-        except Exception as error:  # as in `_ask`
-            self._settled(self.connection.refuse(debt, to_error(error, debt.method)))
-        finally:
-            del self._tasks[debt]
-            self._debt_bytes -= size
-
-    def _settled(self, frame: bytes | None) -> None:
-        if frame is None:
-            return
-        self._answer_bytes += len(frame)
-        self._send(frame, now=len(self.connection.debts) <= 1 and not self._queue)
-        for event in self.connection.take_held():
-            if isinstance(event, Asked):
-                self._ask(event.debt)
-            elif isinstance(event, Complaint):
-                self._send(event.frame)
-        if self._queue and not self._runner_ready:
-            self._start_runner()
-
-    def _send(self, frame: bytes, *, now: bool = False) -> None:
+    def _send(self, frame: bytes, now: bool) -> None:
         try:
             (self.outbox.add_now if now else self.outbox.add)(frame)
         except LinkClosed:
@@ -355,20 +274,20 @@ class Link:
         """Stop waiting for an answer; the peer is told, and a late answer is ignored."""
         frame = self.connection.forget(call)
         if frame is not None and self._gone is None:
-            self._send(frame)
+            self._send(frame, now=False)
         call.context.settle(why)
 
     def _check_answers(self) -> None:
         """The peer asks without reading our answers: stop listening until it does.
 
-        Only answers count: whoever sends calls or notifications waits in `flow` by itself, and must still hear a cancel.
+        Only answers count: whoever sends calls or notifications waits in `flow` by itself, and must still
+        hear a cancel.
         """
         pending = self.transport.pending
         if pending == 0:
-            self._answer_bytes = 0
-        elif pending > HIGH_WATER and self._answer_bytes > HIGH_WATER and not self._held_back:
-            self._held_back = True
-            self.transport.pause()
+            self._work.answer_bytes = 0
+        elif pending > HIGH_WATER and self._work.answer_bytes > HIGH_WATER and ANSWERS not in self._holds:
+            self.hold(ANSWERS)
             self._owner.start(self._listen_again())
 
     async def _listen_again(self) -> None:
@@ -376,5 +295,4 @@ class Link:
             await self.transport.drain()
         except LinkClosed:
             pass
-        self._held_back = False
-        self.transport.resume()
+        self.listen(ANSWERS)

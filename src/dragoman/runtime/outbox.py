@@ -1,13 +1,15 @@
 """Gathers frames and hands them to the transport in blocks.
 
-Many small frames leave in one write per turn of the event loop, or sooner when about a pipe's worth has gathered; a lone request or answer is written through at once, so latency does not
-pay for throughput. A sender that awaits `flow` waits while the transport holds more than the high-water mark, counted in bytes.
+Many small frames leave in one write per turn of the event loop, or sooner when about a pipe's worth has
+gathered; a lone request or answer is written through at once, so latency does not pay for throughput. A
+sender that awaits `flow` waits while the transport holds more than the high-water mark, counted in bytes.
 """
 
 from __future__ import annotations
 
 import asyncio
 
+from dragoman.errors import LinkClosed
 from dragoman.transport.contract import Transport
 
 FLUSH_AT = 48 * 1024  # fits an empty pipe of the usual 64 KiB
@@ -16,14 +18,16 @@ LARGE = 32 * 1024  # copying a body of this size into the buffer costs more than
 
 
 class Outbox:
-    """What is on its way out. `buffer` may be appended to directly by hot paths, followed by `touch`."""
+    """What is on its way out. `buffer` may be appended to directly by hot paths, followed by `schedule` or
+    `flow`.
+    """
 
-    __slots__ = ("_loop", "_scheduled", "_transport", "buffer")
+    __slots__ = ("_loop", "_transport", "buffer", "scheduled")
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._loop = asyncio.get_running_loop()
-        self._scheduled = False
+        self.scheduled = False
         self.buffer = bytearray()
 
     @property
@@ -37,15 +41,15 @@ class Outbox:
             self._transport.write(frame)
             return
         self.buffer += frame
-        self.touch()
-
-    def touch(self) -> None:
-        """Something was appended to `buffer`."""
         if len(self.buffer) >= FLUSH_AT:
             self.flush()
-        elif not self._scheduled:
-            self._scheduled = True
-            self._loop.call_soon(self._tick)
+        elif not self.scheduled:
+            self.schedule()
+
+    def schedule(self) -> None:
+        """Something was appended to `buffer`: send it when this turn of the loop ends."""
+        self.scheduled = True
+        self._loop.call_soon(self._tick)
 
     def add_now(self, frame: bytes) -> None:
         """Send it, and what was gathered before it, without waiting for the turn of the loop to end."""
@@ -61,7 +65,9 @@ class Outbox:
             self._transport.write(block)
 
     async def flow(self) -> None:
-        """Wait until there is room again; at the very least let the loop turn once, so that a cancel can be heard."""
+        """Wait until there is room again; at the very least let the loop turn once, so that a cancel can be
+        heard.
+        """
         self.flush()
         if self._transport.pending > HIGH_WATER:
             await self._transport.drain()
@@ -69,5 +75,8 @@ class Outbox:
             await asyncio.sleep(0)
 
     def _tick(self) -> None:
-        self._scheduled = False
-        self.flush()
+        self.scheduled = False
+        try:
+            self.flush()
+        except LinkClosed:
+            pass  # the link is told by the transport; senders learn it from their next call

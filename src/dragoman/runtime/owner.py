@@ -1,6 +1,7 @@
 """Owns tasks: whoever is started here ends when the owner ends, and not later.
 
-A `TaskGroup` would do the same inside one `async with`; a conversation starts tasks from callbacks of the event loop, which have no such block around them.
+A `TaskGroup` would do the same inside one `async with`; a conversation starts tasks from callbacks of the
+event loop, which have no such block around them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class Owner:
             await asyncio.wait(others, timeout=seconds)
 
     async def aclose(self, *, patience: float = 5.0) -> None:
-        """Cancel what is left and wait for it. A task that keeps swallowing its cancellation is named in the log and given up."""
+        """Cancel what is left and wait for it. A task that keeps swallowing its cancellation is named in
+        the log and given up.
+        """
         others = self._others()
         for task in others:
             task.cancel()
@@ -48,7 +51,9 @@ class Owner:
         _, stubborn = await asyncio.wait(others, timeout=patience)
         for task in stubborn:
             task.cancel()
-            log.error("%s: a handler did not end within %g s of its cancellation: %s", self._name, patience, task)
+            log.error(
+                "%s: a handler did not end within %g s of its cancellation: %s", self._name, patience, task
+            )
 
     def _others(self) -> set[asyncio.Task[None]]:
         # Closing from inside one of our own handlers is legal: it cannot wait for itself.

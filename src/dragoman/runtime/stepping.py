@@ -1,7 +1,8 @@
 """Runs coroutines without a task for each.
 
-Most handlers finish without ever waiting. A runner steps one coroutine after another inside one task; the first that really suspends keeps that task as its own
-from then on (so timeouts and cancellation work in it as in any task), and a fresh runner takes over the rest of the queue.
+Most handlers finish without ever waiting. A runner steps one coroutine after another inside one task; the
+first that really suspends keeps that task as its own from then on (so timeouts and cancellation work in it
+as in any task), and a fresh runner takes over the rest of the queue.
 """
 
 from __future__ import annotations

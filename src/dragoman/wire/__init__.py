@@ -3,6 +3,8 @@
 Nothing here does IO or raises on bad input: malformed bytes become a value.
 """
 
+from dragoman.wire.decode import decode, decode_block
+from dragoman.wire.encode import encode, error_object, failure, notification, request, response
 from dragoman.wire.envelope import (
     Envelope,
     ErrorObject,
@@ -13,8 +15,6 @@ from dragoman.wire.envelope import (
     Request,
     Response,
 )
-from dragoman.wire.decode import decode, decode_block
-from dragoman.wire.encode import encode, error_object, failure, notification, request, response
 from dragoman.wire.framing import DEFAULT_LIMIT, LineFramer
 
 __all__ = [

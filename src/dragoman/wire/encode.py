@@ -1,7 +1,7 @@
 """Envelopes to frames, each ended by its newline.
 
-Params and results arrive as encoded bytes and are joined to the shell, not encoded again. They must hold no raw newline, which our
-encoder never writes; bytes from elsewhere that do are compacted by `encode`.
+Params and results arrive as encoded bytes and are joined to the shell, not encoded again. They must hold no
+raw newline, which our encoder never writes; bytes from elsewhere that do are compacted by `encode`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ import msgspec
 from msgspec import UNSET
 
 from dragoman.wire.codes import NAMES
-from dragoman.wire.envelope import Envelope, ErrorObject, Failure, Id, Malformed, Notification, Request, Response
+from dragoman.wire.envelope import (
+    Envelope,
+    ErrorObject,
+    Failure,
+    Id,
+    Malformed,
+    Notification,
+    Request,
+    Response,
+)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -46,7 +55,7 @@ def error_object(code: int, message: str = "", data: Any = None) -> ErrorObject:
 
 
 def encode(envelope: Envelope) -> bytes:
-    """Any envelope back to its frame. A malformed one goes on as it came."""
+    """Any envelope back to its frame. A malformed one goes on as it came, but never as two."""
     match envelope:
         case Request(request_id, method, params):
             return request(request_id, method, None if params is None else one_line(bytes(params)))
@@ -57,7 +66,7 @@ def encode(envelope: Envelope) -> bytes:
         case Failure(request_id, error):
             return failure(request_id, error)
         case Malformed(frame, _, _):
-            return frame + b"\n"
+            return frame.replace(b"\n", b" ") + b"\n"
 
 
 def one_line(text: bytes) -> bytes:

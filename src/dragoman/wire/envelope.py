@@ -1,7 +1,7 @@
 """The five things that a frame can be.
 
-Every byte string is exactly one of them; params, results and error data stay raw bytes until somebody wants their meaning.
-A `Raw` keeps the block it was cut from alive: copy what is kept for long.
+Every byte string is exactly one of them; params, results and error data stay raw bytes until somebody wants
+their meaning. A `Raw` keeps the block it was cut from alive: copy what is kept for long.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class ErrorObject(Struct, frozen=True, gc=False):
 
 
 class Failure(Struct, frozen=True, gc=False):
-    """The answer to one of our calls, which is an error. `id` is null when the peer could not tell which call."""
+    """The answer to one of our calls, which is an error. `id` is null when the peer could not tell which
+    call.
+    """
 
     id: Id
     error: ErrorObject
@@ -54,7 +56,8 @@ class Failure(Struct, frozen=True, gc=False):
 class Malformed(Struct, frozen=True, gc=False):
     """A frame that is none of the above.
 
-    `code` is the error that its sender should get, or None when it looks like an answer: an answer is never answered.
+    `code` is the error that its sender should get, or None when it looks like an answer: an answer is never
+    answered.
     """
 
     frame: bytes

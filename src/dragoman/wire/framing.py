@@ -1,10 +1,13 @@
 """Cuts a stream of bytes into blocks of whole lines.
 
-One frame is one line. A block is one or more whole frames, cut at the last newline of what has arrived, because decoding many
-frames in one call costs far less than decoding each. The cost is linear in the bytes: a line longer than a chunk is gathered in a list
-and joined once. A line above the limit is dropped while it arrives, never held, and reading goes on behind its newline.
+One frame is one line. A block is one or more whole frames, cut at the last newline of what has arrived,
+because decoding many frames in one call costs far less than decoding each. The cost is linear in the bytes,
+in time and in memory: a line longer than a chunk grows in one buffer, however small its chunks are. A line
+above the limit is dropped while it arrives, never held, and reading goes on behind its newline.
 
-This module knows newlines and sizes. It does not know JSON; blank lines and carriage returns are the decoder's to ignore.
+How the bytes were cut into chunks changes neither the lines nor the sizes that are reported. This module
+knows newlines, sizes and the byte order mark at the very start. It does not know JSON; blank lines and
+carriage returns are the decoder's to ignore.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 MEBIBYTE = 1024 * 1024
 
 DEFAULT_LIMIT = 104 * MEBIBYTE
-"""Large enough for a hundred megabytes of text, small enough that an endless line cannot take a machine down."""
+"""Enough for a hundred megabytes of text; an endless line still cannot take a machine down."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -20,19 +23,22 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class LineFramer:
     """`feed` chunks in, take blocks of whole lines out."""
 
-    __slots__ = ("_at_start", "_dropped", "_gathered", "_gathered_size", "_skipped", "limit")
+    __slots__ = ("_at_start", "_dropped", "_gathered", "_skipped", "limit")
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
-        self._gathered: list[bytes] = []  # the pieces of a line that has not ended yet
-        self._gathered_size = 0
+        self._gathered = bytearray()  # the line that has not ended yet
         self._dropped = 0  # bytes of the oversized line we are in the middle of; 0 when we are not
         self._skipped: list[int] = []
         self._at_start = True
 
     def feed(self, chunk: bytes) -> bytes:
         """Return the whole lines that `chunk` completes, last newline included, or nothing."""
-        if self._dropped:
+        if self._at_start:
+            chunk = self._without_mark(chunk)
+            if self._at_start:
+                return b""
+        elif self._dropped:
             chunk = self._skip(chunk)
         cut = chunk.rfind(b"\n") + 1
         if cut == 0:
@@ -40,26 +46,20 @@ class LineFramer:
             return b""
         block = chunk if cut == len(chunk) else chunk[:cut]
         if self._gathered:
-            self._gathered.append(block)
-            block = b"".join(self._gathered)
+            block = b"".join((self._gathered, block))
             self._gathered.clear()
-            self._gathered_size = 0
         if cut != len(chunk):
             self._gather(chunk[cut:])
-        if self._at_start:
-            block = self._without_mark(block)
         return block if len(block) <= self.limit else self._without_oversized(block)
 
     def finish(self) -> bytes:
         """The stream has ended: return a last line that has no newline, if there is one."""
+        self._gather(b"")  # the first bytes of a mark that never came are a line like any other
         if self._dropped:
             self._skipped.append(self._dropped)
             self._dropped = 0
-        rest = b"".join(self._gathered)
+        rest = bytes(self._gathered)
         self._gathered.clear()
-        self._gathered_size = 0
-        if self._at_start:
-            rest = self._without_mark(rest)
         return rest
 
     def take_skipped(self) -> list[int]:
@@ -68,14 +68,10 @@ class LineFramer:
         return skipped
 
     def _gather(self, piece: bytes) -> None:
-        if not piece:
-            return
-        self._gathered.append(piece)
-        self._gathered_size += len(piece)
-        if self._gathered_size > self.limit:
-            self._dropped = self._gathered_size
+        self._gathered += piece
+        if len(self._gathered) > self.limit:
+            self._dropped = len(self._gathered)
             self._gathered.clear()
-            self._gathered_size = 0
 
     def _skip(self, chunk: bytes) -> bytes:
         """Drop what still belongs to the oversized line; return what follows it."""
@@ -92,6 +88,12 @@ class LineFramer:
         self._skipped += [len(line) for line in lines if len(line) > self.limit]
         return b"\n".join(line for line in lines if len(line) <= self.limit)
 
-    def _without_mark(self, block: bytes) -> bytes:
+    def _without_mark(self, chunk: bytes) -> bytes:
+        """The chunk without a byte order mark, or nothing while it may still be one."""
+        start = bytes(self._gathered) + chunk
+        self._gathered.clear()
+        if len(start) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(start):
+            self._gathered += start
+            return b""
         self._at_start = False
-        return block.removeprefix(BYTE_ORDER_MARK)
+        return start.removeprefix(BYTE_ORDER_MARK)

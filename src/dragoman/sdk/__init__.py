@@ -1,0 +1,1 @@
+"""What people write against: agents, clients, and the two verbs that open everything."""

@@ -1,0 +1,241 @@
+"""A running client: gives meaning to what an agent sends, in one connection.
+
+Updates are the hot path: each is read once, put into its session's list, and handed over once per block.
+What makes no sense is counted and left out; it never ends a turn.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.core import Debt
+from dragoman.errors import ErrorAnswer
+from dragoman.runtime import Answer, Link
+from dragoman.schema.codec import reader, write
+from dragoman.schema.errors import SchemaError
+from dragoman.schema.v1 import (
+    CancelledPermissionOutcome,
+    ElicitationFormMode,
+    ElicitationUrlMode,
+    RequestPermissionRequest,
+    RequestPermissionResponse,
+    SelectedPermissionOutcome,
+    SessionNotification,
+    SessionUpdate,
+)
+from dragoman.sdk.client import Client
+from dragoman.sdk.handlers import Handler
+from dragoman.sdk.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
+from dragoman.sdk.reading import read_params
+from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
+
+if TYPE_CHECKING:
+    from dragoman.sdk.agent_handle import AgentHandle
+    from dragoman.sdk.prompt import PromptTurn
+    from dragoman.sdk.session import Session
+
+log = logging.getLogger(__name__)
+
+ORPHAN_SESSIONS = 64
+ORPHAN_UPDATES = 1024
+BACKLOG = "updates wait for their reader"
+
+_NOT_CHOSEN = write(RequestPermissionResponse(outcome=CancelledPermissionOutcome()))
+_read_notification = reader(SessionNotification)
+
+
+class ClientSide:
+    """The router of a client's link."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.sessions: dict[str, Session] = {}
+        self.opening = 0  # calls under way that will bring a session whose id we do not know yet
+        self.deviations = 0  # notifications that could not be read
+        self.agent: AgentHandle
+        self._link: Link
+        self._touched: list[Session] = []  # sessions that got updates from the current block
+        self._count = 0
+        self._orphans: dict[str, deque[SessionUpdate]] = {}
+        self._permissions: dict[Debt, str] = {}
+        self._on_update = client.handlers.get("session/update")
+
+    def attach(self, link: Link, agent: AgentHandle) -> None:
+        self._link = link
+        self.agent = agent
+
+    # The router's face.
+
+    def told(self, method: str, params: Raw | None) -> None:
+        if method == "session/update":
+            try:
+                notification = _read_notification(params or b"{}")
+            except SchemaError as error:
+                self._deviation(method, str(error))
+                return
+            session = self.sessions.get(notification.session_id)
+            if session is None:
+                self._orphaned(notification)
+                return
+            if not session.arrived:
+                self._touched.append(session)
+            session.arrived.append(notification.update)
+            self._count += 1
+            if self._on_update is not None:
+                self._hand_to(self._on_update, notification, notification.session_id, params)
+            return
+        handler = self.client.handlers.get(method)
+        if handler is not None:
+            self._notified(method, handler, params)
+
+    def fed(self, size: int) -> None:
+        if not self._touched:
+            return
+        each = size / self._count
+        for session in self._touched:
+            session.hand_over(int(each * len(session.arrived)))
+        self._touched.clear()
+        self._count = 0
+        self.weigh_backlog()
+
+    def asked(self, debt: Debt) -> Answer:
+        method = debt.method
+        if method == "session/request_permission":
+            return self._permission(debt)
+        handler = self.client.handlers.get(method)
+        if handler is None:
+            raise method_not_found(method)
+        if method.startswith("_"):
+            return self._extension(handler, _plain(debt.params))
+        entry = CLIENT_REQUESTS[method]
+        request = read_params(debt.params, entry.params)
+        self._check_known(request)
+        if method == "elicitation/create":
+            self._check_mode(request)
+        return self._answered(method, handler, request)
+
+    def cancelled(self, debt: Debt) -> bool:
+        if debt in self._permissions:
+            self._not_chosen(debt)
+            return True
+        return False
+
+    # Requests.
+
+    def _permission(self, debt: Debt) -> Answer:
+        request = read_params(debt.params, RequestPermissionRequest)
+        self._check_known(request)
+        handler = self.client.handlers.get("session/request_permission")
+        session = self.sessions.get(request.session_id)
+        if handler is None or not request.options or (session is not None and session.cancelling):
+            return _NOT_CHOSEN
+        self._permissions[debt] = request.session_id
+        return self._decide(debt, handler, request)
+
+    async def _decide(self, debt: Debt, handler: Handler, request: RequestPermissionRequest) -> bytes:
+        try:
+            response = await handler.work(request, self.agent)
+        finally:
+            self._permissions.pop(debt, None)
+        outcome = response.outcome
+        offered = {option.option_id for option in request.options}
+        if isinstance(outcome, SelectedPermissionOutcome) and outcome.option_id not in offered:
+            raise TypeError("the permission handler chose an option that was not offered")
+        return write(response)
+
+    async def _answered(self, method: str, handler: Handler, request: Any) -> bytes:
+        answer = await handler.work(request, self.agent)
+        return b"{}" if answer is None else write(answer)
+
+    async def _extension(self, handler: Handler, params: Any) -> bytes:
+        return write(await handler.work(params, self.agent))
+
+    def cancel_permissions(self, session_id: str) -> None:
+        """The turn is being cancelled: every open question of this session is answered so, now."""
+        for debt in [debt for debt, session in self._permissions.items() if session == session_id]:
+            self._not_chosen(debt)
+
+    def _not_chosen(self, debt: Debt) -> None:
+        self._permissions.pop(debt, None)
+        self._link.settle(debt, _NOT_CHOSEN)
+        self._link.stop(debt)
+
+    def _check_known(self, request: Any) -> None:
+        session_id = getattr(request, "session_id", None)
+        # While a session is being made the agent may already work in it, under an id that we are yet to
+        # learn.
+        if isinstance(session_id, str) and session_id not in self.sessions and not self.opening:
+            raise session_not_found(session_id)
+
+    def _check_mode(self, request: Any) -> None:
+        form, url = isinstance(request, ElicitationFormMode), isinstance(request, ElicitationUrlMode)
+        if ("form" if form else "url" if url else "") not in self.client.elicitation_modes:
+            raise invalid_params("this mode of elicitation was not advertised")
+
+    # Notifications.
+
+    def _notified(self, method: str, handler: Handler, params: Raw | None) -> None:
+        try:
+            message = (
+                _plain(params)
+                if method.startswith("_")
+                else read_params(params, CLIENT_NOTIFICATIONS[method].params)
+            )
+        except ErrorAnswer as error:  # a notification cannot be answered; that it made no sense is noted
+            self._deviation(method, str(error))
+            return
+        self._hand_to(handler, message, getattr(message, "session_id", None), params)
+
+    def _hand_to(self, handler: Handler, message: Any, lane: str | None, params: Raw | None) -> None:
+        if handler.is_async:
+            size = len(memoryview(params)) if params is not None else 0
+            self._link.lanes.submit(lane, lambda: handler.now(message, self.agent), size)
+        else:
+            handler.now(message, self.agent)
+
+    def _deviation(self, method: str, why: str) -> None:
+        self.deviations += 1
+        if self.deviations <= 10:
+            log.warning("%s was left out: %s", method, why)
+
+    # Sessions.
+
+    def open(self, session: Session) -> None:
+        """From now on updates for this id are this session's, also those that came too early."""
+        self.sessions[session.id] = session
+        session.adopt(self._orphans.pop(session.id, ()))
+
+    def _orphaned(self, notification: SessionNotification) -> None:
+        if notification.session_id not in self._orphans and len(self._orphans) >= ORPHAN_SESSIONS:
+            return
+        kept = self._orphans.setdefault(notification.session_id, deque(maxlen=ORPHAN_UPDATES))
+        kept.append(notification.update)
+
+    def weigh_backlog(self) -> None:
+        """Stop reading while some reader is too far behind, but not while somebody may wait for an answer."""
+        limits = self._link.limits
+        turns = [session.turn for session in self.sessions.values() if session.turn is not None]
+        behind = max((turn.backlog for turn in turns), default=0)
+        waits = any(call.method != "session/prompt" for call in self._link.connection.calls.values())
+        allowed = limits.backlog_hard_bytes if waits else limits.backlog_bytes
+        (self._link.hold if behind + self._link.lanes.size > allowed else self._link.listen)(BACKLOG)
+
+    def turn_ended(self, session: Session, turn: PromptTurn) -> None:
+        if session.turn is turn:
+            session.turn = None
+            session.cancelling = False
+        self.weigh_backlog()
+
+
+def _plain(params: Raw | None) -> Any:
+    if params is None:
+        return None
+    try:
+        return msgspec.json.decode(params)
+    except (msgspec.MsgspecError, RecursionError):
+        raise invalid_params("the params cannot be read") from None

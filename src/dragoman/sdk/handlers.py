@@ -1,0 +1,86 @@
+"""How handlers are registered and called, for both sides.
+
+A handler gets one typed message and, if it takes a second parameter, the peer who sent it. `async def` runs
+in the event loop. A plain `def` that answers a request runs in a thread, because it may block; one that
+only takes a notification is called on the spot, because order matters more and there is nothing to wait
+for. It returns the typed result, or None where the result has no required field.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Concatenate, Generic, TypeVar
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class Handler:
+    """A registered function, whatever its shape."""
+
+    __slots__ = ("_function", "_wants_peer", "is_async")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._wants_peer = _positional_count(function) >= 2
+        call = getattr(function, "__call__", None)  # noqa: B004  # an object whose __call__ is async counts as async
+        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+    def work(self, message: Any, peer: Any) -> Coroutine[Any, Any, Any]:
+        """A coroutine that ends with the handler's result."""
+        if self.is_async:
+            made: Coroutine[Any, Any, Any] = self.now(message, peer)
+            return made
+        return asyncio.to_thread(self.now, message, peer)
+
+    def now(self, message: Any, peer: Any) -> Any:
+        """Call it here: the result of a plain function, the coroutine of an async one."""
+        return self._function(message, peer) if self._wants_peer else self._function(message)
+
+
+class Handlers:
+    """Method name to handler."""
+
+    __slots__ = ("_handlers",)
+
+    def __init__(self) -> None:
+        self._handlers: dict[str, Handler] = {}
+
+    def __contains__(self, method: object) -> bool:
+        return method in self._handlers
+
+    def get(self, method: str) -> Handler | None:
+        return self._handlers.get(method)
+
+    def add(self, method: str, function: Callable[..., Any]) -> None:
+        if method in self._handlers:
+            raise ValueError(f"{method} already has a handler")
+        self._handlers[method] = Handler(function)
+
+
+class Hook(Generic[P, R]):
+    """A decorator that makes a function the handler of one method."""
+
+    __slots__ = ("_handlers", "_method")
+
+    def __init__(self, handlers: Handlers, method: str) -> None:
+        self._handlers = handlers
+        self._method = method
+
+    def __call__(
+        self, function: Callable[Concatenate[P, ...], Awaitable[R] | R]
+    ) -> Callable[Concatenate[P, ...], Awaitable[R] | R]:
+        self._handlers.add(self._method, function)
+        return function
+
+
+def _positional_count(function: Callable[..., Any]) -> int:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters):
+        return 2
+    return sum(
+        parameter.kind in kinds and parameter.default is inspect.Parameter.empty for parameter in parameters
+    )

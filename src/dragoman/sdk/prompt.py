@@ -1,0 +1,160 @@
+"""One turn as the client sees it: an async iterator of updates that ends with a result.
+
+The result exists only after the last update was handled, because both come through the same queue. That
+queue is bounded in bytes: a reader that falls behind makes the link stop reading, and the agent wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dragoman.errors import LinkClosed, LocalMistake
+from dragoman.schema.codec import write
+from dragoman.schema.v1 import (
+    AgentMessageChunk,
+    ContentBlock,
+    PromptRequest,
+    PromptResponse,
+    SessionUpdate,
+    StopReason,
+    TextContent,
+    ToolCall,
+    ToolCallProgress,
+    Usage,
+)
+from dragoman.sdk.reading import read_result
+from dragoman.sdk.tool_state import ToolState
+
+if TYPE_CHECKING:
+    from dragoman.sdk.session import Session
+
+
+class TurnResult(Struct, frozen=True, kw_only=True):
+    """How a turn ended."""
+
+    stop_reason: StopReason
+    text: str
+    """Everything the agent said, thoughts left out."""
+    tool_calls: dict[str, ToolState]
+    """Each tool call as it stood at the end, by its id, in the order of their first mention."""
+    usage: Usage | None
+    response: PromptResponse
+
+
+class PromptTurn:
+    """Made by `Session.prompt`. Iterate once, or await."""
+
+    def __init__(self, session: Session, blocks: Sequence[ContentBlock], *, silence: float | None) -> None:
+        self._session = session
+        self._blocks = blocks
+        self._silence = silence
+        self._batches: deque[tuple[list[SessionUpdate], int]] = deque()
+        self._backlog = 0
+        self._wake: asyncio.Future[None] | None = None
+        self._started = False
+        self._text: list[str] = []
+        self._tools: dict[str, ToolState] = {}
+        self._result: TurnResult | None = None
+
+    @property
+    def result(self) -> TurnResult:
+        if self._result is None:
+            raise LocalMistake("the turn has no result before its last update was handled")
+        return self._result
+
+    def __aiter__(self) -> AsyncIterator[SessionUpdate]:
+        return self._updates()
+
+    def __await__(self) -> Generator[object, None, TurnResult]:
+        return self._drain().__await__()
+
+    async def _drain(self) -> TurnResult:
+        async for _ in self:
+            pass
+        return self.result
+
+    async def _updates(self) -> AsyncGenerator[SessionUpdate, None]:
+        if self._started:
+            raise LocalMistake("a turn can be iterated only once")
+        self._started = True
+        session, link = self._session, self._session.agent.link
+        if session.turn is not None:
+            raise LocalMistake("a turn is already running in this session; await it or cancel it first")
+        session.turn = self
+        request = write(PromptRequest(session_id=session.id, prompt=list(self._blocks)))
+        silence = link.limits.silence_seconds if self._silence is None else self._silence
+        answered = False
+        try:
+            call = link.open_call("session/prompt", request, silence=silence, lane=session.id)
+            call.context.future.add_done_callback(lambda _: self._wake_up())
+            try:
+                while True:
+                    while self._batches:
+                        batch, size = self._batches.popleft()
+                        for update in batch:
+                            self._note(update)
+                            yield update
+                        self._backlog -= size
+                        session.agent.side.weigh_backlog()
+                    if call.context.future.done():
+                        break
+                    await self._more()
+                answered = True
+            finally:
+                if not answered:  # the reader left early, or was cancelled: nobody wants this turn any more
+                    await self._abandon()
+            response = read_result(link.result(call), PromptResponse, "session/prompt")
+            self._result = TurnResult(
+                stop_reason=response.stop_reason,
+                text="".join(self._text),
+                tool_calls=self._tools,
+                usage=response.usage or None,
+                response=response,
+            )
+        finally:
+            session.agent.side.turn_ended(session, self)
+
+    def take(self, updates: list[SessionUpdate], size: int) -> None:
+        """The session has news for this turn."""
+        self._batches.append((updates, size))
+        self._backlog += size
+        self._wake_up()
+
+    @property
+    def backlog(self) -> int:
+        """Bytes of updates that the reader has not taken yet."""
+        return self._backlog
+
+    def _note(self, update: SessionUpdate) -> None:
+        kind = type(update)
+        if kind is AgentMessageChunk:
+            content = update.content  # type: ignore[union-attr]
+            if type(content) is TextContent:
+                self._text.append(content.text)
+        elif isinstance(update, ToolCall | ToolCallProgress):
+            state = self._tools.get(update.tool_call_id)
+            self._tools[update.tool_call_id] = ToolState.of(update) if state is None else state.after(update)
+
+    async def _more(self) -> None:
+        self._wake = asyncio.get_running_loop().create_future()
+        try:
+            await self._wake
+        finally:
+            self._wake = None
+
+    def _wake_up(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    async def _abandon(self) -> None:
+        self._batches.clear()
+        self._backlog = 0
+        try:
+            await self._session.cancel()
+        except LinkClosed:
+            pass  # there is nobody left to cancel anything

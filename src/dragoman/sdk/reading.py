@@ -1,0 +1,34 @@
+"""Typed messages at the edge of the SDK: what fails here fails with a reason that may be told.
+
+Requests that do not have their method's shape are answered `-32602` (or `-32700` if they were no text at
+all); answers that do not are the peer's mistake and raise `BadAnswer`. Neither ever quotes the message.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from msgspec import Raw
+
+from dragoman.errors import BadAnswer, ErrorAnswer
+from dragoman.schema.codec import read
+from dragoman.schema.errors import SchemaError
+from dragoman.wire.codes import PARSE_ERROR, invalid_params
+
+T = TypeVar("T")
+
+
+def read_params(raw: Raw | None, type_: type[T]) -> T:
+    try:
+        return read(b"{}" if raw is None else raw, type_)
+    except SchemaError as error:
+        if error.not_json:
+            raise ErrorAnswer(PARSE_ERROR, "Parse error: the text is not valid JSON") from None
+        raise invalid_params(str(error)) from None
+
+
+def read_result(raw: Raw, type_: type[T], method: str) -> T:
+    try:
+        return read(raw, type_)
+    except SchemaError as error:
+        raise BadAnswer(f"the answer to {method} does not have its shape: {error}") from None

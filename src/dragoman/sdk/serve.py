@@ -1,0 +1,62 @@
+"""`serve`: run an agent over this process's own stdio, or over any transport.
+
+Standard output is armoured before anything else happens (see `transport.stdio`). The process ends when its
+input ends, or on SIGTERM, with everything that was running ended first. An end of input that arrives
+together with work (`agent < requests > answers`) leaves the work a moment to finish.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from dragoman.core import Lifecycle
+from dragoman.runtime import Limits, Link
+from dragoman.sdk.agent import Agent
+from dragoman.sdk.agent_side import AgentSide
+from dragoman.transport.contract import Transport
+
+EOF_GRACE = 2.0
+"""Seconds that running work gets after the end of input before it is cancelled."""
+
+
+def serve(agent: Agent, *, limits: Limits | None = None) -> None:
+    """Serve one client over stdin and stdout until it hangs up. Blocks."""
+    from dragoman.transport.stdio import claim_stdio
+
+    stdio = claim_stdio()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve_stdio(agent, stdio.open(), limits))
+
+
+async def _serve_stdio(agent: Agent, transport: Transport, limits: Limits | None) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    with contextlib.suppress(
+        NotImplementedError
+    ):  # Windows has no signal handlers in its loop; there EOF must do
+        loop.add_signal_handler(signal.SIGTERM, stop.set)
+    async with serving(agent, transport, limits=limits) as link:
+        ended = loop.create_task(link.wait_ended())
+        stopped = loop.create_task(stop.wait())
+        await asyncio.wait((ended, stopped), return_when=asyncio.FIRST_COMPLETED)
+        for task in (ended, stopped):
+            task.cancel()
+        await asyncio.wait((ended, stopped))
+        await link.aclose(grace=0 if stop.is_set() else EOF_GRACE)
+
+
+@asynccontextmanager
+async def serving(agent: Agent, transport: Transport, *, limits: Limits | None = None) -> AsyncIterator[Link]:
+    """An agent's conversation over a transport; it lasts as long as the block."""
+    side = AgentSide(agent)
+    link = Link(transport, side, name=f"agent {agent.name}", lifecycle=Lifecycle(), limits=limits)
+    side.attach(link)
+    link.start()
+    try:
+        yield link
+    finally:
+        await link.aclose()

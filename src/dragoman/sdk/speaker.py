@@ -1,0 +1,145 @@
+"""What an agent says in a session: updates, one by one, in order.
+
+`say` and `think` are the hot path of every agent, so the constant bytes around the text are prepared once
+per session and nothing is built or encoded but the text itself. Each method waits when the client is slow,
+and lets the event loop turn now and then when it is not, so that a cancel is heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from dragoman.errors import TurnOver
+from dragoman.runtime.outbox import FLUSH_AT
+from dragoman.schema.codec import write
+from dragoman.schema.v1 import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    AvailableCommand,
+    AvailableCommandsUpdate,
+    ContentBlock,
+    Cost,
+    CurrentModeUpdate,
+    Notice,
+    Plan,
+    PlanEntry,
+    PlanEntryPriority,
+    PlanEntryStatus,
+    SessionInfoUpdate,
+    SessionUpdate,
+    TextContent,
+    UsageUpdate,
+    UserMessageChunk,
+)
+
+if TYPE_CHECKING:
+    from dragoman.sdk.client_handle import ClientHandle
+
+_encode = msgspec.json.Encoder().encode
+_TEXT_END = b"}}}}\n"
+_UPDATE_END = b"}}\n"
+
+
+class Speaker:
+    """Something that can speak in one session."""
+
+    def __init__(self, client: ClientHandle, session_id: str) -> None:
+        self.client = client
+        self.session_id = session_id
+        self._outbox = client.link.outbox
+        self._over = False
+        head = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%b,"update":' % _encode(
+            session_id
+        )
+        self._update_head = head
+        self._say_head = head + b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":'
+        self._think_head = head + b'{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":'
+
+    async def say(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
+        """A piece of the agent's answer."""
+        if message_id is None and type(text) is str and not self._over:
+            outbox = self._outbox
+            buffer = outbox.buffer
+            buffer += self._say_head
+            buffer += _encode(text)
+            buffer += _TEXT_END
+            if len(buffer) >= FLUSH_AT:
+                await outbox.flow()
+            elif not outbox.scheduled:
+                outbox.schedule()
+            return
+        await self.update(AgentMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
+
+    async def think(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
+        """A piece of the agent's reasoning."""
+        await self.update(AgentThoughtChunk(content=_block(text), message_id=_or_unset(message_id)))
+
+    async def echo(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
+        """A piece of what the user said, for replaying a conversation."""
+        await self.update(UserMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
+
+    async def update(self, update: SessionUpdate) -> None:
+        """Any update of the protocol."""
+        if self._over:
+            raise TurnOver("this turn has been answered; nothing can be said in it any more")
+        outbox = self._outbox
+        buffer = outbox.buffer
+        buffer += self._update_head
+        buffer += write(update)
+        buffer += _UPDATE_END
+        if len(buffer) >= FLUSH_AT:
+            await outbox.flow()
+        elif not outbox.scheduled:
+            outbox.schedule()
+
+    async def plan(self, entries: Iterable[PlanEntry | str | tuple[str, PlanEntryStatus]]) -> None:
+        """The whole plan as it stands now; it replaces the plan before."""
+        await self.update(Plan(entries=[_plan_entry(entry) for entry in entries]))
+
+    async def usage(self, *, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
+        """How much of the context window is used, and what the session has cost so far."""
+        price = UNSET if cost is None else Cost(amount=cost, currency=currency)
+        await self.update(UsageUpdate(used=used, size=size, cost=price))
+
+    async def commands(self, commands: Sequence[AvailableCommand]) -> None:
+        """All slash commands that are available now."""
+        await self.update(AvailableCommandsUpdate(available_commands=list(commands)))
+
+    async def mode(self, mode_id: str) -> None:
+        """The agent has changed its mode by itself."""
+        await self.update(CurrentModeUpdate(current_mode_id=mode_id))
+
+    async def title(self, title: str | None) -> None:
+        """What this session is called from now on; None clears it."""
+        await self.update(SessionInfoUpdate(title=title))
+
+    async def notice(self, title: str, *, severity: str = "info", description: str | None = None) -> None:
+        """Something the user may want to know, but that nothing depends on.
+
+        A client that takes no notices is told in a message instead, as the protocol allows.
+        """
+        if "session.notices" in self.client.capabilities:
+            detail = UNSET if description is None else description
+            await self.update(Notice(severity=severity, title=title, description=detail))
+        else:
+            await self.say(f"{title}\n{description}\n" if description else f"{title}\n")
+
+
+def _block(content: str | ContentBlock) -> ContentBlock:
+    return TextContent(text=content) if isinstance(content, str) else content
+
+
+def _or_unset(value: str | None) -> str | UnsetType:
+    return UNSET if value is None else value
+
+
+def _plan_entry(entry: PlanEntry | str | tuple[str, PlanEntryStatus]) -> PlanEntry:
+    priority: PlanEntryPriority = "medium"
+    if isinstance(entry, PlanEntry):
+        return entry
+    content, status = (entry, "pending") if isinstance(entry, str) else entry
+    return PlanEntry(content=content, priority=priority, status=status)  # type: ignore[arg-type]

@@ -1,0 +1,78 @@
+"""A command that runs at the client, as the agent sees it."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from dragoman.errors import CallFailed, LinkClosed
+from dragoman.schema.v1 import (
+    KillTerminalRequest,
+    KillTerminalResponse,
+    ReleaseTerminalRequest,
+    ReleaseTerminalResponse,
+    TerminalOutputRequest,
+    TerminalOutputResponse,
+    WaitForTerminalExitRequest,
+    WaitForTerminalExitResponse,
+)
+from dragoman.schema.v1 import Terminal as TerminalContent
+
+if TYPE_CHECKING:
+    from dragoman.sdk.client_handle import ClientHandle
+
+
+class Terminal:
+    """Made by `create_terminal`; leaving its `async with` releases it, which ends the command."""
+
+    __slots__ = ("_client", "_released", "_session_id", "id")
+
+    def __init__(self, client: ClientHandle, session_id: str, terminal_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+        self._released = False
+        self.id = terminal_id
+
+    @property
+    def content(self) -> TerminalContent:
+        """To embed in a tool call, so that the user sees the output live."""
+        return TerminalContent(terminal_id=self.id)
+
+    async def output(self) -> TerminalOutputResponse:
+        """What the command has printed so far."""
+        request = TerminalOutputRequest(session_id=self._session_id, terminal_id=self.id)
+        return await self._client.ask("terminal/output", request, TerminalOutputResponse)
+
+    async def wait(self) -> WaitForTerminalExitResponse:
+        """Wait for the command to end, however long it takes."""
+        request = WaitForTerminalExitRequest(session_id=self._session_id, terminal_id=self.id)
+        return await self._client.ask(
+            "terminal/wait_for_exit", request, WaitForTerminalExitResponse, deadline=None
+        )
+
+    async def kill(self) -> None:
+        """End the command; its output can still be read."""
+        request = KillTerminalRequest(session_id=self._session_id, terminal_id=self.id)
+        await self._client.ask("terminal/kill", request, KillTerminalResponse)
+
+    async def release(self) -> None:
+        """End the command if it runs, and free everything. Calling it again does nothing."""
+        if self._released:
+            return
+        self._released = True
+        request = ReleaseTerminalRequest(session_id=self._session_id, terminal_id=self.id, meta=UNSET)
+        await self._client.ask("terminal/release", request, ReleaseTerminalResponse)
+
+    async def __aenter__(self) -> Terminal:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.release()
+        except (CallFailed, LinkClosed):
+            if error is None:
+                raise  # otherwise the error that ended the block matters more

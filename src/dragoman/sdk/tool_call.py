@@ -1,0 +1,143 @@
+"""A tool call as an agent reports it: announced once, always brought to an end.
+
+    async with turn.tool("Read config", kind="read") as call:
+        await call.progress(content=[...])
+
+Leaving the block normally completes the call, leaving it with an exception fails it; neither can be
+forgotten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from msgspec import UNSET
+
+from dragoman.errors import LinkClosed, TurnOver
+from dragoman.schema.v1 import (
+    Content,
+    PermissionOption,
+    TextContent,
+    ToolCall,
+    ToolCallContent,
+    ToolCallLocation,
+    ToolCallProgress,
+    ToolCallStatus,
+    ToolCallUpdate,
+    ToolKind,
+)
+from dragoman.sdk.lender import ALLOW_OR_REJECT, Permission
+
+if TYPE_CHECKING:
+    from dragoman.sdk.lender import Lender
+
+
+class ToolCallReport:
+    """Made by `Turn.tool`."""
+
+    def __init__(
+        self,
+        speaker: Lender,
+        title: str,
+        *,
+        kind: ToolKind,
+        name: str | None,
+        raw_input: Any,
+        locations: Sequence[ToolCallLocation],
+        tool_call_id: str | None,
+    ) -> None:
+        self._speaker = speaker
+        self.id = tool_call_id or f"call_{uuid4().hex}"
+        self.title = title
+        self.kind = kind
+        self.name = name
+        self.raw_input = raw_input
+        self.locations = list(locations)
+        self._ended = False
+
+    async def announce(self, status: ToolCallStatus = "pending") -> None:
+        """Say that the call exists. Entering the block does this."""
+        await self._speaker.update(
+            ToolCall(
+                tool_call_id=self.id,
+                title=self.title,
+                kind=self.kind,
+                status=status,
+                name=UNSET if self.name is None else self.name,
+                raw_input=UNSET if self.raw_input is None else self.raw_input,
+                locations=self.locations or UNSET,
+            )
+        )
+
+    async def progress(
+        self,
+        *,
+        status: ToolCallStatus | None = None,
+        title: str | None = None,
+        content: Sequence[ToolCallContent | str] | None = None,
+        locations: Sequence[ToolCallLocation] | None = None,
+        raw_output: Any = None,
+    ) -> None:
+        """Say what has changed; content and locations replace what was there."""
+        self._ended = self._ended or status in ("completed", "failed")
+        await self._speaker.update(
+            ToolCallProgress(
+                tool_call_id=self.id,
+                status=UNSET if status is None else status,
+                title=UNSET if title is None else title,
+                content=UNSET if content is None else [_as_content(item) for item in content],
+                locations=UNSET if locations is None else list(locations),
+                raw_output=UNSET if raw_output is None else raw_output,
+            )
+        )
+
+    async def ask(self, options: Sequence[PermissionOption] = ALLOW_OR_REJECT) -> Permission:
+        """Ask the user whether this call may run; on a yes it is in progress from now on."""
+        call = ToolCallUpdate(
+            tool_call_id=self.id,
+            title=self.title,
+            kind=self.kind,
+            status="pending",
+            raw_input=UNSET if self.raw_input is None else self.raw_input,
+            locations=self.locations or UNSET,
+        )
+        permission = await self._speaker.ask(call, options)
+        if permission:
+            await self.progress(status="in_progress")
+        return permission
+
+    async def complete(self, *content: ToolCallContent | str, raw_output: Any = None) -> None:
+        await self.progress(status="completed", content=content or None, raw_output=raw_output)
+
+    async def fail(self, *content: ToolCallContent | str, raw_output: Any = None) -> None:
+        await self.progress(status="failed", content=content or None, raw_output=raw_output)
+
+    async def __aenter__(self) -> ToolCallReport:
+        await self.announce()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._ended:
+            return
+        try:
+            if error is None:
+                await self.complete()
+            elif isinstance(error, asyncio.CancelledError):
+                await self.fail("Cancelled")  # version 1 has no status of its own for it
+            else:
+                await (
+                    self.fail()
+                )  # what went wrong is for the agent to say; an exception's text may hold secrets
+        except (LinkClosed, TurnOver):
+            if error is None:
+                raise
+
+
+def _as_content(item: ToolCallContent | str) -> ToolCallContent:
+    return Content(content=TextContent(text=item)) if isinstance(item, str) else item

@@ -1,0 +1,48 @@
+"""A tool call as it stands after all that was said about it.
+
+The first mention creates it, whichever kind of update that is: agents in the wild announce a call twice, or
+never. Later ones change only the fields that they carry; lists are replaced as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from dragoman.schema.v1 import (
+    ToolCall,
+    ToolCallContent,
+    ToolCallLocation,
+    ToolCallStatus,
+    ToolCallUpdate,
+    ToolKind,
+)
+
+_FIELDS = ("title", "kind", "status", "name", "content", "locations", "raw_input", "raw_output")
+
+
+class ToolState(Struct, frozen=True, kw_only=True):
+    """One tool call."""
+
+    id: str
+    title: str = ""
+    kind: ToolKind = "other"
+    status: ToolCallStatus = "pending"
+    name: str | None = None
+    content: list[ToolCallContent] = []
+    locations: list[ToolCallLocation] = []
+    raw_input: Any = None
+    raw_output: Any = None
+
+    @classmethod
+    def of(cls, update: ToolCall | ToolCallUpdate) -> ToolState:
+        return cls(id=update.tool_call_id).after(update)
+
+    def after(self, update: ToolCall | ToolCallUpdate) -> ToolState:
+        said = {name: getattr(update, name) for name in _FIELDS}
+        # In version 1 null means the same as absent.
+        return replace(
+            self, **{name: value for name, value in said.items() if value is not UNSET and value is not None}
+        )

@@ -1,0 +1,99 @@
+"""One prompt turn, as the agent's handler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dragoman.schema.v1 import (
+    ContentBlock,
+    EmbeddedResource,
+    PromptRequest,
+    PromptResponse,
+    ResourceLink,
+    StopReason,
+    TextContent,
+    TextResourceContents,
+    ToolCallLocation,
+    ToolKind,
+)
+from dragoman.sdk.lender import Lender
+from dragoman.sdk.tool_call import ToolCallReport
+
+if TYPE_CHECKING:
+    from dragoman.core import RunningTurn
+    from dragoman.sdk.agent_session import AgentSession
+    from dragoman.sdk.client_handle import ClientHandle
+
+
+class Turn(Lender):
+    """Speaks and asks within one prompt, until the prompt is answered.
+
+    The handler ends the turn by returning: nothing for `end_turn`, a stop reason, or a whole
+    `PromptResponse`.
+    """
+
+    def __init__(
+        self, client: ClientHandle, session: AgentSession, request: PromptRequest, running: RunningTurn
+    ) -> None:
+        super().__init__(client, session.id)
+        self.session = session
+        self.request = request
+        self._running = running
+
+    @property
+    def prompt(self) -> Sequence[ContentBlock]:
+        """What the user sent, block by block."""
+        return self.request.prompt
+
+    @property
+    def text(self) -> str:
+        """The user's words: all text blocks, embedded text and the names of linked resources left out."""
+        return "".join(block.text for block in self.request.prompt if isinstance(block, TextContent))
+
+    @property
+    def resources(self) -> list[ResourceLink | TextResourceContents]:
+        """What the user attached: links, and the text of embedded resources."""
+        found: list[ResourceLink | TextResourceContents] = []
+        for block in self.request.prompt:
+            if isinstance(block, ResourceLink):
+                found.append(block)
+            elif isinstance(block, EmbeddedResource) and isinstance(block.resource, TextResourceContents):
+                found.append(block.resource)
+        return found
+
+    @property
+    def cancelled(self) -> bool:
+        """The client has cancelled this turn. The handler's task is cancelled as well; this is for code
+        that polls.
+        """
+        return self._running.cancelled
+
+    def tool(
+        self,
+        title: str,
+        *,
+        kind: ToolKind = "other",
+        name: str | None = None,
+        raw_input: Any = None,
+        locations: Sequence[ToolCallLocation] = (),
+        tool_call_id: str | None = None,
+    ) -> ToolCallReport:
+        """Report a tool call; use it as `async with`."""
+        return ToolCallReport(
+            self,
+            title,
+            kind=kind,
+            name=name,
+            raw_input=raw_input,
+            locations=locations,
+            tool_call_id=tool_call_id,
+        )
+
+    def close(self) -> None:
+        """The prompt has been answered; whatever is said now would reach the client too late."""
+        self._over = True
+
+
+Outcome = StopReason | PromptResponse | None
+"""What a prompt handler may return."""
