@@ -14,6 +14,9 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent.parent
 VENVS = BENCH / ".venvs"
 
+# The whole typed face of both sides, as `import acp` brings it; the plain package may load some of it later.
+DRAGOMAN_IMPORT = "import dragoman, dragoman.schema.v1; dragoman.Agent, dragoman.Client, dragoman.connect"
+
 # Where each pinned SDK lives; bench/setup.py fills these environments.
 PYTHON_SDKS = {
     "official_py": ("agent-client-protocol==0.12.1", "pydantic==2.14.3"),
@@ -66,4 +69,5 @@ def all_peers() -> list[Peer]:
         _official("official_py_rc", "Python 1.0.0rc3"),
         _typescript(),
         Peer("raw", "raw pipe", _python_programs(sys.executable, "raw", "pass"), frozenset({"large"})),
+        Peer("dragoman", "Dragoman", _python_programs(sys.executable, "dragoman", DRAGOMAN_IMPORT)),
     ]

@@ -25,6 +25,7 @@ from peers.measure import Meter
 
 LIMIT = 512 * 1024 * 1024
 FILE = "y" * 100
+TEXTUAL = (AgentMessageChunk, UserMessageChunk, AgentThoughtChunk)
 
 
 class BenchClient:
@@ -43,11 +44,9 @@ class BenchClient:
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
         self.kinds[update.session_update] += 1
-        if isinstance(update, AgentMessageChunk | UserMessageChunk | AgentThoughtChunk):
-            content = update.content
-            if isinstance(content, TextContentBlock):
-                self.chars += len(content.text)
-                self.last = content.text
+        if isinstance(update, TEXTUAL) and isinstance(update.content, TextContentBlock):
+            self.last = update.content.text
+            self.chars += len(self.last)
         self.awaited -= 1
         if self.awaited == 0:
             self.all_seen.set()
@@ -55,6 +54,9 @@ class BenchClient:
     async def read_text_file(self, session_id: str, path: str, **_: Any) -> ReadTextFileResponse:
         self.reads += 1
         return ReadTextFileResponse(content=FILE)
+
+    def result(self) -> dict[str, Any]:
+        return {"kinds": self.kinds, "chars": self.chars, "reads": self.reads, "last": self.last}
 
 
 async def carry_out(agent: Any, client: BenchClient, order: dict[str, Any]) -> None:
@@ -82,8 +84,7 @@ async def main(plan: dict[str, Any], command: list[str]) -> None:
             await carry_out(agent, client, plan["warm"])
         meter = Meter()
         await carry_out(agent, client, plan["order"])
-        result = {**meter.read(), "kinds": client.kinds, "chars": client.chars, "reads": client.reads}
-        result["last"] = client.last
+        result = {**meter.read(), **client.result()}
         await carry_out(agent, client, {"do": "figures"})
         result["agent"] = json.loads(client.last)
     print(json.dumps(result))

@@ -6,9 +6,13 @@ import { memoryKb } from "./measure.mjs";
 
 const kept = [];
 
+const agentApp = echo();
+const clientApp = client({ name: "idle" })
+  .onNotification(methods.client.session.update, () => {})
+  .onRequest(methods.client.fs.readTextFile, () => ({ content: "" }));
+
 async function openPair() {
-  const idle = client({ name: "idle" }).onNotification(methods.client.session.update, () => {});
-  const connection = idle.connect(echo());
+  const connection = clientApp.connect(agentApp);
   await connection.agent.request(methods.agent.initialize, { protocolVersion: PROTOCOL_VERSION });
   await connection.agent.request(methods.agent.session.new, { cwd: "/", mcpServers: [] });
   kept.push(connection);
