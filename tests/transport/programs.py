@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import time
+from collections.abc import Callable
+
+from dragoman.transport.tree import look_up
 
 RELAY = """
 import os, sys, threading
@@ -28,3 +33,32 @@ os._exit(0)
 def python(program: str, *arguments: str) -> list[str]:
     """The command that runs `program` in a bare interpreter, which starts in ten milliseconds."""
     return [sys.executable, "-I", "-S", "-c", program, *arguments]
+
+
+def shell(script: str) -> list[str]:
+    return ["/bin/sh", "-c", script]
+
+
+BROOD = """
+sleep 1000 & echo $!
+setsid sleep 1000 & echo $!
+(setsid sleep 1000 & echo $!)
+read -r _
+"""
+"""Starts a child in its group, a child in a session of its own, and an orphan in a session of its own;
+names them.
+"""
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; a zombie waits for its parent, but does not."""
+    process = look_up(pid)
+    return process is not None and not process.dead
+
+
+async def eventually(condition: Callable[[], bool], *, seconds: float = 4.0) -> None:
+    """Wait for something that happens in other processes, and that nobody tells us about."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds:g} seconds"
+        await asyncio.sleep(0.01)

@@ -123,6 +123,11 @@ class PosixTree(OwnedTree):
             _ask_to_end(left)
         self._loop.call_later(POLL, lambda: self._sweep(deadline, asked=True))
 
+    def _abandon(self) -> None:
+        super()._abandon()
+        # Should it end after all, it must not stay a zombie.
+        threading.Thread(target=self._program.wait, name=f"reap {self.pid}", daemon=True).start()
+
     def _bury(self) -> None:
         self._unwatch()
         self._program.poll()
