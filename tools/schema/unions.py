@@ -46,6 +46,7 @@ class Builder:
             if not names.ENVELOPES.match(name)
             for variant in self._variants(schema)
             if variant.ref and variant.tag and self.uses[variant.ref] == 1
+            if names.VARIANTS.get((name, variant.tag), variant.ref) == variant.ref  # else the base stays too
         }
 
     def define(self, name: str, schema: Schema) -> None:

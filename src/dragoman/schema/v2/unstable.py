@@ -21,7 +21,6 @@ TYPES: Final[frozenset[str]] = frozenset(
         "DisableProviderResponse",
         "ForkSessionRequest",
         "ForkSessionResponse",
-        "IdleStateUpdate",
         "InitializeProxyRequest",
         "InitializeProxyResponse",
         "ListProvidersRequest",
@@ -45,8 +44,6 @@ TYPES: Final[frozenset[str]] = frozenset(
         "ProxySuccessorNotification",
         "ProxySuccessorRequest",
         "ProxySuccessorResponse",
-        "RequiresActionStateUpdate",
-        "RunningStateUpdate",
         "SessionArchiveCapabilities",
         "SessionArchiveFilter",
         "SessionCancelCapabilities",
@@ -65,7 +62,6 @@ TYPES: Final[frozenset[str]] = frozenset(
         "SetProviderResponse",
         "SetSessionTitleRequest",
         "SetSessionTitleResponse",
-        "StateUpdate",
         "SubagentSessionCapabilities",
         "SubagentUpdate",
         "SystemPrompt",
@@ -82,6 +78,7 @@ FIELDS: Final[frozenset[str]] = frozenset(
     {
         "AgentAuthCapabilities.status",
         "AgentCapabilities.providers",
+        "IdleStateUpdate.usage",
         "ListSessionsRequest.archived",
         "McpCapabilities.acp",
         "NewSessionRequest.systemPrompt",
@@ -107,6 +104,7 @@ VARIANTS: Final[frozenset[str]] = frozenset(
         "SessionUpdate.session_message",
         "SessionUpdate.session_message_chunk",
         "SessionUpdate.subagent_update",
+        "StateUpdate.unknown",
     }
 )
 """Members of stable unions, as `Union.tag`."""
