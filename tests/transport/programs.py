@@ -42,7 +42,8 @@ def shell(script: str) -> list[str]:
 BROOD = """
 sleep 1000 & echo $!
 setsid sleep 1000 & echo $!
-(setsid sleep 1000 & echo $!)
+orphan=$(setsid sh -c 'echo $$; exec sleep 1000 >/dev/null' &)
+echo $orphan
 read -r _
 """
 """Starts a child in its group, a child in a session of its own, and an orphan in a session of its own;

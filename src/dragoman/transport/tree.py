@@ -48,14 +48,27 @@ def processes() -> dict[int, Process]:
 def look_up(pid: int) -> Process | None:
     """One process, or None when it is gone."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as stat:
-            # The name in parentheses may hold spaces and parentheses of its own: the fields begin behind
-            # the last one.
-            fields = stat.read().rpartition(b")")[2].split()
+        stat = _content(f"/proc/{pid}/stat")
     except OSError:
         return None
+    # The name in parentheses may hold spaces and parentheses of its own: the fields begin behind the last.
+    fields = stat.rpartition(b")")[2].split()
     state, parent, group, session = fields[0], *map(int, fields[1:4])
     return Process(pid, parent, group, session, int(fields[19]), state in (b"Z", b"X"))
+
+
+def _content(path: str) -> bytes:
+    """A file of `/proc`, read without the buffers of `open`: a look at a whole system takes hundreds of
+    these.
+    """
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        text = b""
+        while chunk := os.read(fd, 65536):
+            text += chunk
+        return text
+    finally:
+        os.close(fd)
 
 
 def members(root: int, *, start: int = 0, mark: str = "") -> list[Process]:
@@ -92,12 +105,12 @@ def _add_descendants(mine: dict[int, Process], candidates: Iterable[Process]) ->
 
 def _is_marked(pid: int, mark: str) -> bool:
     try:
-        with open(f"/proc/{pid}/environ", "rb") as environ:
-            text = environ.read()
+        text = _content(f"/proc/{pid}/environ")
     except OSError:  # gone, or not ours to look at
         return False
-    at = text.find(f"{MARK}=".encode())
-    return at >= 0 and mark.encode() in text[at : text.find(b"\0", at)].split(b"=", 1)[1].split(b",")
+    variable = f"{MARK}=".encode()
+    marks = next((entry for entry in text.split(b"\0") if entry.startswith(variable)), variable)
+    return mark.encode() in marks[len(variable) :].split(b",")
 
 
 def _listed_by_ps() -> Iterator[Process]:

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from dragoman.transport import tree
+from dragoman.transport.guard import Guard, _pipes
+from tests.transport.programs import alive, eventually, shell
+
+
+def start_of(pid: int) -> int:
+    found = tree.look_up(pid)
+    assert found is not None
+    return found.start
+
+
+@pytest.fixture
+def program() -> subprocess.Popen[bytes]:
+    env = {**os.environ, tree.MARK: "guarded"}
+    return subprocess.Popen(shell("sleep 1000"), env=env, start_new_session=True)
+
+
+def abandon(guard: Guard) -> subprocess.Popen[bytes]:
+    """Close its pipe as the system does when its owner is gone; return the guard's process, which is ours
+    to reap.
+    """
+    _pipes.remove(guard._pipe)
+    os.close(guard._pipe)
+    return guard._shell
+
+
+async def test_a_guard_that_lost_its_owner_ends_the_tree(program: subprocess.Popen[bytes]) -> None:
+    guard = Guard("guarded")
+    guard.watch(program.pid, start=start_of(program.pid))
+    shell = abandon(guard)
+    await eventually(lambda: not alive(program.pid))
+    assert shell.wait() == 0
+    program.wait()
+
+
+async def test_a_guard_that_was_never_told_the_root_finds_it_by_the_mark(
+    program: subprocess.Popen[bytes],
+) -> None:
+    shell = abandon(Guard("guarded"))
+    await eventually(lambda: not alive(program.pid))
+    shell.wait()
+    program.wait()
+
+
+async def test_without_a_python_the_group_is_ended(
+    program: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", "/removed/python")
+    guard = Guard("guarded")
+    guard.watch(program.pid, start=start_of(program.pid))
+    shell = abandon(guard)
+    await eventually(lambda: not alive(program.pid))
+    shell.wait()
+    program.wait()
+
+
+async def test_a_frozen_application_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.frozen", True, raising=False)
+    guard = Guard("guarded")
+    assert guard._shell.args[4] == ""  # type: ignore[index]
+    guard.dismiss()
+
+
+def test_a_dismissed_guard_is_gone_and_leaves_the_tree_alone(program: subprocess.Popen[bytes]) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    guard = Guard("guarded")
+    guard.watch(program.pid, start=start_of(program.pid))
+    guard.dismiss()
+    guard.dismiss()
+    assert not os.path.exists(f"/proc/{guard._shell.pid}")
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert alive(program.pid)
+    program.kill()
+    program.wait()
+
+
+def test_a_guard_that_was_killed_is_no_reason_to_fail(program: subprocess.Popen[bytes]) -> None:
+    guard = Guard("guarded")
+    guard._shell.kill()
+    guard._shell.wait()
+    guard.watch(program.pid, start=start_of(program.pid))
+    guard.dismiss()
+    program.kill()
+    program.wait()
