@@ -59,11 +59,15 @@ class Deadlines:
 
     def watch(self, waiting: Waiting) -> None:
         now = self._loop.time()
-        if waiting.deadline is not None:
-            waiting.expires = now + waiting.deadline
         if waiting.silence is not None:
             self._link.heard = now  # the clock of silence starts when the turn does
-        shortest = min(limit for limit in (waiting.deadline, waiting.silence) if limit is not None)
+        if waiting.deadline is not None:
+            waiting.expires = now + waiting.deadline
+        shortest = waiting.deadline or waiting.silence or LONGEST_LOOK
+        if waiting.silence is not None and waiting.silence < shortest:
+            shortest = waiting.silence
+        if self._timer is not None and shortest >= 4 * self._look:
+            return  # somebody looks often enough already
         look = max(SHORTEST_LOOK, min(LONGEST_LOOK, shortest / 4))
         if self._timer is not None and look < self._look:
             self._timer.cancel()

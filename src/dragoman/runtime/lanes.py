@@ -33,11 +33,12 @@ class _Lane:
 class Lanes:
     """All lanes of one link; a lane exists only while it is busy."""
 
-    __slots__ = ("_connection", "_lanes", "_owner", "size")
+    __slots__ = ("_connection", "_lanes", "_owner", "_relief", "size")
 
-    def __init__(self, connection: Connection[Any], owner: Owner) -> None:
+    def __init__(self, connection: Connection[Any], owner: Owner, relief: Callable[[], None]) -> None:
         self._connection = connection
         self._owner = owner
+        self._relief = relief  # told when something that waited has been handled
         self._lanes: dict[Hashable, _Lane] = {}
         self.size = 0  # bytes that wait in all queues
 
@@ -83,6 +84,7 @@ class Lanes:
                 elif work is not None:
                     await self._handle(lane, work)
                     self.size -= size
+                    self._relief()
         finally:
             del self._lanes[key]
             for (

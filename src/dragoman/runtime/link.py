@@ -67,9 +67,10 @@ class Link:
         self._loop = asyncio.get_running_loop()
         self.outbox = Outbox(transport)
         self._owner = Owner(name)
-        self.lanes = Lanes(self.connection, self._owner)
+        self.lanes = Lanes(self.connection, self._owner, self._relieved)
         self._deadlines = Deadlines(self)
         self._work = Workshop(self.connection, router, self._owner, self._send, limit=self.limits.work_bytes)
+        self._feeding = False  # a block is being dealt with: its answers leave together at its end
         self._holds: set[str] = set()  # why reading is stopped
         self._gone: LinkClosed | None = None
         self._over = asyncio.Event()
@@ -143,6 +144,19 @@ class Link:
 
     def feed(self, block: bytes) -> None:
         self.heard = self._loop.time()
+        taken = self._router.told_block(block)
+        if taken:
+            self.connection.stamp += taken
+        else:
+            self._feeding = True
+            self._tell_each(block)
+            self._feeding = False
+        self._router.fed(len(block))
+        if self._work.answer_bytes:
+            self._flush()
+            self._check_answers()
+
+    def _tell_each(self, block: bytes) -> None:
         connection, told = self.connection, self._router.told
         ready = connection.lifecycle.ready
         for envelope in decode_block(block):
@@ -155,17 +169,13 @@ class Link:
             else:
                 self._receive(envelope)
                 ready = connection.lifecycle.ready
-        self._router.fed(len(block))
-        self._work.go()
-        if self._work.answer_bytes:
-            self._check_answers()
 
     def oversized(self, size: int) -> None:
         self.complaints += 1
         limit = self.transport.limits.frame
         log.warning("%s: dropped a message of %d bytes; the limit is %d", self.name, size, limit)
         why = f"Invalid request: the message is larger than the limit of {limit} bytes"
-        self._send(failure(None, error_object(INVALID_REQUEST, why)), now=False)
+        self._send(failure(None, error_object(INVALID_REQUEST, why)))
 
     def ended(self, reason: BaseException | None) -> None:
         """No more will come: every open call fails now, with the reason."""
@@ -189,6 +199,10 @@ class Link:
             if not self._holds:
                 self.transport.resume()
 
+    def _relieved(self) -> None:
+        if self._holds:
+            self._router.fed(0)
+
     # The end.
 
     @property
@@ -209,7 +223,7 @@ class Link:
         await asyncio.shield(self._closing)
 
     async def _close(self, grace: float) -> None:
-        self._work.go()
+        self._work.dismiss()
         await self._owner.finish(grace)
         self._end(LinkClosed("this side closed the connection"))
         await self._owner.aclose()
@@ -246,7 +260,7 @@ class Link:
             case Complaint(frame, why):
                 self.complaints += 1
                 log.info("%s: refused a message: %s", self.name, why)
-                self._send(frame, now=False)
+                self._send(frame)
             case _:
                 log.debug("%s: ignored: %s", self.name, event.why)
 
@@ -258,9 +272,11 @@ class Link:
         """Cancel the task that works on a debt, if one does."""
         self._work.stop(debt)
 
-    def _send(self, frame: bytes, now: bool) -> None:
+    def _send(self, frame: bytes) -> None:
+        # A lone answer must not wait for the loop's turn; a crowd is better served by one write.
+        alone = not self._feeding and len(self.connection.debts) <= 1
         try:
-            (self.outbox.add_now if now else self.outbox.add)(frame)
+            (self.outbox.add_now if alone else self.outbox.add)(frame)
         except LinkClosed:
             pass  # nobody is there to take an answer; the end of the link reports why
 
@@ -274,7 +290,7 @@ class Link:
         """Stop waiting for an answer; the peer is told, and a late answer is ignored."""
         frame = self.connection.forget(call)
         if frame is not None and self._gone is None:
-            self._send(frame, now=False)
+            self._send(frame)
         call.context.settle(why)
 
     def _check_answers(self) -> None:

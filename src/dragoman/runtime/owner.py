@@ -7,6 +7,7 @@ event loop, which have no such block around them.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Coroutine
 from typing import Any
@@ -27,8 +28,10 @@ class Owner:
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self._loop.create_task(work, name=self._name)
+    def start(
+        self, work: Coroutine[Any, Any, None], *, context: contextvars.Context | None = None
+    ) -> asyncio.Task[None]:
+        task = self._loop.create_task(work, name=self._name, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task

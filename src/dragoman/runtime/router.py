@@ -23,6 +23,13 @@ class Router(Protocol):
 
     def told(self, method: str, params: Raw | None) -> None: ...
 
+    def told_block(self, block: bytes) -> int:
+        """Take a whole block at once, if it holds nothing but notifications that can be read in one go.
+
+        Returns how many there were; 0 means that nothing was taken and the frames are to be told one by one.
+        """
+        ...
+
     def fed(self, size: int) -> None:
         """A block of `size` bytes has been dealt with; nothing that waits has run yet."""
 
@@ -39,6 +46,9 @@ class Silent:
 
     def told(self, method: str, params: Raw | None) -> None:
         pass
+
+    def told_block(self, block: bytes) -> int:
+        return 0
 
     def fed(self, size: int) -> None:
         pass

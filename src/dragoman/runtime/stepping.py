@@ -1,48 +1,114 @@
-"""Runs coroutines without a task for each.
+"""Runs handlers without a task for each.
 
-Most handlers finish without ever waiting. A runner steps one coroutine after another inside one task; the
-first that really suspends keeps that task as its own from then on (so timeouts and cancellation work in it
-as in any task), and a fresh runner takes over the rest of the queue.
+Most handlers finish without ever waiting, and a task costs more than they do. So a handler's coroutine takes its first
+step on the spot, in the name and context of a task that is kept ready for it. Only if it really suspends does that task
+carry it on, so that timeouts, cancellation and context variables work in it as in any other task; the next handler
+gets a fresh one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Generator
-from typing import Any, TypeVar
+import asyncio
+import contextvars
+from asyncio.tasks import _enter_task, _leave_task  # public in spirit: documented for who extends asyncio
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Generic, TypeVar
+
+from dragoman.runtime.owner import Owner
 
 T = TypeVar("T")
 
 
-class Rest(Coroutine[Any, Any, T]):
-    """Awaiting this continues a coroutine that has been stepped once and yielded `first`."""
+class Rest(Generic[T]):
+    """Awaiting this continues a coroutine that has been stepped once and yielded `waiting_for`."""
 
-    __slots__ = ("_first", "_work")
+    __slots__ = ("_thrown", "_waiting_for", "_work")
 
-    def __init__(self, work: Coroutine[Any, Any, T], first: Any) -> None:
+    def __init__(self, work: Coroutine[Any, Any, T], waiting_for: Any) -> None:
         self._work = work
-        self._first = first
+        self._waiting_for = waiting_for
+        self._thrown: BaseException | None = None
+
+    def cancelled_early(self, error: asyncio.CancelledError) -> None:
+        """The cancellation came before anybody awaited this; it is the first thing the coroutine hears."""
+        self._thrown = error
 
     def __await__(self) -> Generator[Any, Any, T]:
-        work, waiting_for = self._work, self._first
-        while True:
-            try:
-                sent = yield waiting_for
-            except BaseException as thrown:  # noqa: BLE001  # handed on into the coroutine, cancellation included
+        work, waiting_for, thrown = self._work, self._waiting_for, self._thrown
+        try:
+            if thrown is not None:
+                waiting_for = work.throw(thrown)
+            while True:
                 try:
-                    waiting_for = work.throw(thrown)
-                except StopIteration as done:
-                    return done.value  # type: ignore[no-any-return]
-            else:
-                try:
+                    sent = yield waiting_for
+                except BaseException as error:  # noqa: BLE001  # handed on into the coroutine
+                    waiting_for = work.throw(error)
+                else:
                     waiting_for = work.send(sent)
-                except StopIteration as done:
-                    return done.value  # type: ignore[no-any-return]
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]
 
-    def send(self, value: Any) -> Any:
-        return self._work.send(value)
 
-    def throw(self, *exception: Any) -> Any:
-        return self._work.throw(*exception)
+class _Ready:
+    """A task that waits for something to carry on."""
 
-    def close(self) -> None:
-        self._work.close()
+    __slots__ = ("context", "parked", "rest", "size", "task")
+
+    def __init__(self, owner: Owner, carry_on: Callable[[Rest[T]], Coroutine[Any, Any, None]]) -> None:
+        self.context = contextvars.copy_context()
+        self.size = len(self.context)
+        self.parked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.rest: Rest[Any] | None = None
+        self.task = owner.start(self._wait(carry_on), context=self.context)
+
+    async def _wait(self, carry_on: Callable[[Rest[Any]], Coroutine[Any, Any, None]]) -> None:
+        try:
+            await self.parked
+        except asyncio.CancelledError as error:
+            if self.rest is None:
+                raise
+            self.rest.cancelled_early(error)
+        assert self.rest is not None
+        await carry_on(self.rest)
+
+
+class Stepper:
+    """Keeps one task ready. `carry_on` is what a task does with a coroutine that has suspended."""
+
+    __slots__ = ("_carry_on", "_loop", "_owner", "_ready")
+
+    def __init__(self, owner: Owner, carry_on: Callable[[Rest[Any]], Coroutine[Any, Any, None]]) -> None:
+        self._owner = owner
+        self._carry_on = carry_on
+        self._loop = asyncio.get_running_loop()
+        self._ready: _Ready | None = None
+
+    def step(self, work: Coroutine[Any, Any, T]) -> tuple[Rest[T], asyncio.Task[None]] | T:
+        """Take the first step. Returns the result, or what is left with the task that carries it on."""
+        ready = self._ready
+        # A handler that set a context variable and left it set must not pass it on to the next one.
+        if ready is None or len(ready.context) != ready.size:
+            self.dismiss()
+            ready = self._ready = _Ready(self._owner, self._carry_on)
+        loop, outer = self._loop, asyncio.current_task()
+        if outer is not None:
+            _leave_task(loop, outer)
+        _enter_task(loop, ready.task)
+        try:
+            waiting_for = ready.context.run(work.send, None)
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]
+        finally:
+            _leave_task(loop, ready.task)
+            if outer is not None:
+                _enter_task(loop, outer)
+        self._ready = None
+        ready.rest = Rest(work, waiting_for)
+        ready.parked.set_result(None)
+        return ready.rest, ready.task
+
+    def dismiss(self) -> None:
+        """Let the task go that waits for nothing."""
+        if self._ready is not None:
+            self._ready.task.cancel()
+            self._ready = None

@@ -1,38 +1,35 @@
 """The peer's requests while they are worked on.
 
-Requests do not wait for each other: most end in their first step, the others each keep a task (see
-`stepping`). Exactly one answer leaves for each, whoever gives it: the handler, a cancel, or the end of the
-link.
+Requests do not wait for each other: most end in their first step, the others each have a task (see `stepping`).
+Exactly one answer leaves for each, whoever gives it: the handler, a cancel, or the end of the link.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from dragoman.core import Asked, Complaint, Connection, Debt
 from dragoman.runtime.faults import to_error
 from dragoman.runtime.owner import Owner
-from dragoman.runtime.router import Router, Work
-from dragoman.runtime.stepping import Rest
+from dragoman.runtime.router import Router
+from dragoman.runtime.stepping import Rest, Stepper
 from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR
 
 
 class Workshop:
-    """All requests of one link that still need work. `send(frame, now)` takes the answers."""
+    """All requests of one link that are not answered yet. `send` takes the answers."""
 
     __slots__ = (
         "_connection",
+        "_debts",
         "_limit",
-        "_owner",
-        "_queue",
         "_router",
-        "_runner_starts",
         "_send",
         "_size",
+        "_stepper",
         "_tasks",
         "answer_bytes",
     )
@@ -42,42 +39,39 @@ class Workshop:
         connection: Connection[Any],
         router: Router,
         owner: Owner,
-        send: Callable[[bytes, bool], None],
+        send: Callable[[bytes], None],
         *,
         limit: int,
     ) -> None:
         self._connection = connection
         self._router = router
-        self._owner = owner
         self._send = send
         self._limit = limit
-        self._queue: deque[tuple[Debt, Work]] = deque()
-        self._runner_starts = False
+        self._stepper = Stepper(owner, self._carry_on)
         self._tasks: dict[Debt, asyncio.Task[None]] = {}
+        self._debts: dict[Rest[bytes], Debt] = {}
         self._size = 0  # bytes of params of the requests that have a task
         self.answer_bytes = 0  # answers given since somebody last set this to zero
 
     def ask(self, debt: Debt) -> None:
-        """Begin to work on it: answered on the spot, or queued until `go`."""
+        """Work on it: it is answered on the spot, or has a task."""
         if self._size + _size(debt) > self._limit and self._tasks:
             busy = error_object(INTERNAL_ERROR, "Internal error: too much work in flight")
             self._settled(self._connection.refuse(debt, busy))
             return
         try:
             work = self._router.asked(debt)
-        except Exception as error:  # noqa: BLE001  # it becomes the error answer; the conversation goes on
+            result = work if isinstance(work, bytes) else self._stepper.step(work)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # it becomes the error answer
             self._settled(self._connection.refuse(debt, to_error(error, debt.method)))
             return
-        if isinstance(work, bytes):
-            self._settled(self._connection.answer(debt, work))
+        if isinstance(result, bytes):
+            self._settled(self._connection.answer(debt, result))
         else:
-            self._queue.append((debt, work))
-
-    def go(self) -> None:
-        """Start what is queued."""
-        if self._queue and not self._runner_starts:
-            self._runner_starts = True
-            self._owner.start(self._run())
+            rest, task = result
+            self._debts[rest] = debt
+            self._tasks[debt] = task
+            self._size += _size(debt)
 
     def settle(self, debt: Debt, result: bytes) -> None:
         """Answer a debt from outside its handler, whose own answer then no longer counts."""
@@ -89,28 +83,12 @@ class Workshop:
         if task is not None:
             task.cancel()
 
-    async def _run(self) -> None:
-        self._runner_starts = False
-        while self._queue:
-            debt, work = self._queue.popleft()
-            try:
-                waiting_for = work.send(None)
-            except StopIteration as done:
-                self._settled(self._connection.answer(debt, done.value))
-                continue
-            except Exception as error:  # noqa: BLE001  # as in `ask`
-                self._settled(self._connection.refuse(debt, to_error(error, debt.method)))
-                continue
-            self.go()
-            await self._carry_on(debt, Rest(work, waiting_for))
-            return
+    def dismiss(self) -> None:
+        """No more requests will come."""
+        self._stepper.dismiss()
 
-    async def _carry_on(self, debt: Debt, rest: Rest[bytes]) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks[debt] = task
-        size = _size(debt)
-        self._size += size
+    async def _carry_on(self, rest: Rest[bytes]) -> None:
+        debt = self._debts.pop(rest)
         try:
             self._settled(self._connection.answer(debt, await rest))
         except asyncio.CancelledError as error:
@@ -118,24 +96,22 @@ class Workshop:
             self._settled(self._connection.refuse(debt, to_error(error, debt.method)))
             if not debt.cancelled:
                 raise
-        except Exception as error:  # noqa: BLE001  # as in `ask`
+        except Exception as error:  # noqa: BLE001  # it becomes the error answer
             self._settled(self._connection.refuse(debt, to_error(error, debt.method)))
         finally:
             del self._tasks[debt]
-            self._size -= size
+            self._size -= _size(debt)
 
     def _settled(self, frame: bytes | None) -> None:
         if frame is None:
             return
         self.answer_bytes += len(frame)
-        # A lone answer must not wait for the loop's turn; a crowd is better served by one write.
-        self._send(frame, len(self._connection.debts) <= 1 and not self._queue)
+        self._send(frame)
         for event in self._connection.take_held():
             if isinstance(event, Asked):
                 self.ask(event.debt)
             elif isinstance(event, Complaint):
-                self._send(event.frame, False)
-        self.go()
+                self._send(event.frame)
 
 
 def _size(debt: Debt) -> int:

@@ -95,6 +95,9 @@ class AgentSide:
         else:
             handler.now(message, self.client)
 
+    def told_block(self, block: bytes) -> int:
+        return 0  # a client says little that is not a request
+
     def fed(self, size: int) -> None:
         pass
 

@@ -17,13 +17,20 @@ from dragoman.errors import NotAdvertised
 class Capabilities:
     """A peer's capabilities."""
 
-    __slots__ = ("_tree", "typed")
+    __slots__ = ("_given", "_tree", "typed")
 
     def __init__(self, typed: Any) -> None:
         self.typed = typed
+        self._given: dict[str, bool] = {}  # asked for before every call, so looked up once
         self._tree: Any = {} if typed is UNSET or typed is None else msgspec.to_builtins(typed)
 
     def __contains__(self, path: str) -> bool:
+        given = self._given.get(path)
+        if given is None:
+            given = self._given[path] = self._find(path)
+        return given
+
+    def _find(self, path: str) -> bool:
         value = self._tree
         for name in path.split("."):
             value = value.get(name) if isinstance(value, dict) else None

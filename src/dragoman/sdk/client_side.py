@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Raw
@@ -32,6 +34,7 @@ from dragoman.sdk.client import Client
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from dragoman.sdk.reading import read_params
+from dragoman.wire import count_objects
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
 
 if TYPE_CHECKING:
@@ -49,6 +52,22 @@ _NOT_CHOSEN = write(RequestPermissionResponse(outcome=CancelledPermissionOutcome
 _read_notification = reader(SessionNotification)
 
 
+def _nowhere(_: SessionUpdate) -> None:
+    """Before the first session is known; never called."""
+
+
+class _UpdateFrame(
+    msgspec.Struct, tag_field="method", tag="session/update", forbid_unknown_fields=True, gc=False
+):
+    """A whole frame of the commonest kind. An `id` in it, or anything else, makes it something else."""
+
+    jsonrpc: Literal["2.0"]
+    params: SessionNotification
+
+
+_update_frames = msgspec.json.Decoder(_UpdateFrame).decode_lines
+
+
 class ClientSide:
     """The router of a client's link."""
 
@@ -61,6 +80,7 @@ class ClientSide:
         self._link: Link
         self._touched: list[Session] = []  # sessions that got updates from the current block
         self._count = 0
+        self._behind: set[Session] = set()  # whose readers are further behind than they may be
         self._orphans: dict[str, deque[SessionUpdate]] = {}
         self._permissions: dict[Debt, str] = {}
         self._on_update = client.handlers.get("session/update")
@@ -78,29 +98,66 @@ class ClientSide:
             except SchemaError as error:
                 self._deviation(method, str(error))
                 return
-            session = self.sessions.get(notification.session_id)
-            if session is None:
-                self._orphaned(notification)
-                return
-            if not session.arrived:
-                self._touched.append(session)
-            session.arrived.append(notification.update)
-            self._count += 1
-            if self._on_update is not None:
-                self._hand_to(self._on_update, notification, notification.session_id, params)
+            self._updated(notification, _size(params))
             return
         handler = self.client.handlers.get(method)
         if handler is not None:
             self._notified(method, handler, params)
 
-    def fed(self, size: int) -> None:
-        if not self._touched:
+    def told_block(self, block: bytes) -> int:
+        """Updates come in long runs; a run is read by one call into C, envelopes and all."""
+        lines = count_objects(block)
+        if not lines:
+            return 0
+        try:
+            frames = _update_frames(block)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return 0  # something else is among them, or something that only the lenient reader understands
+        if len(frames) != lines:
+            return 0
+        if self._on_update is not None:
+            each = len(block) // lines
+            for frame in frames:
+                self._updated(frame.params, each)
+            return lines
+        current = ""
+        append: Callable[[SessionUpdate], None] = _nowhere
+        for frame in frames:
+            params = frame.params
+            if params.session_id != current:
+                session = self.sessions.get(params.session_id)
+                if session is None:
+                    self._orphaned(params)
+                    continue
+                current = params.session_id
+                if not session.arrived:
+                    self._touched.append(session)
+                append = session.arrived.append
+            append(params.update)
+            self._count += 1
+        return lines
+
+    def _updated(self, notification: SessionNotification, size: int) -> None:
+        session = self.sessions.get(notification.session_id)
+        if session is None:
+            self._orphaned(notification)
             return
-        each = size / self._count
-        for session in self._touched:
-            session.hand_over(int(each * len(session.arrived)))
-        self._touched.clear()
-        self._count = 0
+        if not session.arrived:
+            self._touched.append(session)
+        session.arrived.append(notification.update)
+        self._count += 1
+        if self._on_update is not None:
+            self._hand_to(self._on_update, notification, notification.session_id, size)
+
+    def fed(self, size: int) -> None:
+        if self._touched:
+            each = size / self._count
+            for session in self._touched:
+                session.hand_over(int(each * len(session.arrived)))
+                if session.backlog > self._link.limits.backlog_bytes:
+                    self._behind.add(session)
+            self._touched.clear()
+            self._count = 0
         self.weigh_backlog()
 
     def asked(self, debt: Debt) -> Answer:
@@ -189,12 +246,11 @@ class ClientSide:
         except ErrorAnswer as error:  # a notification cannot be answered; that it made no sense is noted
             self._deviation(method, str(error))
             return
-        self._hand_to(handler, message, getattr(message, "session_id", None), params)
+        self._hand_to(handler, message, getattr(message, "session_id", None), _size(params))
 
-    def _hand_to(self, handler: Handler, message: Any, lane: str | None, params: Raw | None) -> None:
+    def _hand_to(self, handler: Handler, message: Any, lane: str | None, size: int) -> None:
         if handler.is_async:
-            size = len(memoryview(params)) if params is not None else 0
-            self._link.lanes.submit(lane, lambda: handler.now(message, self.agent), size)
+            self._link.lanes.submit(lane, partial(handler.now, message, self.agent), size)
         else:
             handler.now(message, self.agent)
 
@@ -218,18 +274,25 @@ class ClientSide:
 
     def weigh_backlog(self) -> None:
         """Stop reading while some reader is too far behind, but not while somebody may wait for an answer."""
-        limits = self._link.limits
-        turns = [session.turn for session in self.sessions.values() if session.turn is not None]
-        behind = max((turn.backlog for turn in turns), default=0)
-        waits = any(call.method != "session/prompt" for call in self._link.connection.calls.values())
-        allowed = limits.backlog_hard_bytes if waits else limits.backlog_bytes
-        (self._link.hold if behind + self._link.lanes.size > allowed else self._link.listen)(BACKLOG)
+        link = self._link
+        if not self._behind and link.lanes.size <= link.limits.backlog_bytes:
+            link.listen(BACKLOG)
+            return
+        waits = any(call.method != "session/prompt" for call in link.connection.calls.values())
+        allowed = link.limits.backlog_hard_bytes if waits else link.limits.backlog_bytes
+        behind = max((session.backlog for session in self._behind), default=0)
+        self._behind = {session for session in self._behind if session.backlog > link.limits.backlog_bytes}
+        (link.hold if max(behind, link.lanes.size) > allowed else link.listen)(BACKLOG)
 
     def turn_ended(self, session: Session, turn: PromptTurn) -> None:
         if session.turn is turn:
             session.turn = None
             session.cancelling = False
         self.weigh_backlog()
+
+
+def _size(params: Raw | None) -> int:
+    return 0 if params is None else memoryview(params).nbytes
 
 
 def _plain(params: Raw | None) -> Any:

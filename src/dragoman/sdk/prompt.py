@@ -57,7 +57,6 @@ class PromptTurn:
         self._backlog = 0
         self._wake: asyncio.Future[None] | None = None
         self._started = False
-        self._text: list[str] = []
         self._tools: dict[str, ToolState] = {}
         self._result: TurnResult | None = None
 
@@ -89,6 +88,7 @@ class PromptTurn:
         request = write(PromptRequest(session_id=session.id, prompt=list(self._blocks)))
         silence = link.limits.silence_seconds if self._silence is None else self._silence
         answered = False
+        text: list[str] = []
         try:
             call = link.open_call("session/prompt", request, silence=silence, lane=session.id)
             call.context.future.add_done_callback(lambda _: self._wake_up())
@@ -97,7 +97,10 @@ class PromptTurn:
                     while self._batches:
                         batch, size = self._batches.popleft()
                         for update in batch:
-                            self._note(update)
+                            if type(update) is not AgentMessageChunk:
+                                self._note_tool(update)
+                            elif type(update.content) is TextContent:
+                                text.append(update.content.text)
                             yield update
                         self._backlog -= size
                         session.agent.side.weigh_backlog()
@@ -111,7 +114,7 @@ class PromptTurn:
             response = read_result(link.result(call), PromptResponse, "session/prompt")
             self._result = TurnResult(
                 stop_reason=response.stop_reason,
-                text="".join(self._text),
+                text="".join(text),
                 tool_calls=self._tools,
                 usage=response.usage or None,
                 response=response,
@@ -130,13 +133,8 @@ class PromptTurn:
         """Bytes of updates that the reader has not taken yet."""
         return self._backlog
 
-    def _note(self, update: SessionUpdate) -> None:
-        kind = type(update)
-        if kind is AgentMessageChunk:
-            content = update.content  # type: ignore[union-attr]
-            if type(content) is TextContent:
-                self._text.append(content.text)
-        elif isinstance(update, ToolCall | ToolCallProgress):
+    def _note_tool(self, update: SessionUpdate) -> None:
+        if isinstance(update, ToolCall | ToolCallProgress):
             state = self._tools.get(update.tool_call_id)
             self._tools[update.tool_call_id] = ToolState.of(update) if state is None else state.after(update)
 

@@ -83,6 +83,11 @@ class Session:
         await self.agent.ask("session/close", request, CloseSessionResponse, lane=self.id)
         self.agent.side.sessions.pop(self.id, None)
 
+    @property
+    def backlog(self) -> int:
+        """Bytes of updates that the reader of the running turn has not taken yet."""
+        return 0 if self.turn is None else self.turn.backlog
+
     def hand_over(self, size: int) -> None:
         """A block has been read; its updates for this session, `size` bytes on the wire, go to whom they
         concern.

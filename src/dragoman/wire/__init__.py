@@ -3,7 +3,7 @@
 Nothing here does IO or raises on bad input: malformed bytes become a value.
 """
 
-from dragoman.wire.decode import decode, decode_block
+from dragoman.wire.decode import count_objects, decode, decode_block
 from dragoman.wire.encode import encode, error_object, failure, notification, request, response
 from dragoman.wire.envelope import (
     Envelope,
@@ -28,6 +28,7 @@ __all__ = [
     "Notification",
     "Request",
     "Response",
+    "count_objects",
     "decode",
     "decode_block",
     "encode",

@@ -91,10 +91,8 @@ def decode(frame: bytes) -> Envelope:
 
 def decode_block(block: bytes) -> list[Envelope]:
     """All frames of a block, in order. Blank lines are nothing."""
-    lines = block.count(b"\n")
-    # `}` newline `{` cannot stand inside a JSON value, so when every inner newline does, frames and lines
-    # coincide. Without this check two objects on one line, or one object on two, would pass.
-    if block[-2:] == b"}\n" and block.count(b"}\n{") == lines - 1 and _is_utf8(block):
+    lines = count_objects(block)
+    if lines and _is_utf8(block):
         try:
             shells = _shells.decode_lines(block)
         except _UNREADABLE:
@@ -103,6 +101,17 @@ def decode_block(block: bytes) -> list[Envelope]:
             if len(shells) == lines:
                 return _sort_all(shells, block) if lines > 1 else [_sort_only(shells[0], block)]
     return [decode(line) for line in _lines(block)]
+
+
+def count_objects(block: bytes) -> int:
+    """How many lines the block has, if each of them can only be one object; 0 if that is not plain.
+
+    `}` newline `{` cannot stand inside a JSON value, so when every inner newline does, frames and lines
+    coincide. Without this check two objects on one line, or one object on two, would pass for whoever decodes
+    the block in one go.
+    """
+    lines = block.count(b"\n")
+    return lines if block[-2:] == b"}\n" and block.count(b"}\n{") == lines - 1 else 0
 
 
 def _lines(block: bytes) -> Iterator[bytes]:

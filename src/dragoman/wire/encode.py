@@ -33,8 +33,13 @@ def _method(method: str) -> bytes:
 
 
 def request(request_id: Id, method: str, params: bytes | None) -> bytes:
-    head = b'{"jsonrpc":"2.0","id":%b,"method":%b' % (_encode(request_id), _method(method))
-    return head + b"}\n" if params is None else b'%b,"params":%b}\n' % (head, params)
+    if params is None:
+        return b'{"jsonrpc":"2.0","id":%b,"method":%b}\n' % (_encode(request_id), _method(method))
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}\n' % (
+        _encode(request_id),
+        _method(method),
+        params,
+    )
 
 
 def notification(method: str, params: bytes | None) -> bytes:
