@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "journal": frozenset({"errors"}),
     "runtime": frozenset({"errors", "wire", "core", "transport"}),
     "workspace": frozenset({"errors", "schema"}),
-    "sdk": frozenset({"errors", "wire", "schema", "transport", "journal", "runtime", "workspace"}),
+    "sdk": frozenset({"errors", "wire", "schema", "core", "transport", "journal", "runtime", "workspace"}),
     "hub": LIBRARY - {"sdk"},
     "check": frozenset({"errors", "wire", "schema", "transport"}),
     "trace": frozenset({"errors", "wire", "schema", "transport", "runtime", "journal", "dialect"}),

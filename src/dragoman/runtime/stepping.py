@@ -1,9 +1,9 @@
 """Runs handlers without a task for each.
 
-Most handlers finish without ever waiting, and a task costs more than they do. So a handler's coroutine takes its first
-step on the spot, in the name and context of a task that is kept ready for it. Only if it really suspends does that task
-carry it on, so that timeouts, cancellation and context variables work in it as in any other task; the next handler
-gets a fresh one.
+Most handlers finish without ever waiting, and a task costs more than they do. So a handler's coroutine
+takes its first step on the spot, in the name and context of a task that is kept ready for it. Only if it
+really suspends does that task carry it on, so that timeouts, cancellation and context variables work in it
+as in any other task; the next handler gets a fresh one.
 """
 
 from __future__ import annotations

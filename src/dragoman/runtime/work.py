@@ -1,7 +1,8 @@
 """The peer's requests while they are worked on.
 
-Requests do not wait for each other: most end in their first step, the others each have a task (see `stepping`).
-Exactly one answer leaves for each, whoever gives it: the handler, a cancel, or the end of the link.
+Requests do not wait for each other: most end in their first step, the others each have a task (see
+`stepping`). Exactly one answer leaves for each, whoever gives it: the handler, a cancel, or the end of the
+link.
 """
 
 from __future__ import annotations
