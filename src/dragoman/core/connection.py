@@ -13,10 +13,15 @@ from msgspec import Raw, Struct
 
 from dragoman.core.lifecycle import INITIALIZE, Gate, Lifecycle
 from dragoman.wire import Envelope, ErrorObject, Failure, Id, Malformed, Notification, Request, Response
-from dragoman.wire.codes import INVALID_REQUEST, NAMES
+from dragoman.wire.codes import CANCELLED, INVALID_REQUEST, NAMES
 from dragoman.wire.encode import error_object, failure, notification, request, response
 
 CANCEL_REQUEST = "$/cancel_request"
+
+HELD_LIMIT = 1024 * 1024
+"""Bytes that may wait for `initialize` to be answered: thousands of small requests, but not any number."""
+
+_HELD_EACH = 256  # what a waiting request costs beside its params
 
 C = TypeVar("C")  # what the runtime keeps with a call: a future, a timer
 
@@ -46,20 +51,20 @@ class Debt:
         self.cancelled = False  # the peer asked us to stop working on it
 
 
-class Asked(Struct, frozen=True):
+class Asked(Struct, frozen=True, gc=False):
     """Answer this."""
 
     debt: Debt
 
 
-class Told(Struct, frozen=True):
+class Told(Struct, frozen=True, gc=False):
     """A notification."""
 
     method: str
     params: Raw | None
 
 
-class Answered(Struct, Generic[C], frozen=True):
+class Answered(Struct, Generic[C], frozen=True, gc=False):
     """One of our calls has its answer."""
 
     call: Call[C]
@@ -73,7 +78,7 @@ class CancelAsked(Struct, frozen=True):
 
 
 class Complaint(Struct, frozen=True):
-    """Send this frame: the peer did something wrong and can be told so."""
+    """Send this frame: it answers what nobody works on, because it was wrong or was taken back in time."""
 
     frame: bytes
     why: str
@@ -98,7 +103,7 @@ _read_cancel = msgspec.json.Decoder(_CancelRequest).decode
 class Connection(Generic[C]):
     """One side's books. `lifecycle` is given for the side that has to be initialized."""
 
-    __slots__ = ("_held", "_next_id", "calls", "debts", "lifecycle", "stamp")
+    __slots__ = ("_held", "_held_size", "_next_id", "calls", "debts", "lifecycle", "stamp")
 
     def __init__(self, lifecycle: Lifecycle | None = None) -> None:
         self.lifecycle = lifecycle or Lifecycle(ready=True)
@@ -106,7 +111,8 @@ class Connection(Generic[C]):
         self.debts: dict[Id, Debt] = {}
         self.stamp = 0  # counts what happened, so that "before" and "after" have a meaning without a clock
         self._next_id = 0
-        self._held: list[Request] = []
+        self._held: dict[Id, Request] = {}
+        self._held_size = 0
 
     # What we ask for.
 
@@ -144,44 +150,59 @@ class Connection(Generic[C]):
 
     def take_held(self) -> list[Event[C]]:
         """The requests that waited for `initialize` to be answered, looked at again."""
-        held, self._held = self._held, []
-        return [self._ask(asked) for asked in held]
+        if not self._held:
+            return []
+        held, self._held, self._held_size = self._held, {}, 0
+        return [self._ask(asked) for asked in held.values()]
 
     # What arrives.
 
     def receive(self, envelope: Envelope) -> Event[C]:
         self.stamp += 1
-        match envelope:
-            case Request():
-                return self._ask(envelope)
-            case Notification(method, params):
-                if method == CANCEL_REQUEST:
-                    return self._cancel_asked(params)
-                if not self.lifecycle.ready:
-                    return Ignored(f"{method} before initialize")
-                return Told(method, params)
-            case Response(call_id, result):
-                return self._answered(call_id, result)
-            case Failure(call_id, error):
-                return self._answered(call_id, error)
-            case Malformed(_, code, why):
-                if code is None:
-                    return Ignored(why)
-                return Complaint(failure(None, error_object(code, f"{NAMES[code]}: {why}")), why)
+        # By exact type, commonest first: a `match` on classes would cost more than all the rest of it.
+        kind = type(envelope)
+        if kind is Notification:
+            return self._told(envelope)  # type: ignore[arg-type]
+        if kind is Request:
+            return self._ask(envelope)  # type: ignore[arg-type]
+        if isinstance(envelope, Response):
+            return self._answered(envelope.id, envelope.result)
+        if isinstance(envelope, Failure):
+            return self._answered(envelope.id, envelope.error)
+        assert isinstance(envelope, Malformed)
+        code, why = envelope.code, envelope.why
+        if code is None:
+            return Ignored(why)
+        return Complaint(failure(None, error_object(code, f"{NAMES[code]}: {why}")), why)
+
+    def _told(self, note: Notification) -> Event[C]:
+        if note.method == CANCEL_REQUEST:
+            return self._cancel_asked(note.params)
+        if not self.lifecycle.ready:
+            return Ignored(f"{note.method} before initialize")
+        return Told(note.method, note.params)
 
     def _ask(self, asked: Request) -> Event[C]:
-        if asked.id in self.debts:
+        if asked.id in self.debts or asked.id in self._held:
             return self._complain(asked, "this id is still in use by an earlier request")
         gate = self.lifecycle.ask(asked.method)
         if gate is Gate.HOLD:
-            self._held.append(asked)
-            return Ignored(f"{asked.method} waits for initialize")
+            return self._hold(asked)
         if gate is Gate.REFUSE:
             again = asked.method in INITIALIZE
             return self._complain(asked, "already initialized" if again else "initialize comes first")
         debt = Debt(asked)
         self.debts[asked.id] = debt
         return Asked(debt)
+
+    def _hold(self, asked: Request) -> Event[C]:
+        params = asked.params.copy() if asked.params else None  # without the block that it came in
+        size = _HELD_EACH + (memoryview(params).nbytes if params else 0)
+        if self._held_size + size > HELD_LIMIT:
+            return self._complain(asked, "too much to hold until initialize is answered")
+        self._held_size += size
+        self._held[asked.id] = Request(asked.id, asked.method, params)
+        return Ignored(f"{asked.method} waits for initialize")
 
     def _complain(self, asked: Request, why: str) -> Complaint:
         error = error_object(INVALID_REQUEST, f"{NAMES[INVALID_REQUEST]}: {why}")
@@ -195,10 +216,12 @@ class Connection(Generic[C]):
 
     def _cancel_asked(self, params: Raw | None) -> Event[C]:
         try:
-            request_id = _read_cancel(params or b"")
+            request_id = _read_cancel(params or b"").request_id
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return Ignored("a cancel without a usable request id")
-        debt = self.debts.get(request_id.request_id)
+        if self._held.pop(request_id, None) is not None:
+            return Complaint(failure(request_id, error_object(CANCELLED)), "cancelled before it could begin")
+        debt = self.debts.get(request_id)
         if debt is None or debt.cancelled:
             return Ignored("a cancel for a request that is not open")
         debt.cancelled = True

@@ -53,7 +53,8 @@ class Turns:
             self._running[session_id] = turn
             return turn
         queue = self._waiting.setdefault(session_id, deque())
-        if len(queue) >= self._limit or not (may_wait or current.cancelled):
+        # Behind cancelled turns everybody may wait. Behind one that will run, a patient agent's prompt only.
+        if len(queue) >= self._limit or not (may_wait or all(ahead.cancelled for ahead in (current, *queue))):
             return None
         queue.append(turn)
         return turn

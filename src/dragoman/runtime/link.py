@@ -20,7 +20,18 @@ from collections.abc import Hashable
 
 from msgspec import Raw
 
-from dragoman.core import Answered, Asked, Call, CancelAsked, Complaint, Connection, Debt, Lifecycle, Told
+from dragoman.core import (
+    Answered,
+    Asked,
+    Call,
+    CancelAsked,
+    Complaint,
+    Connection,
+    Debt,
+    Ignored,
+    Lifecycle,
+    Told,
+)
 from dragoman.errors import CallFailed, DragomanError, LinkClosed
 from dragoman.runtime.calls import Deadlines, Waiting
 from dragoman.runtime.lanes import Lanes
@@ -31,9 +42,7 @@ from dragoman.runtime.router import Router
 from dragoman.runtime.work import Workshop
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
-    Envelope,
     ErrorObject,
-    Notification,
     decode_block,
     error_object,
     failure,
@@ -96,7 +105,7 @@ class Link:
         """
         call = self.open_call(method, params, deadline=deadline, silence=silence, lane=lane)
         try:
-            if self.outbox.pending > HIGH_WATER:
+            if self.outbox.congested:
                 await self.outbox.flow()
             await call.context.future
         except asyncio.CancelledError:
@@ -157,18 +166,20 @@ class Link:
             self._check_answers()
 
     def _tell_each(self, block: bytes) -> None:
-        connection, told = self.connection, self._router.told
-        ready = connection.lifecycle.ready
+        receive, told = self.connection.receive, self._router.told
         for envelope in decode_block(block):
-            if ready and type(envelope) is Notification and envelope.method[0:1] != "$":
-                connection.stamp += 1
+            event = receive(envelope)
+            if isinstance(event, Told):
                 try:
-                    told(envelope.method, envelope.params)
+                    told(event.method, event.params)
                 except Exception:  # a failing handler of one message must not lose the next
                     log.exception("%s: a notification handler failed", self.name)
+            elif isinstance(event, Asked):
+                self._work.ask(event.debt)
+            elif isinstance(event, Answered):
+                self._answered(event)
             else:
-                self._receive(envelope)
-                ready = connection.lifecycle.ready
+                self._consider(event)
 
     def oversized(self, size: int) -> None:
         self.complaints += 1
@@ -241,19 +252,15 @@ class Link:
 
     # Inside.
 
-    def _receive(self, envelope: Envelope) -> None:
-        event = self.connection.receive(envelope)
+    def _answered(self, event: Answered[Waiting]) -> None:
+        waiting = event.call.context
+        if self.lanes:
+            self.lanes.behind(waiting.lane, event.call.stamp, lambda: waiting.settle(event.answer))
+        else:
+            waiting.settle(event.answer)
+
+    def _consider(self, event: CancelAsked | Complaint | Ignored) -> None:
         match event:
-            case Asked(debt):
-                self._work.ask(debt)
-            case Answered(call, answer):
-                waiting = call.context
-                if self.lanes:
-                    self.lanes.behind(waiting.lane, call.stamp, lambda: waiting.settle(answer))
-                else:
-                    waiting.settle(answer)
-            case Told(method, params):
-                self._router.told(method, params)
             case CancelAsked(debt):
                 if not self._router.cancelled(debt):
                     self._work.stop(debt)
@@ -261,8 +268,8 @@ class Link:
                 self.complaints += 1
                 log.info("%s: refused a message: %s", self.name, why)
                 self._send(frame)
-            case _:
-                log.debug("%s: ignored: %s", self.name, event.why)
+            case Ignored(why):
+                log.debug("%s: ignored: %s", self.name, why)
 
     def settle(self, debt: Debt, result: bytes) -> None:
         """Answer a debt from outside its handler, whose own answer then no longer counts."""

@@ -22,23 +22,20 @@ class Outbox:
     `flow`.
     """
 
-    __slots__ = ("_loop", "_transport", "buffer", "scheduled")
+    __slots__ = ("_loop", "_transport", "buffer", "congested", "scheduled")
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._loop = asyncio.get_running_loop()
         self.scheduled = False
+        self.congested = False  # at the last write the transport held more than the high-water mark
         self.buffer = bytearray()
-
-    @property
-    def pending(self) -> int:
-        return len(self.buffer) + self._transport.pending
 
     def add(self, frame: bytes) -> None:
         """Send it with the next block."""
         if len(frame) >= LARGE:
             self.flush()
-            self._transport.write(frame)
+            self._write(frame)
             return
         self.buffer += frame
         if len(self.buffer) >= FLUSH_AT:
@@ -57,12 +54,16 @@ class Outbox:
             self.buffer += frame
             self.flush()
         else:
-            self._transport.write(frame)
+            self._write(frame)
 
     def flush(self) -> None:
         if self.buffer:
             block, self.buffer = self.buffer, bytearray()
-            self._transport.write(block)
+            self._write(block)
+
+    def _write(self, block: bytes | bytearray) -> None:
+        self._transport.write(block)
+        self.congested = self._transport.pending > HIGH_WATER
 
     async def flow(self) -> None:
         """Wait until there is room again; at the very least let the loop turn once, so that a cancel can be
@@ -71,6 +72,7 @@ class Outbox:
         self.flush()
         if self._transport.pending > HIGH_WATER:
             await self._transport.drain()
+            self.congested = False
         else:
             await asyncio.sleep(0)
 

@@ -56,7 +56,7 @@ class Workshop:
 
     def ask(self, debt: Debt) -> None:
         """Work on it: it is answered on the spot, or has a task."""
-        if self._size + _size(debt) > self._limit and self._tasks:
+        if self._tasks and self._size + _size(debt) > self._limit:
             busy = error_object(INTERNAL_ERROR, "Internal error: too much work in flight")
             self._settled(self._connection.refuse(debt, busy))
             return
