@@ -72,8 +72,8 @@ class Maker:
     def _instances(self, schema: Schema, what: str) -> Iterator[Instance]:
         schema = self.resolved(schema)
         for number, choice in enumerate(_choices(schema)):
-            yield Instance(f"{what}, choice {number}, small", self._chosen(schema, choice, full=False))
-            yield Instance(f"{what}, choice {number}, full", self._chosen(schema, choice, full=True))
+            yield Instance(f"{what}, choice {number}, small", self.chosen(schema, choice, full=False))
+            yield Instance(f"{what}, choice {number}, full", self.chosen(schema, choice, full=True))
         if not _choices(schema):
             yield Instance(f"{what}, small", self.small(schema))
             yield Instance(f"{what}, full", self.full(schema))
@@ -93,10 +93,10 @@ class Maker:
             yield None
         target = self.resolved(field)
         for option in _choices(target):
-            yield self._chosen(target, option, full=False)
+            yield self.chosen(target, option, full=False)
         if target.get("type") == "array":
             items = self.resolved(target["items"])
-            each = [self._chosen(items, option, full=False) for option in _choices(items)]
+            each = [self.chosen(items, option, full=False) for option in _choices(items)]
             yield each or [self.small(items)]
             if not target.get("minItems"):
                 yield []
@@ -107,7 +107,7 @@ class Maker:
         schema = self.resolved(schema)
         choices = _choices(schema)
         return (
-            self._chosen(schema, self._pick(choices, full=full), full=full)
+            self.chosen(schema, self._pick(choices, full=full), full=full)
             if choices
             else self._plain(schema, full=full)
         )
@@ -115,7 +115,7 @@ class Maker:
     def _pick(self, choices: list[Schema], *, full: bool) -> Schema:
         return self._random.choice(choices) if full else choices[0]
 
-    def _chosen(self, schema: Schema, choice: Schema, *, full: bool) -> Any:
+    def chosen(self, schema: Schema, choice: Schema, *, full: bool) -> Any:
         """A value of the schema that takes this one of its choices."""
         if "const" in choice:
             return choice["const"]

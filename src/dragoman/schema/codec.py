@@ -107,39 +107,50 @@ _encode = _encoder.encode
 _encode_into = _encoder.encode_into
 
 
+_UNUSUAL = (_HasUnknownFields, ValueError, TypeError, RecursionError)
+
+
 def write(message: Any) -> bytes:
     """The message as JSON."""
     try:
         return _encode(message)
-    except _HasUnknownFields:
-        return _encode(_hoisted(message))
-    except (UnicodeEncodeError, RecursionError) as problem:
-        raise _unwritable(problem) from None
+    except _UNUSUAL as found:
+        problem = _told(found)
+    return _write_slowly(message, problem)
 
 
 def write_into(buffer: bytearray, message: Any) -> None:
     """The message as JSON, at the end of `buffer`, which is left as it was if that fails."""
     start = len(buffer)
     try:
-        _encode_into(message, buffer, -1)
-    except _HasUnknownFields:
-        del buffer[start:]
-        _encode_into(_hoisted(message), buffer, -1)
-    except (ValueError, TypeError, RecursionError) as problem:
-        del buffer[start:]
-        raise _unwritable(problem) from None
+        return _encode_into(message, buffer, -1)
+    except _UNUSUAL as found:
+        problem = _told(found)
+    del buffer[start:]
+    buffer += _write_slowly(message, problem)
+    return None
 
 
-def _hoisted(message: Any) -> Any:
-    from .hoist import hoisted
+def _write_slowly(message: Any, problem: SchemaError | None) -> bytes:
+    if problem is None:
+        from .hoist import hoisted  # imported when first needed, as the lenient reader is
 
-    return hoisted(message)
+        try:
+            return _encode(hoisted(message))
+        except _UNUSUAL as found:
+            problem = _told(found)
+    raise problem or SchemaError("$", "unknown fields where they cannot be put back")
 
 
-def _unwritable(problem: Exception) -> Exception:
-    """Lone surrogates come from file names and broken decoders; no JSON text can hold them."""
-    if isinstance(problem, UnicodeEncodeError):
-        return SchemaError("$", "a string holds a lone surrogate, which is not text")
-    if isinstance(problem, RecursionError):
-        return SchemaError("$", "nested too deeply")
-    return problem
+def _told(found: Exception) -> SchemaError | None:
+    """What the encoder's exception says, without its value; None if only unknown fields stopped it."""
+    match found:
+        case _HasUnknownFields():
+            return None
+        case SchemaError():
+            return found
+        case UnicodeEncodeError():  # from file names and broken decoders; no JSON text can hold them
+            return SchemaError("$", "a string holds a lone surrogate, which is not text")
+        case RecursionError():
+            return SchemaError("$", "nested too deeply")
+    return SchemaError("$", "holds something that JSON cannot")

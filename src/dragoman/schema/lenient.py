@@ -121,10 +121,11 @@ class _Reader:
         if top and _name_of(raw) == "null":  # results and params that were left out, or are null, in the wild
             raw = Raw(b"{}")
         found = self._opened(raw, path)
-        config = kind.__struct_config__
-        if config.tag_field in found and self._tag(found, config.tag_field, path) != config.tag:
-            raise SchemaError(f"{path}.{config.tag_field}", f"expected the tag of {kind.__name__}")
-        found.pop(config.tag_field or "", None)
+        tag_field = kind.__struct_config__.tag_field
+        if tag_field in found:
+            if self._tag(found, tag_field, path) != kind.__struct_config__.tag:
+                raise SchemaError(f"{path}.{tag_field}", f"expected the tag of {kind.__name__}")
+            del found[tag_field]
         return self._filled(found, kind, path)
 
     def _filled(self, found: dict[str, Raw], kind: type[Bare], path: str) -> Any:
@@ -183,7 +184,7 @@ class _Reader:
                     raise
                 self._notes[noted:] = [Deviation(f"{path}[{index}]", "bad item")]
         if len(items) < (kind.min_length or 0):
-            raise SchemaError(path, f"expected at least {kind.min_length} items")
+            raise SchemaError(path, "is too short")
         return items
 
     def _union(self, raw: Raw, kind: inspect.Type, path: str, policy: UnknownPolicy) -> Any:
@@ -274,6 +275,15 @@ _NAMES = {
 }
 
 
+_EXPECTED: dict[type, str] = {
+    inspect.StrType: "string",
+    inspect.IntType: "integer",
+    inspect.FloatType: "number",
+    inspect.BoolType: "boolean",
+    inspect.NoneType: "null",
+}
+
+
 def _name_of(raw: Raw) -> str:
     """What kind of JSON value this is; the text is known to be valid."""
     return _NAMES.get(memoryview(raw)[0], "number")
@@ -291,7 +301,7 @@ def _scalar(raw: Raw, kind: inspect.Type, path: str) -> Any:
             return value
         case inspect.StrType() if isinstance(value, str):
             if len(value) < (kind.min_length or 0):
-                raise SchemaError(path, "expected a longer string")
+                raise SchemaError(path, "is too short")
             return value
         case inspect.IntType() if isinstance(value, int) and not isinstance(value, bool):
             return _bounded(value, kind, path)
@@ -299,8 +309,7 @@ def _scalar(raw: Raw, kind: inspect.Type, path: str) -> Any:
             return _bounded(float(value), kind, path)
         case inspect.NoneType() if value is None:
             return value
-    expected = type(kind).__name__.removesuffix("Type").lower()
-    raise SchemaError(path, f"expected {expected}, got {_name_of(raw)}")
+    raise SchemaError(path, f"expected {_EXPECTED[type(kind)]}, got {_name_of(raw)}")
 
 
 def _bounded(value: Any, kind: inspect.IntType | inspect.FloatType, path: str) -> Any:
