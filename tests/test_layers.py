@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "agents": PUBLIC,
     "tui": PUBLIC,
     "web": PUBLIC,
-    "cli": PUBLIC | {"agents", "tui", "web", "hub", "check", "trace"},
+    "cli": PUBLIC | {"agents", "tui", "web", "transport", "hub", "check", "trace", "testing"},
     "face": LIBRARY,
     "__main__": frozenset({"cli"}),
 }

@@ -1,0 +1,153 @@
+"""The slash commands of the echo agent: one for each thing that an agent can do to its client.
+
+Those that touch files, commands and processes are in `echo_tools`. An argument that makes no sense is
+answered with how the command is used, never with an error: errors are what `/fail` is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from msgspec import UNSET
+
+from dragoman import Turn
+from dragoman.agents import echo_tools
+from dragoman.agents.echo_modes import Modes
+from dragoman.schema.v1 import (
+    STOP_REASONS,
+    AvailableCommand,
+    AvailableCommandsUpdate,
+    PromptResponse,
+    StopReason,
+    UnstructuredCommandInput,
+    Usage,
+)
+
+Outcome: TypeAlias = StopReason | PromptResponse | None
+
+SECRET = "sk-echo-0123456789"  # noqa: S105  # a made-up one: it must never leave the process
+LARGEST = 16 * 1024 * 1024
+"""Characters of one streamed update; more is a question of frames, not of streams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What stands behind one slash command."""
+
+    description: str
+    hint: str
+    run: Callable[[Turn, str], Awaitable[Outcome]]
+
+
+class Misused(Exception):
+    """The argument makes no sense."""
+
+
+def commands(modes: Modes) -> dict[str, Command]:
+    """All slash commands by name."""
+
+    async def mode(turn: Turn, argument: str) -> None:
+        if argument:
+            modes.set(turn.session.id, argument)
+            await turn.mode(argument)
+        await turn.say(f"The mode is {modes.get(turn.session.id)}.")
+
+    table = {
+        "stream": Command("Send N updates, each SIZE characters long", "N [SIZE]", stream),
+        "wait": Command("Do nothing for a while", "SECONDS", wait),
+        "ask": Command("Ask for permission; if it is given, create the file", "PATH", echo_tools.ask),
+        "plan": Command("Show a plan and work through it", "", plan),
+        "think": Command("Think aloud, then answer", "[TEXT]", think),
+        "read": Command("Read a file through the client", "PATH", echo_tools.read),
+        "write": Command("Write a file through the client", "PATH TEXT", echo_tools.write),
+        "run": Command("Run a command in a terminal of the client", "COMMAND", echo_tools.run),
+        "child": Command("Start a tree of child processes and wait for it", "SECONDS", echo_tools.child),
+        "fail": Command("Fail, with a secret in the reason", "", fail),
+        "stop": Command("End the turn with this reason", "REASON", stop),
+        "usage": Command("Report tokens and cost", "[USED]", usage),
+        "notice": Command("Give a notice", "[TEXT]", notice),
+        "mode": Command("Tell the mode, or change it", "[ID]", mode),
+    }
+    return {name: _explained(name, command) for name, command in table.items()}
+
+
+def announcement(known: Mapping[str, Command]) -> AvailableCommandsUpdate:
+    """What a client is told after it opened a session."""
+    return AvailableCommandsUpdate(
+        available_commands=[
+            AvailableCommand(
+                name=name,
+                description=command.description,
+                input=UnstructuredCommandInput(hint=command.hint) if command.hint else UNSET,
+            )
+            for name, command in known.items()
+        ]
+    )
+
+
+def _explained(name: str, command: Command) -> Command:
+    async def run(turn: Turn, argument: str) -> Outcome:
+        try:
+            return await command.run(turn, argument)
+        except (Misused, echo_tools.Misused):
+            await turn.say(f"Usage: /{name} {command.hint}".rstrip())
+            return None
+
+    return Command(command.description, command.hint, run)
+
+
+async def stream(turn: Turn, argument: str) -> None:
+    words = argument.split()
+    if not 1 <= len(words) <= 2 or not all(word.isascii() and word.isdigit() for word in words):
+        raise Misused
+    count, size = int(words[0]), min(int(words[1]) if len(words) == 2 else 0, LARGEST)
+    for number in range(count):
+        await turn.say(f"{number} ".ljust(size, "."))
+
+
+async def wait(turn: Turn, argument: str) -> None:
+    seconds = echo_tools.seconds(argument)
+    await asyncio.sleep(seconds)
+    await turn.say(f"Waited {seconds:g} seconds.")
+
+
+async def plan(turn: Turn, argument: str) -> None:
+    steps = ["Look", "Think", "Answer"]
+    for done in range(len(steps) + 1):
+        await turn.plan(
+            (step, "completed" if at < done else "in_progress" if at == done else "pending")
+            for at, step in enumerate(steps)
+        )
+    await turn.say("The plan is done.")
+
+
+async def think(turn: Turn, argument: str) -> None:
+    await turn.think(argument or "What could I say?")
+    await turn.say("I have thought about it.")
+
+
+async def fail(turn: Turn, argument: str) -> None:
+    raise RuntimeError(f"the key {SECRET} was refused")
+
+
+async def stop(turn: Turn, argument: str) -> Outcome:
+    for reason in STOP_REASONS:
+        if reason == argument:
+            return reason  # type: ignore[return-value]  # one of the known reasons: just compared
+    raise Misused
+
+
+async def usage(turn: Turn, argument: str) -> Outcome:
+    if argument and not (argument.isascii() and argument.isdigit()):
+        raise Misused
+    used = int(argument or 1000)
+    await turn.usage(used=used, size=max(used, 200_000), cost=0.01)
+    tokens = Usage(total_tokens=used, input_tokens=used - used // 10, output_tokens=used // 10)
+    return PromptResponse(stop_reason="end_turn", usage=tokens)
+
+
+async def notice(turn: Turn, argument: str) -> None:
+    await turn.notice(argument or "Something you may want to know")

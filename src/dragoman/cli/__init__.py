@@ -1,0 +1,20 @@
+"""The command `dragoman`: reads the command line and starts what it names.
+
+Every failure says what happened, why, and what to do next, on standard error and with exit status 2 for a
+mistaken command line and 1 for anything else. What a command does not need is not imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    from dragoman.cli.parser import make_parser
+
+    chosen = make_parser().parse_args(arguments)
+    status: int = chosen.run(chosen)
+    return status

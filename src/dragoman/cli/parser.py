@@ -1,0 +1,60 @@
+"""What may be said on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from dragoman.agents import VERSION
+from dragoman.cli import agents
+
+EXAMPLES = """examples:
+  dragoman agent echo               an agent on stdin and stdout that says what it was told
+  dragoman agent script story.toml  an agent that does what a script says
+  dragoman agent --help             all agents
+
+Give an editor the command of an agent, and it is there.
+"""
+
+AGENT_EXAMPLES = """examples:
+  dragoman agent echo
+  dragoman agent script story.toml
+
+An agent speaks the Agent Client Protocol on stdin and stdout, one JSON text a line, until its input ends.
+Started by hand it seems to do nothing: it waits for a client.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what to do next when the command line makes no sense."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="dragoman",
+        description="Agents for editors that speak the Agent Client Protocol.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"dragoman {VERSION}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_agent(commands)
+    return parser
+
+
+def _add_agent(commands: argparse._SubParsersAction[Parser]) -> None:
+    agent = commands.add_parser(
+        "agent",
+        help="run a ready agent on stdin and stdout",
+        description="Run a ready agent on stdin and stdout.",
+        epilog=AGENT_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = agent.add_subparsers(metavar="NAME", required=True)
+    echo = names.add_parser(
+        "echo", help="says what it was told; its slash commands do all that an agent can do"
+    )
+    echo.set_defaults(run=agents.run_echo)
