@@ -24,8 +24,13 @@ class Results:
         for key, value in figures.items():
             self.values.setdefault(key, {}).setdefault(peer, []).append(value)
 
-    def medians(self, key: str) -> Medians:
-        return {peer: statistics.median(values) for peer, values in self.values.get(key, {}).items()}
+    def failed(self, figure: Figure, peer: str) -> bool:
+        return (figure.scenario, peer) in self.failures
+
+    def medians(self, figure: Figure) -> Medians:
+        """Of the peers that never failed: what worked once is no figure of what works."""
+        of_peers = self.values.get(figure.key, {}).items()
+        return {peer: statistics.median(found) for peer, found in of_peers if not self.failed(figure, peer)}
 
 
 def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool) -> str:
@@ -34,7 +39,7 @@ def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool) -> 
     lines = [
         "# Results",
         "",
-        f"{'A quick run: medians' if quick else 'Medians'} of {rounds} alternating rounds on {machine()}.",
+        f"{'A quick run: medians' if quick else 'Medians'} of {rounds} or more alternating rounds on {machine()}.",
         "Ratios count, absolute figures do not. `–` means not measured; what is measured is in README.md.",
         "",
         _row(head),
@@ -63,14 +68,11 @@ def _was_run(results: Results, figure: Figure) -> bool:
 
 
 def _cells(results: Results, figure: Figure, peers: list[Peer]) -> list[str]:
-    medians = results.medians(figure.key)
-    cells = [figure.title]
-    for peer in peers:
-        failed = (figure.scenario, peer.name) in results.failures
-        cells.append("fails" if failed else _number(medians.get(peer.name)))
+    medians = results.medians(figure)
     reached = [goal.reached(medians, more=figure.more) for goal in figure.goals]
     return [
-        *cells,
+        figure.title,
+        *("fails" if results.failed(figure, p.name) else _number(medians.get(p.name)) for p in peers),
         ", ".join(r[0] if r else "–" for r in reached),
         ", ".join(goal.text() for goal in figure.goals),
         ", ".join("–" if r is None else "yes" if r[1] else "**no**" for r in reached),
