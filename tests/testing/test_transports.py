@@ -18,6 +18,8 @@ from dragoman.transport.memory import MemoryTransport, memory_pair
 from dragoman.transport.owned import Grace
 from dragoman.transport.pipe import PipeTransport
 from dragoman.transport.process import spawn
+from dragoman.transport.reading import ThreadReader
+from dragoman.transport.writing import ThreadWriter
 from tests.transport.programs import RELAY, python
 
 QUICK = Limits(flush=0.3, frame=6_000_000)  # small enough that an oversized frame is tried too
@@ -58,6 +60,29 @@ async def test_pipes_keep_the_contract(non_blocking: bool) -> None:
 async def test_sockets_keep_the_contract() -> None:
     async def make() -> Pair:
         return joined_by_sockets()
+
+    await check_transport(make)
+
+
+@pytest.mark.bound(30)
+async def test_pipes_with_threads_keep_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows, where no loop can watch a pipe."""
+    monkeypatch.setattr("dragoman.transport.pipe.open_reader", ThreadReader)
+    monkeypatch.setattr("dragoman.transport.pipe.open_writer", ThreadWriter)
+
+    async def make() -> Pair:
+        return joined_by_pipes(non_blocking=False)
+
+    await check_transport(make)
+
+
+@pytest.mark.bound(30)
+async def test_pipes_that_are_polled_keep_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a pipe is inherited and there is no /proc to open it anew."""
+    monkeypatch.setattr("dragoman.transport.nonblocking.Outlet._reopen", lambda self: False)
+
+    async def make() -> Pair:
+        return joined_by_pipes(non_blocking=False)
 
     await check_transport(make)
 

@@ -51,10 +51,12 @@ class Outlet:
         if stat.S_ISSOCK(mode):
             self._socket = socket.socket(fileno=self.fd)
             return self._send
-        return partial(os.write, self.fd) if self._reopen() else self._write_polled
+        if stat.S_ISFIFO(mode) and self._reopen():
+            return partial(os.write, self.fd)
+        return self._write_polled
 
     def _reopen(self) -> bool:
-        flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             fresh = os.open(f"/proc/self/fd/{self.fd}", flags)
         except OSError:  # no /proc, not our pipe, or nobody reads it any more: the first write will tell

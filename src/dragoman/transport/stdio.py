@@ -40,6 +40,7 @@ class Stdio:
         self.caught_bytes = 0
         self.caught_lines = 0
         self.dropped_bytes = 0
+        self.stuck = False
 
     def open(self, *, limits: Limits | None = None) -> PipeTransport:
         """The transport over the claimed descriptors; it owns them, so there is only one."""
@@ -104,19 +105,20 @@ def _forward(caught: int, claim: Stdio) -> None:
 def _show(text: bytes, claim: Stdio) -> None:
     rest = memoryview(text)
     try:
-        while rest and _has_room(STDERR):
+        while rest and _has_room(STDERR, seconds=0.0 if claim.stuck else PATIENCE):
             rest = rest[os.write(STDERR, rest[:4096]) :]
     except OSError:
         pass  # standard error is closed: counting is all that is left to do
     claim.dropped_bytes += len(rest)
+    claim.stuck = bool(rest)  # whoever was given time once, and did not use it, is not waited for again
 
 
-def _has_room(fd: int) -> bool:
+def _has_room(fd: int, *, seconds: float) -> bool:
     if os.name == "nt":
         return True
     from dragoman.transport.nonblocking import writable
 
-    return writable(fd, seconds=PATIENCE)
+    return writable(fd, seconds=seconds)
 
 
 def _let_go(catcher: threading.Thread) -> None:
