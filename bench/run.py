@@ -32,7 +32,7 @@ def main() -> int:
     arguments = _arguments()
     peers = _named(all_peers(), arguments.peers)
     scenarios = _named(SCENARIOS, arguments.only)
-    missing = missing_peers()
+    missing = missing_peers([peer.name for peer in peers])
     for reason in missing.values():
         print(reason, file=sys.stderr)
     usable = [peer for peer in peers if peer.name not in missing]
@@ -62,9 +62,10 @@ def _run_scenario(
             began = time.monotonic()
             try:
                 figures = scenario.measure(peer, quick=quick)
-            except Failed as failure:
-                results.failures[scenario.name, peer.name] = str(failure)
-                print(f"{scenario.name} {number + 1} {peer.name}: FAILS: {failure}", flush=True)
+            except (Failed, OSError, ValueError, LookupError) as failure:
+                # A program that leaves early or prints nonsense is a failure of its peer, not of the run.
+                results.failures[scenario.name, peer.name] = f"{failure}" or type(failure).__name__
+                print(f"{scenario.name} {number + 1} {peer.name}: FAILS: {failure!r}", flush=True)
                 continue
             results.add(peer.name, figures)
             shown = ", ".join(f"{key.partition('.')[2]} {value:,.4g}" for key, value in figures.items())

@@ -39,7 +39,7 @@ def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool) -> 
     lines = [
         "# Results",
         "",
-        f"{'A quick run: medians' if quick else 'Medians'} of {rounds} or more alternating rounds on {machine()}.",
+        f"{'Quick: medians' if quick else 'Medians'} of {rounds} or more alternating rounds on {machine()}.",
         "Ratios count, absolute figures do not. `–` means not measured; what is measured is in README.md.",
         "",
         _row(head),
