@@ -12,6 +12,7 @@ from dragoman.wire import (
     Notification,
     Request,
     Response,
+    count_objects,
     decode,
     decode_block,
     encode,
@@ -96,6 +97,34 @@ def test_only_the_bad_line_is_malformed(sent: list[Notification], bad: bytes) ->
     assert isinstance(last, Malformed)
     assert last.frame == bad
     assert first == sent[0]
+
+
+@pytest.mark.parametrize(
+    ("block", "count"),
+    [
+        (NOTE + b"\n", 1),
+        (NOTE + b"\n" + ANSWER + b"\n", 2),
+        (b"", 0),
+        (b"\n", 0),
+        (NOTE, 0),
+        (NOTE + b"\r\n", 0),
+        (NOTE + b"\n\n" + ANSWER + b"\n", 0),
+        (NOTE + b"\n" + ANSWER, 0),
+        (NOTE + b"\n[]\n", 0),
+        (b'{"jsonrpc":\n"2.0"}\n', 0),
+        (b'{"params":\n{}}\n', 0),
+    ],
+)
+def test_objects_are_counted_only_where_lines_and_objects_can_coincide(block: bytes, count: int) -> None:
+    assert count_objects(block) == count
+
+
+@given(sent=st.lists(frames, min_size=1, max_size=4))
+def test_where_objects_are_counted_each_line_begins_and_ends_like_one(sent: list[bytes]) -> None:
+    block = b"".join(frame + b"\n" for frame in sent)
+    plain = all(frame[:1] == b"{" and frame[-1:] == b"}" for frame in sent)
+    # The very first brace is not looked at: whoever decodes the block sees it.
+    assert count_objects(block) == len(sent) if plain else count_objects(block) in (0, len(sent))
 
 
 def test_a_thousand_requests_in_one_block_are_a_thousand_envelopes() -> None:  # FRM-05

@@ -21,7 +21,7 @@ CANCEL_REQUEST = "$/cancel_request"
 HELD_LIMIT = 1024 * 1024
 """Bytes that may wait for `initialize` to be answered: thousands of small requests, but not any number."""
 
-_HELD_EACH = 256  # what a waiting request costs beside its params
+_HELD_EACH = 256  # bytes that a held request costs beside its params
 
 C = TypeVar("C")  # what the runtime keeps with a call: a future, a timer
 
@@ -196,11 +196,10 @@ class Connection(Generic[C]):
         return Asked(debt)
 
     def _hold(self, asked: Request) -> Event[C]:
-        params = asked.params.copy() if asked.params else None  # without the block that it came in
-        size = _HELD_EACH + (memoryview(params).nbytes if params else 0)
-        if self._held_size + size > HELD_LIMIT:
+        if self._held_size + _size(asked) > HELD_LIMIT:
             return self._complain(asked, "too much to hold until initialize is answered")
-        self._held_size += size
+        self._held_size += _size(asked)
+        params = None if asked.params is None else asked.params.copy()  # without the block that it came in
         self._held[asked.id] = Request(asked.id, asked.method, params)
         return Ignored(f"{asked.method} waits for initialize")
 
@@ -219,7 +218,8 @@ class Connection(Generic[C]):
             request_id = _read_cancel(params or b"").request_id
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return Ignored("a cancel without a usable request id")
-        if self._held.pop(request_id, None) is not None:
+        if request_id in self._held:
+            self._held_size -= _size(self._held.pop(request_id))
             return Complaint(failure(request_id, error_object(CANCELLED)), "cancelled before it could begin")
         debt = self.debts.get(request_id)
         if debt is None or debt.cancelled:
@@ -235,3 +235,8 @@ class Connection(Generic[C]):
         if debt.method in INITIALIZE:
             self.lifecycle.initialized(accepted=accepted)
         return True
+
+
+def _size(asked: Request) -> int:
+    """What it costs to hold a request."""
+    return _HELD_EACH + (0 if asked.params is None else memoryview(asked.params).nbytes)
