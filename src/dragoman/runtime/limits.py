@@ -35,3 +35,6 @@ class Limits(Struct, frozen=True, kw_only=True):
 
     cancel_seconds: float = 1.5
     """What a handler gets to clean up after a cancel before the turn is answered without it."""
+
+
+DEFAULT_LIMITS = Limits()

@@ -35,7 +35,7 @@ from dragoman.core import (
 from dragoman.errors import CallFailed, DragomanError, LinkClosed
 from dragoman.runtime.calls import Deadlines, Waiting
 from dragoman.runtime.lanes import Lanes
-from dragoman.runtime.limits import Limits
+from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.runtime.outbox import HIGH_WATER, Outbox
 from dragoman.runtime.owner import Owner
 from dragoman.runtime.router import Router
@@ -58,6 +58,27 @@ ANSWERS = "the peer does not take our answers"
 class Link:
     """One conversation over one transport, from `start` to `aclose`."""
 
+    __slots__ = (
+        "_closing",
+        "_deadlines",
+        "_feeding",
+        "_gone",
+        "_holds",
+        "_loop",
+        "_over",
+        "_owner",
+        "_router",
+        "_work",
+        "complaints",
+        "connection",
+        "heard",
+        "lanes",
+        "limits",
+        "name",
+        "outbox",
+        "transport",
+    )
+
     def __init__(
         self,
         transport: Transport,
@@ -67,7 +88,7 @@ class Link:
         lifecycle: Lifecycle | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self.limits = limits or Limits()
+        self.limits = limits or DEFAULT_LIMITS
         self.name = name
         self.transport = transport
         self.connection: Connection[Waiting] = Connection(lifecycle)
@@ -80,9 +101,9 @@ class Link:
         self._deadlines = Deadlines(self)
         self._work = Workshop(self.connection, router, self._owner, self._send, limit=self.limits.work_bytes)
         self._feeding = False  # a block is being dealt with: its answers leave together at its end
-        self._holds: set[str] = set()  # why reading is stopped
+        self._holds: dict[str, None] = {}  # why reading is stopped
         self._gone: LinkClosed | None = None
-        self._over = asyncio.Event()
+        self._over: asyncio.Future[None] | None = None  # made by the first who waits for the end
         self._closing: asyncio.Task[None] | None = None
         self.heard = self._loop.time()
 
@@ -201,12 +222,12 @@ class Link:
         """Stop reading, so that the peer feels it. Each reason is lifted by itself."""
         if not self._holds:
             self.transport.pause()
-        self._holds.add(why)
+        self._holds[why] = None
 
     def listen(self, why: str) -> None:
         """This reason to stop reading is gone."""
         if self._holds:
-            self._holds.discard(why)
+            self._holds.pop(why, None)
             if not self._holds:
                 self.transport.resume()
 
@@ -223,7 +244,9 @@ class Link:
 
     async def wait_ended(self) -> None:
         """Until the peer is gone or we have closed."""
-        await self._over.wait()
+        if self._gone is None:
+            self._over = self._over or self._loop.create_future()
+            await asyncio.shield(self._over)
 
     async def aclose(self, *, grace: float = 0.0) -> None:
         """End the conversation as a whole. Handlers get `grace` seconds to finish by themselves, then they
@@ -248,7 +271,8 @@ class Link:
         self._deadlines.stop()
         for call in self.connection.abandon():
             call.context.settle(self._gone)
-        self._over.set()
+        if self._over is not None and not self._over.done():
+            self._over.set_result(None)
 
     # Inside.
 

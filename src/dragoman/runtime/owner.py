@@ -23,7 +23,7 @@ class Owner:
     def __init__(self, name: str) -> None:
         self._name = name
         self._loop = asyncio.get_running_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}  # an empty dict takes a third of an empty set
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -32,8 +32,8 @@ class Owner:
         self, work: Coroutine[Any, Any, None], *, context: contextvars.Context | None = None
     ) -> asyncio.Task[None]:
         task = self._loop.create_task(work, name=self._name, context=context)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
         return task
 
     async def finish(self, seconds: float) -> None:

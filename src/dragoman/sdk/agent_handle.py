@@ -33,7 +33,7 @@ from dragoman.schema.v1 import (
     ResumeSessionResponse,
     SessionInfo,
 )
-from dragoman.sdk.capabilities import Capabilities
+from dragoman.sdk.capabilities import NOTHING, advertised
 from dragoman.sdk.client_side import ClientSide
 from dragoman.sdk.methods import AGENT_REQUESTS
 from dragoman.sdk.reading import read_result
@@ -47,17 +47,19 @@ _DEFAULT: Any = object()
 class AgentHandle:
     """The other end of a client's connection."""
 
+    __slots__ = ("auth_methods", "capabilities", "info", "link", "protocol_version", "side")
+
     def __init__(self, link: Link, side: ClientSide) -> None:
         self.link = link
         self.side = side
-        self.capabilities = Capabilities(UNSET)
+        self.capabilities = NOTHING
         self.info: Implementation | None = None
         self.auth_methods: Sequence[AuthMethod] = ()
         self.protocol_version = 0
 
     def introduce(self, answer: InitializeResponse) -> None:
         """`initialize` told us who it is."""
-        self.capabilities = Capabilities(answer.agent_capabilities)
+        self.capabilities = advertised(answer.agent_capabilities)
         self.info = answer.agent_info or None
         self.auth_methods = answer.auth_methods or ()
         self.protocol_version = answer.protocol_version

@@ -14,7 +14,7 @@ from dragoman.schema.v1 import (
     InitializeResponse,
 )
 from dragoman.sdk.agent import Agent
-from dragoman.sdk.capabilities import Capabilities
+from dragoman.sdk.capabilities import Capabilities, advertised
 
 # The handler that stands behind each member of `sessionCapabilities`.
 _SESSION_FEATURES = {
@@ -36,7 +36,7 @@ def offer(agent: Agent, request: InitializeRequest, version: int) -> InitializeR
             name=agent.name, version=agent.version, title=UNSET if agent.title is None else agent.title
         ),
         agent_capabilities=msgspec.convert(_capabilities(agent), AgentCapabilities),
-        auth_methods=_auth_methods(agent, Capabilities(request.client_capabilities)),
+        auth_methods=_auth_methods(agent, advertised(request.client_capabilities)),
     )
 
 

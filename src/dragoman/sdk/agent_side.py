@@ -48,11 +48,11 @@ _STORED = {"session/delete", "session/archive", "session/unarchive", "session/st
 class AgentSide:
     """The router of an agent's link."""
 
+    __slots__ = ("_turns", "agent", "client", "sessions")
+
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
         self.sessions: dict[str, AgentSession] = {}
-        self.client: ClientHandle
-        self._turns: AgentTurns
 
     def attach(self, link: Link) -> None:
         self.client = ClientHandle(link)

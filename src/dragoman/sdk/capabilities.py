@@ -6,23 +6,23 @@ one function answers for all.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
-import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from dragoman.errors import NotAdvertised
+from dragoman.schema.codec import read, write
 
 
 class Capabilities:
     """A peer's capabilities."""
 
-    __slots__ = ("_given", "_tree", "typed")
+    __slots__ = ("_given", "typed")
 
-    def __init__(self, typed: Any) -> None:
+    def __init__(self, typed: Any = UNSET) -> None:
         self.typed = typed
         self._given: dict[str, bool] = {}  # asked for before every call, so looked up once
-        self._tree: Any = {} if typed is UNSET or typed is None else msgspec.to_builtins(typed)
 
     def __contains__(self, path: str) -> bool:
         given = self._given.get(path)
@@ -30,13 +30,37 @@ class Capabilities:
             given = self._given[path] = self._find(path)
         return given
 
-    def _find(self, path: str) -> bool:
-        value = self._tree
-        for name in path.split("."):
-            value = value.get(name) if isinstance(value, dict) else None
-        return value is not None and value is not False
-
     def require(self, path: str, method: str) -> None:
         """Refuse to break the protocol: a call that the peer did not allow is never sent."""
         if path not in self:
             raise NotAdvertised(path, method)
+
+    def _find(self, path: str) -> bool:
+        value = self.typed
+        for name in path.split("."):
+            value = _member(value, name)
+        return value is not UNSET and value is not None and value is not False
+
+
+NOTHING = Capabilities()
+"""What a peer can do that has not said anything yet."""
+
+
+def advertised(typed: Any) -> Capabilities:
+    """The capabilities of a peer. Peers of the same kind share one object: a hub has thousands of them."""
+    return NOTHING if typed is UNSET or typed is None else _shared(write(typed), type(typed))
+
+
+@lru_cache(maxsize=256)
+def _shared(encoded: bytes, kind: type[Any]) -> Capabilities:
+    return Capabilities(read(encoded, kind))
+
+
+def _member(value: Any, name: str) -> Any:
+    """By its name on the wire."""
+    if not isinstance(value, Struct):
+        return UNSET
+    kind = type(value)
+    if name not in kind.__struct_encode_fields__:
+        return UNSET
+    return getattr(value, kind.__struct_fields__[kind.__struct_encode_fields__.index(name)])

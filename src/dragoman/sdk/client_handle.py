@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from dragoman.runtime import Limits, Link
 from dragoman.schema.codec import write
-from dragoman.sdk.capabilities import Capabilities
+from dragoman.sdk.capabilities import NOTHING, advertised
 from dragoman.sdk.methods import CLIENT_REQUESTS
 from dragoman.sdk.reading import read_result
 
@@ -24,15 +24,17 @@ _DEFAULT: Any = object()
 class ClientHandle:
     """The other end of an agent's connection."""
 
+    __slots__ = ("capabilities", "info", "link", "protocol_version")
+
     def __init__(self, link: Link) -> None:
         self.link = link
-        self.capabilities = Capabilities(UNSET)
+        self.capabilities = NOTHING
         self.info: Implementation | None = None
         self.protocol_version = 0
 
     def introduce(self, request: InitializeRequest, version: int) -> None:
         """`initialize` told us who it is."""
-        self.capabilities = Capabilities(request.client_capabilities)
+        self.capabilities = advertised(request.client_capabilities)
         self.info = request.client_info or None
         self.protocol_version = version
 

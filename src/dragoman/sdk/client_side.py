@@ -71,16 +71,29 @@ _update_frames = msgspec.json.Decoder(_UpdateFrame).decode_lines
 class ClientSide:
     """The router of a client's link."""
 
+    __slots__ = (
+        "_behind",
+        "_count",
+        "_link",
+        "_on_update",
+        "_orphans",
+        "_permissions",
+        "_touched",
+        "agent",
+        "client",
+        "deviations",
+        "opening",
+        "sessions",
+    )
+
     def __init__(self, client: Client) -> None:
         self.client = client
         self.sessions: dict[str, Session] = {}
         self.opening = 0  # calls under way that will bring a session whose id we do not know yet
         self.deviations = 0  # notifications that could not be read
-        self.agent: AgentHandle
-        self._link: Link
         self._touched: list[Session] = []  # sessions that got updates from the current block
         self._count = 0
-        self._behind: set[Session] = set()  # whose readers are further behind than they may be
+        self._behind: dict[Session, None] = {}  # whose readers are further behind than they may be
         self._orphans: dict[str, deque[SessionUpdate]] = {}
         self._permissions: dict[Debt, str] = {}
         self._on_update = client.handlers.get("session/update")
@@ -155,7 +168,7 @@ class ClientSide:
             for session in self._touched:
                 session.hand_over(int(each * len(session.arrived)))
                 if session.backlog > self._link.limits.backlog_bytes:
-                    self._behind.add(session)
+                    self._behind[session] = None
             self._touched.clear()
             self._count = 0
         self.weigh_backlog()
@@ -281,7 +294,8 @@ class ClientSide:
         waits = any(call.method != "session/prompt" for call in link.connection.calls.values())
         allowed = link.limits.backlog_hard_bytes if waits else link.limits.backlog_bytes
         behind = max((session.backlog for session in self._behind), default=0)
-        self._behind = {session for session in self._behind if session.backlog > link.limits.backlog_bytes}
+        limit = link.limits.backlog_bytes
+        self._behind = {session: None for session in self._behind if session.backlog > limit}
         (link.hold if max(behind, link.lanes.size) > allowed else link.listen)(BACKLOG)
 
     def turn_ended(self, session: Session, turn: PromptTurn) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dragoman.schema.codec import write
@@ -32,20 +32,28 @@ LATE_UPDATES = 10_000
 class Session:
     """Made by `new_session`, `load_session`, `resume_session` or `fork_session`."""
 
+    __slots__ = ("_late", "agent", "arrived", "cancelling", "config_options", "cwd", "id", "modes", "turn")
+
     def __init__(self, agent: AgentHandle, session_id: str, *, cwd: str) -> None:
         self.agent = agent
         self.id = session_id
         self.cwd = cwd
         self.modes: SessionModeState | None = None
         self.config_options: Sequence[SessionConfigOption] = ()
-        self.late: deque[SessionUpdate] = deque(maxlen=LATE_UPDATES)
-        """Updates that arrived outside any turn: before the first, between two, or after an answer."""
+        self._late: deque[SessionUpdate] | None = None
         self.turn: PromptTurn | None = None
         self.cancelling = False
         self.arrived: list[SessionUpdate] = []
         """Updates of the block that is being read; the client side appends here and hands over at the
         block's end.
         """
+
+    @property
+    def late(self) -> deque[SessionUpdate]:
+        """Updates that arrived outside any turn: before the first, between two, or after an answer."""
+        if self._late is None:
+            self._late = deque(maxlen=LATE_UPDATES)
+        return self._late
 
     def prompt(self, *content: str | ContentBlock, silence: float | None = None) -> PromptTurn:
         """One turn. Iterate over it for the updates, or await it for the result; nothing is sent before
@@ -98,5 +106,7 @@ class Session:
         else:
             self.late.extend(arrived)
 
-    def adopt(self, updates: Iterable[SessionUpdate]) -> None:
-        self.late.extend(updates)
+    def adopt(self, updates: Sequence[SessionUpdate]) -> None:
+        """Updates that came before anybody knew this session."""
+        if updates:
+            self.late.extend(updates)

@@ -7,8 +7,6 @@ holds there; only nothing is ever lost between the ends, because there is no sys
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, Limits, Sink
 from dragoman.transport.waiting import Waiters
@@ -46,7 +44,7 @@ class MemoryTransport:
         self.limits = limits
         self._framer = LineFramer(limits.frame)
         self._sink: Sink | None = None
-        self._arriving: deque[bytes] = deque()  # written by the peer, not yet fed to our sink
+        self._arriving: list[bytes] = []  # written by the peer, not yet fed to our sink
         self._arriving_size = 0
         self._writers = Waiters()  # of the peer, waiting for `_arriving` to shrink
         self._paused = self._scheduled = False
@@ -123,11 +121,12 @@ class MemoryTransport:
 
     def _take(self) -> bytes:
         """As much as one read from a pipe would bring, so that a paused sink is never far behind its word."""
-        taken = [self._arriving.popleft()]
-        size = len(taken[0])
-        while self._arriving and size + len(self._arriving[0]) <= READ_SIZE:
-            taken.append(self._arriving.popleft())
-            size += len(taken[-1])
+        count, size = 1, len(self._arriving[0])
+        while count < len(self._arriving) and size + len(self._arriving[count]) <= READ_SIZE:
+            size += len(self._arriving[count])
+            count += 1
+        taken = self._arriving[:count]
+        del self._arriving[:count]
         self._arriving_size -= size
         if self._arriving_size <= self.limits.low:
             self._writers.wake()
