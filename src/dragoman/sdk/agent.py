@@ -129,6 +129,7 @@ class Agent:
         busy: Literal["queue", "refuse"] = "queue",
     ) -> None:
         self.name = name
+        self.link_name = f"agent {name}"
         self.version = version
         self.title = title
         self.image = image

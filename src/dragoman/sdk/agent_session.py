@@ -17,6 +17,8 @@ class AgentSession(Lender):
     It can speak outside turns too: commands, modes, titles, usage.
     """
 
+    __slots__ = ("additional_directories", "cwd", "data", "id", "mcp_servers")
+
     def __init__(
         self,
         client: ClientHandle,

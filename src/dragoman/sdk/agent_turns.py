@@ -49,6 +49,8 @@ class _Running:
 class AgentTurns:
     """Runs the prompt handler."""
 
+    __slots__ = ("_agent", "_client", "_running", "_turns")
+
     def __init__(self, agent: Agent, client: ClientHandle) -> None:
         self._agent = agent
         self._client = client

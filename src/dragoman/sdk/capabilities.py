@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from dragoman.errors import NotAdvertised
 from dragoman.schema.codec import read, write
@@ -46,13 +46,13 @@ NOTHING = Capabilities()
 """What a peer can do that has not said anything yet."""
 
 
-def advertised(typed: Any) -> Capabilities:
+def advertised(typed: Struct | UnsetType | None) -> Capabilities:
     """The capabilities of a peer. Peers of the same kind share one object: a hub has thousands of them."""
-    return NOTHING if typed is UNSET or typed is None else _shared(write(typed), type(typed))
+    return NOTHING if not isinstance(typed, Struct) else _shared(write(typed), type(typed))
 
 
 @lru_cache(maxsize=256)
-def _shared(encoded: bytes, kind: type[Any]) -> Capabilities:
+def _shared(encoded: bytes, kind: type[Struct]) -> Capabilities:
     return Capabilities(read(encoded, kind))
 
 

@@ -103,6 +103,7 @@ class Client:
         auth_terminal: bool = False,
     ) -> None:
         self.name = name
+        self.link_name = f"client {name}"
         self.version = version
         self.title = title
         self.elicitation_modes = elicitation_modes

@@ -9,14 +9,15 @@ Leaving the block ends the conversation and, if we started one, the agent's whol
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TypeAlias
 
 from msgspec import UNSET
 
 from dragoman.errors import CallTimeout, HandshakeTimeout, VersionMismatch
 from dragoman.runtime import Limits, Link
+from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.schema.codec import write
 from dragoman.schema.v1 import Implementation, InitializeRequest, InitializeResponse
 from dragoman.sdk.agent import Agent
@@ -24,7 +25,7 @@ from dragoman.sdk.agent_handle import AgentHandle
 from dragoman.sdk.client import Client
 from dragoman.sdk.client_side import ClientSide
 from dragoman.sdk.reading import read_result
-from dragoman.sdk.serve import serving
+from dragoman.sdk.serve import Serving, serving
 from dragoman.transport.contract import Transport
 
 SUPPORTED = (1,)
@@ -32,8 +33,7 @@ SUPPORTED = (1,)
 Target: TypeAlias = str | Sequence[str] | Agent | Transport
 
 
-@asynccontextmanager
-async def connect(
+def connect(
     target: Target,
     *,
     client: Client | None = None,
@@ -41,40 +41,67 @@ async def connect(
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     on_stderr: Callable[[bytes], None] | None = None,
-) -> AsyncIterator[AgentHandle]:
+) -> Connecting:
     """An agent, started if need be, and initialized. A string is a command line; no shell runs it."""
-    limits = limits or Limits()
-    client = client or Client()
-    if isinstance(target, Agent):
-        from dragoman.transport.memory import memory_pair
 
-        ours, theirs = memory_pair()
-        async with serving(target, theirs, limits=limits), talking(ours, client, limits) as agent:
-            yield agent
-    elif isinstance(target, str | Sequence):
-        from dragoman.transport.process import spawn
+    def open_transport() -> tuple[Transport, Serving | None]:
+        if isinstance(target, Agent):
+            from dragoman.transport.memory import memory_pair
 
-        child = spawn(target, cwd=cwd, env=env, on_stderr=on_stderr)
-        async with talking(child, client, limits) as agent:
-            yield agent
-    else:
-        async with talking(target, client, limits) as agent:
-            yield agent
+            ours, theirs = memory_pair()
+            return ours, serving(target, theirs, limits=limits)
+        if isinstance(target, str | Sequence):
+            from dragoman.transport.process import spawn
+
+            return spawn(target, cwd=cwd, env=env, on_stderr=on_stderr), None
+        return target, None
+
+    return Connecting(open_transport, client or _anonymous(), limits or DEFAULT_LIMITS)
 
 
-@asynccontextmanager
-async def talking(transport: Transport, client: Client, limits: Limits) -> AsyncIterator[AgentHandle]:
-    """A client's conversation over a transport, initialized."""
-    side = ClientSide(client)
-    link = Link(transport, side, name=f"client {client.name}", limits=limits)
-    agent = AgentHandle(link, side)
-    side.attach(link, agent)
-    link.start()
-    try:
-        await _handshake(agent, client, limits)
-        yield agent
-    finally:
-        await link.aclose()
+class Connecting:
+    """What `connect` returns: an `async with` that gives the agent. Nothing starts before it is entered."""
+
+    __slots__ = ("_client", "_limits", "_link", "_open", "_served")
+
+    def __init__(
+        self, open_: Callable[[], tuple[Transport, Serving | None]], client: Client, limits: Limits
+    ) -> None:
+        self._open = open_
+        self._client = client
+        self._limits = limits
+        self._link: Link | None = None
+        self._served: Serving | None = None
+
+    async def __aenter__(self) -> AgentHandle:
+        transport, self._served = self._open()
+        if self._served is not None:
+            await self._served.__aenter__()
+        side = ClientSide(self._client)
+        self._link = Link(transport, side, name=self._client.link_name, limits=self._limits)
+        agent = AgentHandle(self._link, side)
+        side.attach(self._link, agent)
+        self._link.start()
+        try:
+            await _handshake(agent, self._client, self._limits)
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return agent
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            if self._link is not None:
+                await self._link.aclose()
+        finally:
+            if self._served is not None:
+                await self._served.__aexit__()
+
+
+@cache
+def _anonymous() -> Client:
+    """The client of whoever brings none; it holds no state, so one is enough."""
+    return Client()
 
 
 async def _handshake(agent: AgentHandle, client: Client, limits: Limits) -> None:

@@ -58,6 +58,8 @@ NOT_GIVEN = Permission(None)
 class Lender(Speaker):
     """A speaker that can also ask its client for things."""
 
+    __slots__ = ()
+
     async def read_text_file(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         request = ReadTextFileRequest(
             session_id=self.session_id,

@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 from dragoman.core import Lifecycle
 from dragoman.runtime import Limits, Link
@@ -49,14 +47,33 @@ async def _serve_stdio(agent: Agent, transport: Transport, limits: Limits | None
         await link.aclose(grace=0 if stop.is_set() else EOF_GRACE)
 
 
-@asynccontextmanager
-async def serving(agent: Agent, transport: Transport, *, limits: Limits | None = None) -> AsyncIterator[Link]:
-    """An agent's conversation over a transport; it lasts as long as the block."""
-    side = AgentSide(agent)
-    link = Link(transport, side, name=f"agent {agent.name}", lifecycle=Lifecycle(), limits=limits)
-    side.attach(link)
-    link.start()
-    try:
-        yield link
-    finally:
-        await link.aclose()
+class Serving:
+    """An agent's conversation over a transport, as an `async with`; it lasts as long as the block."""
+
+    # A class, not a generator: a program with thousands of connections keeps one of these for each.
+    __slots__ = ("_agent", "_limits", "_link", "_transport")
+
+    def __init__(self, agent: Agent, transport: Transport, limits: Limits | None) -> None:
+        self._agent = agent
+        self._transport = transport
+        self._limits = limits
+        self._link: Link | None = None
+
+    async def __aenter__(self) -> Link:
+        side = AgentSide(self._agent)
+        link = Link(
+            self._transport, side, name=self._agent.link_name, lifecycle=Lifecycle(), limits=self._limits
+        )
+        side.attach(link)
+        link.start()
+        self._link = link
+        return link
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._link is not None:
+            await self._link.aclose()
+
+
+def serving(agent: Agent, transport: Transport, *, limits: Limits | None = None) -> Serving:
+    """Serve an agent over any transport for the length of an `async with`, which gives the link."""
+    return Serving(agent, transport, limits)

@@ -47,21 +47,26 @@ _UPDATE_END = b"}}\n"
 class Speaker:
     """Something that can speak in one session."""
 
+    __slots__ = ("_outbox", "_over", "_say_head", "_update_head", "client", "session_id")
+
     def __init__(self, client: ClientHandle, session_id: str) -> None:
         self.client = client
         self.session_id = session_id
         self._outbox = client.link.outbox
         self._over = False
-        head = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%b,"update":' % _encode(
-            session_id
-        )
+        self._update_head = self._say_head = b""  # made when something is said for the first time
+
+    def _prepare(self) -> None:
+        session_id = _encode(self.session_id)
+        head = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%b,"update":' % session_id
         self._update_head = head
         self._say_head = head + b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":'
-        self._think_head = head + b'{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":'
 
     async def say(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
         """A piece of the agent's answer."""
         if message_id is None and type(text) is str and not self._over:
+            if not self._say_head:
+                self._prepare()
             outbox = self._outbox
             buffer = outbox.buffer
             buffer += self._say_head
@@ -86,6 +91,8 @@ class Speaker:
         """Any update of the protocol."""
         if self._over:
             raise TurnOver("this turn has been answered; nothing can be said in it any more")
+        if not self._update_head:
+            self._prepare()
         outbox = self._outbox
         buffer = outbox.buffer
         buffer += self._update_head

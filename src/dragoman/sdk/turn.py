@@ -33,6 +33,8 @@ class Turn(Lender):
     `PromptResponse`.
     """
 
+    __slots__ = ("_running", "request", "session")
+
     def __init__(
         self, client: ClientHandle, session: AgentSession, request: PromptRequest, running: RunningTurn
     ) -> None:
