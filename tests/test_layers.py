@@ -196,11 +196,11 @@ REFUSED = {
     ),
     "in the else of a type check": (
         "dragoman.sdk.agent",
-        "if TYPE_CHECKING:\n    pass\nelse:\n    import dragoman.core",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    import dragoman.hub",
     ),
     "after a type check": (
         "dragoman.sdk.agent",
-        "if TYPE_CHECKING:\n    pass\nfrom dragoman import core",
+        "if TYPE_CHECKING:\n    pass\nfrom dragoman import hub",
     ),
     "the face from below": ("dragoman.runtime.link", "from dragoman import Agent"),
     "a room's inside from an app": ("dragoman.agents.echo", "from dragoman.runtime import link"),

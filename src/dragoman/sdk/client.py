@@ -8,45 +8,49 @@ it, and one without a handler answers that nothing was chosen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import UNSET
 
 from dragoman.schema.v1 import (
     AuthCapabilities,
-    AuthStatusUpdateNotification,
     ClientCapabilities,
     ClientSessionCapabilities,
     CompactionCapabilities,
-    CompleteElicitationNotification,
-    CreateElicitationRequest,
-    CreateElicitationResponse,
-    CreateTerminalRequest,
-    CreateTerminalResponse,
     ElicitationCapabilities,
     ElicitationFormCapabilities,
     ElicitationUrlCapabilities,
     FileSystemCapabilities,
-    KillTerminalRequest,
-    KillTerminalResponse,
-    MessageMcpRequest,
-    MessageMcpResponse,
     NoticeCapabilities,
-    ReadTextFileRequest,
-    ReadTextFileResponse,
-    ReleaseTerminalRequest,
-    ReleaseTerminalResponse,
-    RequestPermissionRequest,
-    RequestPermissionResponse,
-    SessionNotification,
-    TerminalOutputRequest,
-    TerminalOutputResponse,
-    WaitForTerminalExitRequest,
-    WaitForTerminalExitResponse,
-    WriteTextFileRequest,
-    WriteTextFileResponse,
 )
 from dragoman.sdk.handlers import Handlers, Hook
+
+if TYPE_CHECKING:  # a program that uses few of these need not load them all
+    from dragoman.schema.v1 import (
+        AuthStatusUpdateNotification,
+        CompleteElicitationNotification,
+        CreateElicitationRequest,
+        CreateElicitationResponse,
+        CreateTerminalRequest,
+        CreateTerminalResponse,
+        KillTerminalRequest,
+        KillTerminalResponse,
+        MessageMcpRequest,
+        MessageMcpResponse,
+        ReadTextFileRequest,
+        ReadTextFileResponse,
+        ReleaseTerminalRequest,
+        ReleaseTerminalResponse,
+        RequestPermissionRequest,
+        RequestPermissionResponse,
+        SessionNotification,
+        TerminalOutputRequest,
+        TerminalOutputResponse,
+        WaitForTerminalExitRequest,
+        WaitForTerminalExitResponse,
+        WriteTextFileRequest,
+        WriteTextFileResponse,
+    )
 
 F = TypeVar("F", bound=Callable[..., Any])
 

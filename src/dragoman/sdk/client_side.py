@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -18,6 +18,7 @@ from msgspec import Raw
 from dragoman.core import Debt
 from dragoman.errors import ErrorAnswer
 from dragoman.runtime import Answer, Link
+from dragoman.schema.choice import decode_choice
 from dragoman.schema.codec import reader, write
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.v1 import (
@@ -65,7 +66,10 @@ class _UpdateFrame(
     params: SessionNotification
 
 
-_update_frames = msgspec.json.Decoder(_UpdateFrame).decode_lines
+@cache
+def _run_reader() -> Callable[[bytes], list[_UpdateFrame]]:
+    """Made with the first connection: it takes longer to make than a small program takes to start."""
+    return msgspec.json.Decoder(_UpdateFrame, dec_hook=decode_choice).decode_lines
 
 
 class ClientSide:
@@ -78,6 +82,7 @@ class ClientSide:
         "_on_update",
         "_orphans",
         "_permissions",
+        "_read_run",
         "_touched",
         "agent",
         "client",
@@ -96,6 +101,7 @@ class ClientSide:
         self._behind: dict[Session, None] = {}  # whose readers are further behind than they may be
         self._orphans: dict[str, deque[SessionUpdate]] = {}
         self._permissions: dict[Debt, str] = {}
+        self._read_run = _run_reader()
         self._on_update = client.handlers.get("session/update")
 
     def attach(self, link: Link, agent: AgentHandle) -> None:
@@ -123,7 +129,7 @@ class ClientSide:
         if not lines:
             return 0
         try:
-            frames = _update_frames(block)
+            frames = self._read_run(block)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return 0  # something else is among them, or something that only the lenient reader understands
         if len(frames) != lines:
