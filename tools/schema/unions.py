@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import names
-from .fields import MARKS, Schema, has_meta, join, read_fields, read_type, referred
+from .fields import Schema, has_meta, join, read_fields, read_type, referred
 from .model import Alias, Choice, Enumeration, Field, Item, Struct, TypeText, Union, Version
 
 
@@ -252,6 +252,3 @@ def _references(schema: Any) -> list[str]:
     if "$ref" in schema:
         return [str(schema["$ref"]).rpartition("/")[2]]
     return [name for part in schema.values() for name in _references(part)]
-
-
-__all__ = ["MARKS", "Builder", "build"]
