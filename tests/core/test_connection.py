@@ -124,6 +124,21 @@ def test_a_call_given_up_is_cancelled_and_its_late_answer_ignored() -> None:
     assert isinstance(connection.receive(Response(call.id, Raw(b"1"))), Ignored)
 
 
+def test_with_a_prefix_our_ids_are_strings_that_begin_with_it() -> None:
+    connection: Connection[str] = Connection(prefix="mine-")
+    call, frame = connection.call("m", None, "context")
+    assert sent(frame) == Request("mine-1", "m")
+    assert isinstance(connection.receive(Response(1, Raw(b"{}"))), Ignored)
+    assert connection.receive(Response("mine-1", Raw(b"{}"))) == Answered(call, Raw(b"{}"))
+
+
+def test_a_call_that_is_cancelled_still_gets_its_answer() -> None:
+    connection: Connection[str] = Connection(prefix="p")
+    call, _ = connection.call("m", None, "context")
+    assert json.loads(connection.cancel(call))["params"] == {"requestId": "p1"}
+    assert isinstance(connection.receive(Response("p1", Raw(b"{}"))), Answered)
+
+
 def test_a_call_that_is_answered_cannot_be_given_up() -> None:  # CRQ-06
     connection = ready()
     call, _ = connection.call("m", None, "context")

@@ -31,7 +31,7 @@ class Call(Generic[C]):
 
     __slots__ = ("context", "id", "method", "stamp")
 
-    def __init__(self, call_id: int, method: str, context: C, stamp: int) -> None:
+    def __init__(self, call_id: int | str, method: str, context: C, stamp: int) -> None:
         self.id = call_id
         self.method = method
         self.context = context
@@ -101,16 +101,19 @@ _read_cancel = msgspec.json.Decoder(_CancelRequest).decode
 
 
 class Connection(Generic[C]):
-    """One side's books. `lifecycle` is given for the side that has to be initialized."""
+    """One side's books. `lifecycle` is given for the side that has to be initialized, `prefix` for one that
+    calls between the calls of somebody else: its ids are strings that begin with it.
+    """
 
-    __slots__ = ("_held", "_held_size", "_next_id", "calls", "debts", "lifecycle", "stamp")
+    __slots__ = ("_held", "_held_size", "_next_id", "_prefix", "calls", "debts", "lifecycle", "stamp")
 
-    def __init__(self, lifecycle: Lifecycle | None = None) -> None:
+    def __init__(self, lifecycle: Lifecycle | None = None, *, prefix: str = "") -> None:
         self.lifecycle = lifecycle or Lifecycle(ready=True)
         self.calls: dict[Id, Call[C]] = {}
         self.debts: dict[Id, Debt] = {}
         self.stamp = 0  # counts what happened, so that "before" and "after" have a meaning without a clock
         self._next_id = 0
+        self._prefix = prefix
         self._held: dict[Id, Request] = {}
         self._held_size = 0
 
@@ -120,7 +123,8 @@ class Connection(Generic[C]):
         """Open a call; returns it with the frame to send."""
         self._next_id += 1
         self.stamp += 1
-        call = Call(self._next_id, method, context, self.stamp)
+        call_id = f"{self._prefix}{self._next_id}" if self._prefix else self._next_id
+        call = Call(call_id, method, context, self.stamp)
         self.calls[call.id] = call
         return call, request(call.id, method, params)
 
@@ -128,7 +132,11 @@ class Connection(Generic[C]):
         """We no longer wait. Returns the cancel to send, or None if the answer is already here."""
         if self.calls.pop(call.id, None) is None:
             return None
-        return notification(CANCEL_REQUEST, b'{"requestId":%d}' % call.id)
+        return self.cancel(call)
+
+    def cancel(self, call: Call[C]) -> bytes:
+        """The frame that asks the peer to stop working on a call; its answer is still expected."""
+        return notification(CANCEL_REQUEST, b'{"requestId":%b}' % msgspec.json.encode(call.id))
 
     def abandon(self) -> list[Call[C]]:
         """The peer is gone: every open call, which nobody will answer."""
