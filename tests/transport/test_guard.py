@@ -22,13 +22,18 @@ def program() -> subprocess.Popen[bytes]:
     return subprocess.Popen(shell("sleep 1000"), env=env, start_new_session=True)
 
 
+def process_of(guard: Guard) -> subprocess.Popen[bytes]:
+    assert guard._shell is not None
+    return guard._shell
+
+
 def abandon(guard: Guard) -> subprocess.Popen[bytes]:
     """Close its pipe as the system does when its owner is gone; return the guard's process, which is ours
     to reap.
     """
     _pipes.remove(guard._pipe)
     os.close(guard._pipe)
-    return guard._shell
+    return process_of(guard)
 
 
 async def test_a_guard_that_lost_its_owner_ends_the_tree(program: subprocess.Popen[bytes]) -> None:
@@ -64,7 +69,7 @@ async def test_without_a_python_the_group_is_ended(
 async def test_a_frozen_application_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.frozen", True, raising=False)
     guard = Guard("guarded")
-    assert guard._shell.args[4] == ""  # type: ignore[index]
+    assert process_of(guard).args[4] == ""  # type: ignore[index]
     guard.dismiss()
 
 
@@ -74,7 +79,7 @@ def test_a_dismissed_guard_is_gone_and_leaves_the_tree_alone(program: subprocess
     guard.watch(program.pid, start=start_of(program.pid))
     guard.dismiss()
     guard.dismiss()
-    assert not os.path.exists(f"/proc/{guard._shell.pid}")
+    assert not os.path.exists(f"/proc/{process_of(guard).pid}")
     assert len(os.listdir("/proc/self/fd")) == before
     assert alive(program.pid)
     program.kill()
@@ -83,9 +88,25 @@ def test_a_dismissed_guard_is_gone_and_leaves_the_tree_alone(program: subprocess
 
 def test_a_guard_that_was_killed_is_no_reason_to_fail(program: subprocess.Popen[bytes]) -> None:
     guard = Guard("guarded")
-    guard._shell.kill()
-    guard._shell.wait()
+    process_of(guard).kill()
+    process_of(guard).wait()
     guard.watch(program.pid, start=start_of(program.pid))
     guard.dismiss()
     program.kill()
     program.wait()
+
+
+def test_without_a_shell_there_is_no_guard_but_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "/bin/sh")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    guard = Guard("guarded")
+    guard.watch(1, start=1)
+    guard.dismiss()
+    assert "no guard for a process tree" in caplog.text
+    assert len(os.listdir("/proc/self/fd")) == before

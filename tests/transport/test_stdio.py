@@ -47,7 +47,7 @@ def echo(
 ) -> subprocess.CompletedProcess[bytes]:
     program = ECHO.replace("{stray}", stray).replace("{after}", after)
     return subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-W", "ignore", "-c", program],  # newer Pythons warn of a fork beside a thread
         input=given,
         stdout=subprocess.PIPE,
         stderr=stderr,

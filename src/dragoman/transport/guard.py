@@ -15,12 +15,15 @@ system itself does this work (see `windows`).
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
 from contextlib import suppress
 
 from dragoman.transport import tree
+
+logger = logging.getLogger(__name__)
 
 SCRIPT = """
 read -r root start
@@ -36,9 +39,7 @@ _pipes: set[int] = set()
 
 
 def _let_go_in_copies() -> None:
-    """A copy of the owner, made by `fork`, holds the pipes too, and would keep a guard waiting after the
-    owner's end.
-    """
+    """A copy of the owner, made by `fork`, holds the pipes too: a guard would wait for the end of both."""
     while _pipes:
         os.close(_pipes.pop())
 
@@ -47,9 +48,7 @@ os.register_at_fork(after_in_child=_let_go_in_copies)
 
 
 def _interpreter() -> str:
-    """The Python to run `tree.py` with; in a frozen application the executable is no Python but the
-    application.
-    """
+    """The Python to run `tree.py` with; a frozen application is no Python, and would start itself again."""
     return "" if getattr(sys, "frozen", False) else sys.executable or ""
 
 
@@ -59,7 +58,9 @@ class Guard:
     __slots__ = ("_pipe", "_shell")
 
     def __init__(self, mark: str) -> None:
+        self._shell: subprocess.Popen[bytes] | None = None
         watched, self._pipe = os.pipe()
+        _pipes.add(self._pipe)
         words = ["/bin/sh", "-c", SCRIPT, "dragoman-guard", _interpreter(), tree.__file__, mark]
         try:
             self._shell = subprocess.Popen(
@@ -71,12 +72,10 @@ class Guard:
                 env={},
                 start_new_session=True,
             )
-        except OSError:
-            os.close(self._pipe)
-            raise
+        except OSError as error:  # a system without a shell, or without room for one more process
+            logger.warning("no guard for a process tree, should we be killed: %s", error)
         finally:
             os.close(watched)
-        _pipes.add(self._pipe)
 
     def watch(self, root: int, *, start: int) -> None:
         """Tell the guard which process the tree began with."""
@@ -85,8 +84,10 @@ class Guard:
 
     def dismiss(self) -> None:
         """The tree is gone, and so may be its guard."""
+        if self._shell is not None:
+            self._shell.kill()  # before its pipe closes, or it would go to work
+            self._shell.wait()
         if self._pipe in _pipes:
             _pipes.remove(self._pipe)
-            self._shell.kill()
-            self._shell.wait()
             os.close(self._pipe)
+        self._pipe = -1

@@ -7,6 +7,7 @@ holds there; only nothing is ever lost between the ends, because there is no sys
 from __future__ import annotations
 
 import asyncio
+
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, Limits, Sink
 from dragoman.transport.waiting import Waiters

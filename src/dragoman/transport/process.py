@@ -9,7 +9,6 @@ waits, then asks, then kills, until nothing of the tree is left.
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import shlex
 import signal
@@ -19,6 +18,7 @@ from dragoman.errors import PeerDied, SpawnFailed
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
 from dragoman.transport.owned import DEFAULT_GRACE, Grace, Program, start_tree
 from dragoman.transport.pipe import PipeTransport
+from dragoman.transport.refusal import why_not
 from dragoman.transport.stderr import StderrTail
 from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import Block
@@ -42,10 +42,8 @@ def spawn(
 
     Needs a running loop. Raises `SpawnFailed` when there is nothing to start.
     """
-    words = shlex.split(command) if isinstance(command, str) else list(command)
-    if not words:
-        raise SpawnFailed("cannot start a program: the command is empty")
-    return ChildTransport(words, cwd=cwd, env=env, limits=limits, grace=grace, on_stderr=on_stderr)
+    asyncio.get_running_loop()  # without one, fail before anything is started
+    return ChildTransport(_words(command), cwd=cwd, env=env, limits=limits, grace=grace, on_stderr=on_stderr)
 
 
 class ChildTransport:
@@ -65,12 +63,12 @@ class ChildTransport:
     ) -> None:
         self.limits = limits
         ours, theirs = _pipes()
+        program = Program(command=command, cwd=cwd, env=env, files=theirs)
         try:
-            program = Program(command=command, cwd=cwd, env=env, files=theirs)
             self.tree = start_tree(program, grace=grace, exited=self._settle)
         except (OSError, ValueError) as error:
             _close(ours)
-            raise SpawnFailed(_why(command, cwd, error)) from error
+            raise SpawnFailed(why_not(program, error)) from error
         finally:
             _close(theirs)
         self._name = os.path.basename(command[0])
@@ -206,11 +204,28 @@ def _ignore(_: object) -> None:
     pass
 
 
+def _words(command: Sequence[str] | str) -> list[str]:
+    try:
+        words = shlex.split(command) if isinstance(command, str) else list(command)
+    except ValueError as error:
+        raise SpawnFailed(f"cannot start {command!r}: {str(error).lower()}") from error
+    if not words:
+        raise SpawnFailed("cannot start a program: the command is empty")
+    return words
+
+
 def _pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Our ends and the child's ends of its three standard descriptors."""
-    their_in, our_in = os.pipe()
-    our_out, their_out = os.pipe()
-    our_err, their_err = os.pipe()
+    made: list[int] = []
+    try:
+        while len(made) < 6:
+            made += os.pipe()
+    except OSError as error:
+        _close(made)
+        raise SpawnFailed(
+            f"cannot start a program: {error.strerror}; close some, or raise `ulimit -n`"
+        ) from error
+    their_in, our_in, our_out, their_out, our_err, their_err = made
     if os.name != "nt":  # there, threads do the waiting
         for fd in (our_in, our_out, our_err):
             # We made these, and each end of a pipe has flags of its own: the child's ends still block.
@@ -218,7 +233,7 @@ def _pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     return (our_in, our_out, our_err), (their_in, their_out, their_err)
 
 
-def _close(fds: tuple[int, ...]) -> None:
+def _close(fds: Sequence[int]) -> None:
     for fd in fds:
         os.close(fd)
 
@@ -228,23 +243,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:  # a real-time signal has a number only
         return str(number)
-
-
-def _why(command: list[str], cwd: str | os.PathLike[str] | None, error: Exception) -> str:
-    """What could not be started, why, and what to do about it."""
-    program = command[0]
-    if cwd is not None and not os.path.isdir(cwd):
-        return f"cannot start {program!r}: its working directory {os.fspath(cwd)!r} does not exist"
-    if isinstance(error, FileNotFoundError):
-        if os.path.exists(program):
-            return (
-                f"cannot start {program!r}: the interpreter named in its first line is missing; install that"
-            )
-        if os.sep in program:
-            return f"cannot start {program!r}: there is no such file; check the path"
-        return f"cannot start {program!r}: no such program on PATH; install it, or give its full path"
-    if isinstance(error, PermissionError):
-        return f"cannot start {program!r}: it is not executable; try chmod +x, or name its interpreter"
-    if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
-        return f"cannot start {program!r}: it is no program; a script needs a first line like #!/bin/sh"
-    return f"cannot start {program!r}: {error}"

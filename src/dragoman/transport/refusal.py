@@ -1,0 +1,44 @@
+"""Why a program could not be started, in words that say what to do about it.
+
+The system answers with one number for many causes: a missing program, a missing interpreter of a script and
+a missing working directory are all the same to it. This looks again, and tells them apart. Nothing here
+starts anything.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+
+from dragoman.transport.owned import Program
+
+
+def why_not(program: Program, error: Exception) -> str:
+    """What was refused, why, and what would help."""
+    return f"cannot start {program.command[0]!r}: {_reason(program, error)}"
+
+
+def _reason(program: Program, error: Exception) -> str:
+    if program.cwd is not None and not os.path.isdir(program.cwd):
+        return f"its working directory {os.fspath(program.cwd)!r} is not there, or no directory"
+    if isinstance(error, FileNotFoundError):
+        return _what_is_missing(program)
+    if isinstance(error, PermissionError):
+        return "it is not executable; try chmod +x, or name its interpreter"
+    if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
+        return "it is no program; a script needs a first line like #!/bin/sh"
+    return str(error)
+
+
+def _what_is_missing(program: Program) -> str:
+    name = program.command[0]
+    if os.path.dirname(name):
+        # A relative path counts from the program's working directory, not from ours.
+        found = os.path.exists(os.path.join(program.cwd or "", name))
+        missing = "there is no such file; check the path"
+    else:
+        env = os.environ if program.env is None else program.env
+        found = shutil.which(name, path=env.get("PATH", os.defpath)) is not None
+        missing = "no such program on PATH; install it, or give its full path"
+    return "the interpreter named in its first line is missing; install that" if found else missing
