@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
+import msgspec
+
 from dragoman.errors import ErrorAnswer, LinkClosed
 from dragoman.wire import ErrorObject, error_object
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR
@@ -19,7 +21,7 @@ log = logging.getLogger(__name__)
 
 def to_error(error: BaseException, method: str) -> ErrorObject:
     if isinstance(error, ErrorAnswer):
-        return error_object(error.code, error.message, error.data)
+        return _as_given(error, method)
     if isinstance(error, asyncio.CancelledError):
         return error_object(CANCELLED)
     if isinstance(error, LinkClosed):
@@ -27,3 +29,14 @@ def to_error(error: BaseException, method: str) -> ErrorObject:
     else:
         log.error("the handler of %s failed", method, exc_info=error)
     return error_object(INTERNAL_ERROR)
+
+
+def _as_given(error: ErrorAnswer, method: str) -> ErrorObject:
+    given = error_object(error.code, error.message, error.data)
+    try:
+        msgspec.json.decode(msgspec.json.encode(given), type=ErrorObject)
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        # An object as data, half a surrogate pair in a path: a request without an answer would be worse.
+        log.error("the handler of %s chose an error that cannot be written", method)
+        return error_object(INTERNAL_ERROR)
+    return given

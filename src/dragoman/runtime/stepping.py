@@ -49,17 +49,39 @@ class Rest(Generic[T]):
             return done.value  # type: ignore[no-any-return]
 
 
-class _Ready:
-    """A task that waits for something to carry on."""
+class _Ready(Coroutine[Any, Any, None]):
+    """A task that waits for something to carry on, and the coroutine that this task runs.
 
-    __slots__ = ("context", "parked", "rest", "size", "task")
+    It is no `async def`: one that is cancelled before its first step never runs at all, and what has been
+    handed to it by then would be lost, `finally` and all.
+    """
+
+    __slots__ = ("_began", "_waits", "context", "parked", "pristine", "rest", "task")
 
     def __init__(self, owner: Owner, carry_on: Callable[[Rest[T]], Coroutine[Any, Any, None]]) -> None:
         self.context = contextvars.copy_context()
-        self.size = len(self.context)
+        self.pristine = self.context.copy()
         self.parked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.rest: Rest[Any] | None = None
-        self.task = owner.start(self._wait(carry_on), context=self.context)
+        self._began = False
+        self._waits = self._wait(carry_on)
+        self.task = owner.start(self, context=self.context)
+
+    def send(self, value: Any) -> Any:
+        self._began = True
+        return self._waits.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        if self._began or self.rest is None:
+            return self._waits.throw(*error)
+        self.rest.cancelled_early(error[0])
+        return self.send(None)
+
+    def close(self) -> None:
+        self._waits.close()
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        return self._waits.__await__()
 
     async def _wait(self, carry_on: Callable[[Rest[Any]], Coroutine[Any, Any, None]]) -> None:
         try:
@@ -87,7 +109,7 @@ class Stepper:
         """Take the first step. Returns the result, or what is left with the task that carries it on."""
         ready = self._ready
         # A handler that set a context variable and left it set must not pass it on to the next one.
-        if ready is None or len(ready.context) != ready.size:
+        if ready is None or ready.context != ready.pristine:
             self.dismiss()
             ready = self._ready = _Ready(self._owner, self._carry_on)
         loop, outer = self._loop, asyncio.current_task()
