@@ -49,10 +49,11 @@ class Waiting:
 class Deadlines:
     """Looks now and then whether a call of the link is overdue."""
 
-    __slots__ = ("_link", "_look", "_loop", "_timer")
+    __slots__ = ("_answered", "_link", "_look", "_loop", "_timer")
 
     def __init__(self, link: Link) -> None:
         self._link = link
+        self._answered: dict[Waiting, str] = {}  # answers that wait behind handlers, which may hang
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._look = LONGEST_LOOK
@@ -76,6 +77,11 @@ class Deadlines:
             self._look = look
             self._timer = self._loop.call_later(look, self._sweep)
 
+    def answered(self, waiting: Waiting, method: str) -> None:
+        """The answer is here, but must wait its turn: the deadline still holds."""
+        if waiting.deadline is not None:
+            self._answered[waiting] = method
+
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -85,7 +91,10 @@ class Deadlines:
         self._timer = None
         now = self._loop.time()
         connection = self._link.connection
-        watched = False
+        if connection.debts or self._link.on_hold:
+            # While the peer waits for us, or we do not listen, it is not the peer who is silent.
+            self._link.heard = now
+        watched = self._sweep_answered(now) if self._answered else False
         for call in list(connection.calls.values()):
             waiting = call.context
             overdue = self._overdue(waiting, call.method, now)
@@ -98,14 +107,17 @@ class Deadlines:
         else:
             self._look = LONGEST_LOOK
 
+    def _sweep_answered(self, now: float) -> bool:
+        for waiting, method in list(self._answered.items()):
+            if waiting.deadline is not None and now >= waiting.expires:
+                waiting.settle(CallTimeout(method, waiting.deadline))
+            if waiting.future.done():
+                del self._answered[waiting]
+        return bool(self._answered)
+
     def _overdue(self, waiting: Waiting, method: str, now: float) -> DragomanError | None:
         if waiting.deadline is not None and now >= waiting.expires:
             return CallTimeout(method, waiting.deadline)
-        # While the peer waits for an answer of ours, it is not the peer who is silent.
-        if (
-            waiting.silence is not None
-            and not self._link.connection.debts
-            and now >= self._link.heard + waiting.silence
-        ):
+        if waiting.silence is not None and now >= self._link.heard + waiting.silence:
             return SilenceTimeout(f"the peer's silence during {method}", waiting.silence)
         return None

@@ -49,7 +49,8 @@ class Lanes:
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = _Lane()
-            self._owner.start(self._work(key, lane))
+            # A worker that is cancelled before its first step has no `finally` of its own.
+            self._owner.start(self._work(key, lane)).add_done_callback(lambda _: self._close(key, lane))
         lane.queue.append((work, None, size))
         self.size += size
 
@@ -82,19 +83,25 @@ class Lanes:
                 if reached is not None:
                     reached()
                 elif work is not None:
-                    await self._handle(lane, work)
-                    self.size -= size
+                    try:
+                        await self._handle(lane, work)
+                    finally:
+                        self.size -= size
                     self._relief()
         finally:
-            del self._lanes[key]
-            for (
-                _,
-                reached,
-                size,
-            ) in lane.queue:  # we are being closed: whoever waits for an answer that is here gets it
-                self.size -= size
-                if reached is not None:
-                    reached()
+            self._close(key, lane)
+
+    def _close(self, key: Hashable, lane: _Lane) -> None:
+        """Nothing is left to do in it, or we are being closed: then whoever waits for an answer that is here
+        gets it.
+        """
+        if self._lanes.get(key) is not lane:
+            return
+        del self._lanes[key]
+        for _, reached, size in lane.queue:
+            self.size -= size
+            if reached is not None:
+                reached()
 
     async def _handle(self, lane: _Lane, work: Work) -> None:
         self._connection.stamp += 1

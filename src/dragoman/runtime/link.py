@@ -17,8 +17,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Hashable
+from typing import Any
 
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from dragoman.core import (
     Answered,
@@ -160,7 +161,7 @@ class Link:
         if type(answer) is Raw:
             return answer
         if isinstance(answer, ErrorObject):
-            raise CallFailed(answer.code, answer.message, answer.data or None, method=call.method)
+            raise CallFailed(answer.code, answer.message, _data(answer), method=call.method)
         assert isinstance(answer, DragomanError)
         raise answer.with_traceback(None)
 
@@ -173,6 +174,8 @@ class Link:
     # What arrives (the transport's sink).
 
     def feed(self, block: bytes) -> None:
+        if self._gone is not None:
+            return  # we are closing: what begins now would have no owner any more
         self.heard = self._loop.time()
         taken = self._router.told_block(block)
         if taken:
@@ -231,6 +234,11 @@ class Link:
             if not self._holds:
                 self.transport.resume()
 
+    @property
+    def on_hold(self) -> bool:
+        """We do not read at the moment."""
+        return bool(self._holds)
+
     def _relieved(self) -> None:
         if self._holds:
             self._router.fed(0)
@@ -279,6 +287,7 @@ class Link:
     def _answered(self, event: Answered[Waiting]) -> None:
         waiting = event.call.context
         if self.lanes:
+            self._deadlines.answered(waiting, event.call.method)
             self.lanes.behind(waiting.lane, event.call.stamp, lambda: waiting.settle(event.answer))
         else:
             waiting.settle(event.answer)
@@ -343,3 +352,7 @@ class Link:
         except LinkClosed:
             pass
         self.listen(ANSWERS)
+
+
+def _data(error: ErrorObject) -> Any:
+    return None if error.data is UNSET else error.data
