@@ -17,8 +17,7 @@ from dragoman.wire.framing import DEFAULT_LIMIT
 KIBIBYTE = 1024
 
 READ_SIZE = 64 * KIBIBYTE
-"""One read from a descriptor: what an ordinary pipe holds. Larger buffers cost page faults and bring
-nothing.
+"""One read from a descriptor: what an ordinary pipe holds. Larger ones cost page faults, and bring nothing.
 """
 
 

@@ -40,8 +40,7 @@ class Grace:
 DEFAULT_GRACE = Grace()
 
 UNKILLABLE = 3.0
-"""Seconds after which what is still there after a kill is given up, so that closing always comes to an end.
-"""
+"""Seconds after which what survived a kill is given up, so that closing always comes to an end."""
 
 logger = logging.getLogger(__name__)
 

@@ -18,9 +18,7 @@ from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import Block, open_writer
 
 LINGER = 0.2
-"""Seconds of silence after which a peer that no longer reads counts as gone; its last words arrive faster
-than that.
-"""
+"""Seconds of silence after which a peer that no longer reads has gone; last words arrive faster than that."""
 
 
 class PipeTransport:

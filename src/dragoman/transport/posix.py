@@ -19,9 +19,7 @@ from dragoman.transport.guard import Guard
 from dragoman.transport.owned import UNKILLABLE, Grace, OwnedTree, Program
 
 POLL = 0.01
-"""Seconds between two looks at leftovers. They are no children of ours, so the system does not tell their
-end.
-"""
+"""Seconds between two looks at leftovers: they are no children of ours, so nobody tells us of their end."""
 
 
 class PosixTree(OwnedTree):

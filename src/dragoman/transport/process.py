@@ -24,9 +24,7 @@ from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import Block
 
 HANG_UP = 0.5
-"""Seconds between the end of a program's output and its exit, or the other way round, that are still one
-event.
-"""
+"""Seconds that may lie between the end of a program's output and its exit, in either order."""
 
 
 def spawn(

@@ -21,9 +21,7 @@ from dragoman.transport.contract import READ_SIZE, Sink
 from dragoman.wire.framing import LineFramer
 
 AHEAD = 4
-"""Blocks that a reading thread may have handed over before they are consumed: enough to overlap, and
-bounded.
-"""
+"""Blocks that a reading thread may be ahead of their consumer: enough to overlap, and bounded."""
 
 Ended = Callable[[OSError | None], None]
 

@@ -21,9 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 MARK = "DRAGOMAN_TREE"
-"""The environment variable that marks a tree. Nested trees append to it: a tree's members are its subtrees'
-too.
-"""
+"""The environment variable that marks a tree. A tree inside a tree appends its mark, and is in both."""
 
 
 class Process(NamedTuple):
