@@ -78,12 +78,20 @@ def package(version: Version) -> str:
     by_topic: dict[str, list[str]] = {}
     for item in version.items.values():
         by_topic.setdefault(names.topic(item.name), []).extend(exported(item))
+    topics = {topic: sorted(found) for topic, found in sorted(by_topic.items())}
     lines = [
         HEADER,
         f'"""Every message of protocol version {version.name[1:]}; see `unstable` for what may change."""\n',
+        "import typing as _typing\n",
+        "from dragoman.schema.lazy import loader as _loader\n",
+        "if _typing.TYPE_CHECKING:",
+        *(f"    from .{topic} import {', '.join(found)}" for topic, found in topics.items()),
+        "\n_TOPICS = {",
+        *(f"    {quoted(topic)}: ({', '.join(map(quoted, found))},)," for topic, found in topics.items()),
+        "}",
+        "\n__getattr__ = _loader(__name__, _TOPICS, globals())",
     ]
-    lines += [f"from .{topic} import {', '.join(sorted(found))}" for topic, found in sorted(by_topic.items())]
-    everything = sorted(name for found in by_topic.values() for name in found)
+    everything = sorted(name for found in topics.values() for name in found)
     return "\n".join(lines) + f"\n\n__all__ = [{', '.join(map(quoted, everything))}]\n"
 
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from . import names
 from .methods import Method
 from .model import Choice, Struct, Union, Version
 from .render import HEADER, listing, quoted
 
 
 def methods_module(version: Version, methods: list[Method]) -> str:
-    types = {name for method in methods for name in (method.params, method.result) if name}
-    by_topic: dict[str, set[str]] = {}
-    for name in types:
-        by_topic.setdefault(names.topic(name), set()).add(name)
     lines = [
         HEADER,
         f'"""The methods of protocol version {version.name[1:]}: receiver, types, and what opens each."""\n',
         "from __future__ import annotations\n\nfrom typing import Final\n",
         "from dragoman.schema.method import Method, MethodTable",
-        *(f"from .{topic} import {', '.join(sorted(found))}" for topic, found in sorted(by_topic.items())),
-        "\nMETHODS: Final = MethodTable([",
+        "\nMETHODS: Final = MethodTable(__package__, [",
         *(f"    {_row(method)}," for method in methods),
         "])",
     ]
@@ -28,7 +22,8 @@ def methods_module(version: Version, methods: list[Method]) -> str:
 
 def _row(method: Method) -> str:
     parts = [quoted(method.name), f"receiver={quoted(method.receiver)}", f"kind={quoted(method.kind)}"]
-    parts += [f"params={method.params}", f"result={method.result}"]
+    parts += [f"params={quoted(method.params)}"]
+    parts += [f"result={quoted(method.result)}"] if method.result else []
     parts += [] if method.stable else ["stable=False"]
     parts += [f"capability={quoted(method.capability)}"] if method.capability else []
     parts += ["preempts=True"] if method.preempts else []

@@ -61,11 +61,10 @@ def reader(kind: type[T]) -> Callable[[Source | None], T]: ...
 def reader(kind: Any) -> Callable[[Source | None], Any]: ...
 def reader(kind: Any) -> Callable[[Source | None], Any]:
     """`read` for one type, for those who read many of them."""
-    decode = _decoders[kind]
 
     def read_one(raw: Source | None) -> Any:
         try:
-            return decode(raw)
+            return _decoders[kind](raw)
         except (ValueError, RecursionError, TypeError):
             pass  # as in `read`
         return _read_leniently(raw, kind)

@@ -8,36 +8,81 @@ per version.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from importlib import import_module
+from typing import Any, Literal
 
 Receiver = Literal["agent", "client", "both", "proxy"]
 Kind = Literal["request", "notification"]
 
 
-class Method(NamedTuple):
+class Method:
     """What the protocol says about one method."""
 
-    name: str
-    receiver: Receiver
-    kind: Kind
-    params: Any
-    """The type to read the params as: a struct or a union of structs."""
-    result: Any = None
-    """The type to read the result as; None for a notification."""
-    stable: bool = True
-    capability: str | None = None
-    """Dotted path in the receiver's advertised capabilities that must be there before this may be sent."""
-    preempts: bool = False
-    """Overtakes what waits in line."""
-    session_scoped: bool = False
-    """The params carry, or may carry, a `sessionId`."""
+    __slots__ = (
+        "_package",
+        "_params",
+        "_result",
+        "capability",
+        "kind",
+        "name",
+        "preempts",
+        "receiver",
+        "session_scoped",
+        "stable",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        receiver: Receiver,
+        kind: Kind,
+        params: str,
+        result: str | None = None,
+        stable: bool = True,
+        capability: str | None = None,
+        preempts: bool = False,
+        session_scoped: bool = False,
+    ) -> None:
+        self.name = name
+        self.receiver = receiver
+        self.kind = kind
+        self.stable = stable
+        self.capability = capability
+        """Dotted path in the receiver's advertised capabilities that must be there before this may be sent.
+        """
+        self.preempts = preempts
+        """Overtakes what waits in line."""
+        self.session_scoped = session_scoped
+        """The params carry, or may carry, a `sessionId`."""
+        self._params = params
+        self._result = result
+        self._package = ""
+
+    def __repr__(self) -> str:
+        return f"Method({self.name!r}, receiver={self.receiver!r}, kind={self.kind!r})"
+
+    @property
+    def params(self) -> Any:
+        """The type to read the params as: a struct or a union of structs."""
+        return getattr(import_module(self._package), self._params)
+
+    @property
+    def result(self) -> Any:
+        """The type to read the result as; None for a notification."""
+        return None if self._result is None else getattr(import_module(self._package), self._result)
+
+    def of(self, package: str) -> Method:
+        """Types are named, not held: reading the table loads none of them."""
+        self._package = package
+        return self
 
 
 class MethodTable:
-    """All methods of one version."""
+    """All methods of one version, whose types live in `package`."""
 
-    def __init__(self, methods: Iterable[Method]) -> None:
-        self._methods = tuple(methods)
+    def __init__(self, package: str, methods: Iterable[Method]) -> None:
+        self._methods = tuple(method.of(package) for method in methods)
         self._found: dict[tuple[str, str, str], Method] = {}
         for method in self._methods:
             receivers = ("agent", "client", "proxy") if method.receiver == "both" else (method.receiver,)

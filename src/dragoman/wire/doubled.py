@@ -10,7 +10,6 @@ without the params.
 
 from __future__ import annotations
 
-import json
 import re
 
 from dragoman.wire.envelope import Request
@@ -51,6 +50,8 @@ def _counts_once(text: bytes) -> bool:
 
 
 def _parses_once(text: bytes) -> bool:
+    import json  # rarely needed, and slow to load
+
     names: list[str] = []
 
     def note(pairs: list[tuple[str, object]]) -> None:
