@@ -7,6 +7,7 @@ print into the conversation.
 from __future__ import annotations
 
 import argparse
+import sys
 
 from dragoman.transport.stdio import claim_stdio
 
@@ -18,3 +19,26 @@ def run_echo(_: argparse.Namespace) -> int:
 
     serve(echo_agent())
     return 0
+
+
+def run_script(chosen: argparse.Namespace) -> int:
+    claim_stdio()
+    from dragoman.testing.script.script import Script
+    from dragoman.testing.script.serving import serve_script
+    from dragoman.testing.script.statements import ScriptError
+
+    try:
+        script = Script.load(chosen.file)
+    except OSError as error:
+        return _refuse(f"cannot read {chosen.file}: {error.strerror}", "give the path of a script")
+    except UnicodeDecodeError:
+        return _refuse(f"{chosen.file} is not UTF-8 text", "give the path of a script")
+    except ScriptError as error:
+        return _refuse(f"{chosen.file}, {error}", "mend that line; docs/testing.md describes the language")
+    serve_script(script)
+    return 0
+
+
+def _refuse(what: str, next_step: str) -> int:
+    print(f"dragoman agent script: {what}\nTo go on: {next_step}.", file=sys.stderr)
+    return 2

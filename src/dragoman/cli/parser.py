@@ -10,7 +10,7 @@ from dragoman.cli import agents
 
 EXAMPLES = """examples:
   dragoman agent echo               an agent on stdin and stdout that says what it was told
-  dragoman agent script story.toml  an agent that does what a script says
+  dragoman agent script hello.script  an agent that does what a script says
   dragoman agent --help             all agents
 
 Give an editor the command of an agent, and it is there.
@@ -18,7 +18,7 @@ Give an editor the command of an agent, and it is there.
 
 AGENT_EXAMPLES = """examples:
   dragoman agent echo
-  dragoman agent script story.toml
+  dragoman agent script hello.script
 
 An agent speaks the Agent Client Protocol on stdin and stdout, one JSON text a line, until its input ends.
 Started by hand it seems to do nothing: it waits for a client.
@@ -58,3 +58,6 @@ def _add_agent(commands: argparse._SubParsersAction[Parser]) -> None:
         "echo", help="says what it was told; its slash commands do all that an agent can do"
     )
     echo.set_defaults(run=agents.run_echo)
+    script = names.add_parser("script", help="does what a script says, also what no agent should do")
+    script.add_argument("file", metavar="FILE", help="the script; docs/testing.md describes the language")
+    script.set_defaults(run=agents.run_script)

@@ -1,0 +1,124 @@
+"""Golden transcripts: what passed, compared with what passed when somebody looked and found it right.
+
+    assert_golden(transcript, "tests/golden/echo/hello.ndjson")
+
+The file holds one line a frame, readable and in order. What differs from run to run is replaced before
+comparing: ids by their number of first appearance (and their kind), times, and whatever `replace` names. To
+accept what is new, run with `--update-golden` or set `DRAGOMAN_UPDATE_GOLDEN=1`, and read the difference
+before committing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from dragoman.testing.transcript import Passed, other
+
+UPDATE = "DRAGOMAN_UPDATE_GOLDEN"
+
+KINDS = {
+    "sessionId": "session",
+    "toolCallId": "call",
+    "terminalId": "terminal",
+    "messageId": "message",
+    "elicitationId": "elicitation",
+}
+"""Members that hold an id which one side made up, and what we call it."""
+
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)")
+
+
+def assert_golden(
+    frames: Iterable[Passed | bytes],
+    path: str | os.PathLike[str],
+    *,
+    update: bool | None = None,
+    replace: Mapping[str, str] | None = None,
+) -> None:
+    """Compare with the file, or write it when an update was asked for."""
+    lines = normalised(frames, replace=replace)
+    file = Path(path)
+    if update or (update is None and os.environ.get(UPDATE, "0") not in ("", "0")):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return
+    if not file.exists():
+        raise AssertionError(f"{file} does not exist; run with --update-golden to write it, and read it")
+    known = file.read_text(encoding="utf-8").splitlines()
+    if lines != known:
+        difference = "\n".join(difflib.unified_diff(known, lines, str(file), "this run", lineterm="", n=2))
+        raise AssertionError(f"what passed is not what is in {file}:\n{difference}")
+
+
+def normalised(frames: Iterable[Passed | bytes], *, replace: Mapping[str, str] | None = None) -> list[str]:
+    """One line of JSON for each frame, with nothing in it that differs from run to run."""
+    names = _Names(replace or {})
+    return [names.line(frame) for frame in frames]
+
+
+class _Names:
+    """Gives the same name to the same thing, in order of appearance."""
+
+    def __init__(self, replace: Mapping[str, str]) -> None:
+        self._replace = replace
+        self._known: dict[tuple[str, Any], str] = {}
+        self._counts: dict[str, int] = {}
+
+    def line(self, frame: Passed | bytes) -> str:
+        told = frame if isinstance(frame, Passed) else None
+        text = frame.frame if isinstance(frame, Passed) else frame
+        shown: dict[str, Any] = {} if told is None else {"to": told.to}
+        try:
+            value = json.loads(text)
+        except ValueError:
+            shown["text"] = self._text(text.decode(errors="backslashreplace"))
+        else:
+            shown["frame"] = self._envelope(value, told)
+        return json.dumps(shown, ensure_ascii=False)
+
+    def _envelope(self, value: Any, told: Passed | None) -> Any:
+        if not isinstance(value, dict) or "id" not in value or isinstance(value["id"], dict | list):
+            return self._value(value)
+        # An id belongs to who asked: the sender of a request, the receiver of an answer.
+        asker = "" if told is None else other(told.to) if "method" in value else told.to
+        rest = self._value({name: part for name, part in value.items() if name != "id"})
+        named = None if value["id"] is None else self._name(f"{asker}-id".lstrip("-"), value["id"])
+        return {name: named if name == "id" else rest[name] for name in value}
+
+    def _value(self, value: Any, member: str = "") -> Any:
+        if isinstance(value, dict):
+            return {name: self._value(part, name) for name, part in value.items()}
+        if isinstance(value, list):
+            return [self._value(part, member) for part in value]
+        if not isinstance(value, str):
+            return value
+        if member in KINDS:
+            return self._name(KINDS[member], value)
+        return self._text(value)
+
+    def _text(self, text: str) -> str:
+        for old, new in self._replace.items():
+            text = text.replace(old, new)
+        text = _TIME.sub("<time>", text)
+        return _UUID.sub(lambda found: self._uuid(found[0]), text)
+
+    def _uuid(self, text: str) -> str:
+        """An id that was met under its own name keeps it wherever it stands."""
+        for kind in KINDS.values():
+            if (kind, text) in self._known:
+                return self._known[kind, text]
+        return self._name("uuid", text)
+
+    def _name(self, kind: str, value: Any) -> str:
+        key = (kind, (type(value).__name__, value) if kind.endswith("id") and kind != "uuid" else value)
+        if key not in self._known:
+            self._counts[kind] = self._counts.get(kind, 0) + 1
+            self._known[key] = f"<{kind}-{self._counts[kind]}>"
+        return self._known[key]

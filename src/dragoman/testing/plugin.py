@@ -1,0 +1,91 @@
+"""The pytest plugin: fixtures for raw and scripted agents, and for golden transcripts.
+
+It is loaded wherever Dragoman is installed and does nothing until a fixture is used. The fixtures are plain
+functions that give async context managers, so they need no particular plugin for async tests.
+
+    raw_agent(command)      a `RawPeer`; without a command, that of `--agent` or the setting `dragoman_agent`
+    scripted_agent(script)  a `ScriptedAgent`, whose `command()` needs no folder
+    golden(frames, name)    compares with golden/NAME.ndjson beside the test file
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from dragoman.testing.golden import assert_golden
+from dragoman.testing.raw_peer import RawPeer
+from dragoman.testing.script.script import Script
+from dragoman.testing.scripted import ScriptedAgent
+from dragoman.testing.transcript import Passed
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("dragoman")
+    group.addoption(
+        "--update-golden", action="store_true", help="write golden transcripts instead of comparing with them"
+    )
+    group.addoption("--agent", default=None, help="the command of the agent under test, for raw_agent")
+    parser.addini("dragoman_agent", "the command of the agent under test, for raw_agent", default="")
+
+
+class RawAgent(Protocol):
+    """What the fixture `raw_agent` gives."""
+
+    def __call__(
+        self,
+        command: Sequence[str] | str | None = None,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> RawPeer: ...
+
+
+@pytest.fixture
+def raw_agent(request: pytest.FixtureRequest) -> RawAgent:
+    """`async with raw_agent() as peer:` drives the agent under test, byte by byte."""
+
+    def start(
+        command: Sequence[str] | str | None = None,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> RawPeer:
+        chosen = command or request.config.getoption("--agent") or request.config.getini("dragoman_agent")
+        if not chosen:
+            raise pytest.UsageError("raw_agent needs a command: raw_agent(…), --agent or dragoman_agent")
+        return RawPeer(chosen, cwd=cwd, env=env)
+
+    return start
+
+
+@pytest.fixture
+def scripted_agent(tmp_path: Path) -> Callable[[Script | str], ScriptedAgent]:
+    """`scripted_agent('on prompt\\n  say "Hello"')`: in memory, or as a process by its `command()`."""
+    return lambda script: ScriptedAgent(script, folder=tmp_path)
+
+
+class Golden(Protocol):
+    """What the fixture `golden` gives."""
+
+    def __call__(
+        self, frames: Iterable[Passed | bytes], name: str, *, replace: Mapping[str, str] | None = None
+    ) -> None: ...
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """Compare a transcript with `golden/NAME.ndjson` beside the test, or write it with `--update-golden`."""
+    folder = request.path.parent / "golden"
+    update = True if request.config.getoption("--update-golden") else None
+
+    def compare(
+        frames: Iterable[Passed | bytes], name: str, *, replace: Mapping[str, str] | None = None
+    ) -> None:
+        assert_golden(frames, folder / f"{name}.ndjson", update=update, replace=replace)
+
+    return compare

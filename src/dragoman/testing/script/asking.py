@@ -1,0 +1,144 @@
+"""Verbs that ask the client for something and wait for what it says.
+
+Each may have a branch `failed` for an answer that is an error; without one, the error ends the scene. What
+was answered can be given a name with `as=`, and later lines use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from dragoman.errors import CallFailed
+from dragoman.testing.script.scene import Action, Scene, perform
+from dragoman.testing.script.speaking import tool_id
+from dragoman.testing.script.statements import Statement
+from dragoman.testing.script.verbs import branches, number, verb, words
+
+OPTIONS = (("allow_once", "Allow"), ("reject_once", "Reject"))
+
+
+@verb("ask")
+def ask(statement: Statement) -> Action:
+    """Ask for permission, and go on with the branch of what was decided."""
+    title, *_ = words(statement, least=1, most=1, options=("id", "kind"))
+    options = [_option(line) for line in statement.body if line.verb == "option"]
+    rest = tuple(line for line in statement.body if line.verb != "option")
+    inner = Statement(statement.verb, body=rest, line=statement.line)
+    ways = branches(inner, ("allowed", "rejected", "cancelled", "failed"))
+
+    async def act(scene: Scene) -> None:
+        offered = options or [_offer(kind, kind, name) for kind, name in OPTIONS]
+        scene.tool, before = scene.tool or tool_id(scene, dict(statement.options)), scene.tool
+        call = {"toolCallId": scene.tool, "title": scene.fill(title)}
+        if "kind" in statement.options:
+            call["kind"] = statement.options["kind"]
+        decided = await _decide(scene, call, offered)
+        await perform(ways.get(decided, ()), scene)
+        scene.tool = before
+
+    return act
+
+
+@verb("read")
+def read(statement: Statement) -> Action:
+    (path,) = words(statement, least=1, most=1, options=("as", "line", "limit"))
+    window = {
+        name: number(statement, statement.options[name])
+        for name in ("line", "limit")
+        if name in statement.options
+    }
+
+    async def ask_client(scene: Scene) -> Any:
+        answer = await scene.call("fs/read_text_file", {"path": scene.fill(path), **window})
+        return _member(answer, "content")
+
+    return _asked(statement, ask_client)
+
+
+@verb("write")
+def write(statement: Statement) -> Action:
+    path, text = words(statement, least=2, most=2)
+
+    async def ask_client(scene: Scene) -> Any:
+        await scene.call("fs/write_text_file", {"path": scene.fill(path), "content": str(scene.fill(text))})
+
+    return _asked(statement, ask_client)
+
+
+@verb("run")
+def run(statement: Statement) -> Action:
+    """Run a command in a terminal of the client, to its end; what it is named after is its output."""
+    command, *arguments = words(statement, least=1, most=None, options=("as",))
+
+    async def ask_client(scene: Scene) -> Any:
+        made = {"command": scene.fill(command), "args": scene.fill(arguments)}
+        terminal = {"terminalId": _member(await scene.call("terminal/create", made), "terminalId")}
+        try:
+            await scene.call("terminal/wait_for_exit", terminal)
+            return _member(await scene.call("terminal/output", terminal), "output")
+        finally:
+            await scene.call("terminal/release", terminal)
+
+    return _asked(statement, ask_client)
+
+
+@verb("call")
+def call(statement: Statement) -> Action:
+    """Any request: its method and its params."""
+    method, *params = words(statement, least=1, most=2, options=("as",))
+
+    async def ask_client(scene: Scene) -> Any:
+        return await scene.peer.call(method, scene.fill(params[0]) if params else {})
+
+    return _asked(statement, ask_client)
+
+
+def _asked(statement: Statement, ask_client: Callable[[Scene], Awaitable[Any]]) -> Action:
+    failed = branches(statement, ("failed",)).get("failed")
+    name = statement.options.get("as")
+
+    async def act(scene: Scene) -> None:
+        try:
+            answer = await ask_client(scene)
+        except CallFailed as error:
+            if failed is None:
+                raise
+            scene.names.update(code=error.code, message=error.message)
+            await perform(failed, scene)
+        else:
+            if isinstance(name, str):
+                scene.names[name] = answer
+
+    return act
+
+
+async def _decide(scene: Scene, call: dict[str, Any], offered: list[dict[str, str]]) -> str:
+    """Which branch the answer means. An answer that makes no sense is a failed one, never a yes."""
+    try:
+        answer = await scene.call("session/request_permission", {"toolCall": call, "options": offered})
+        outcome = _member(answer, "outcome")
+    except CallFailed:
+        return "failed"
+    if isinstance(outcome, dict) and outcome.get("outcome") == "cancelled":
+        return "cancelled"
+    chosen = outcome.get("optionId") if isinstance(outcome, dict) else None
+    kinds = [option["kind"] for option in offered if option["optionId"] == chosen]
+    if not kinds:
+        return "failed"
+    return "allowed" if kinds[0].startswith("allow") else "rejected"
+
+
+def _option(line: Statement) -> dict[str, str]:
+    kind, name = words(line, least=2, most=2, options=("id",))
+    return _offer(str(line.options.get("id", kind)), kind, name)
+
+
+def _offer(option_id: str, kind: str, name: str) -> dict[str, str]:
+    return {"optionId": option_id, "name": name, "kind": kind}
+
+
+def _member(answer: Any, name: str) -> Any:
+    if not isinstance(answer, dict) or name not in answer:
+        raise CallFailed(0, f"the answer has no {name}")
+    return answer[name]

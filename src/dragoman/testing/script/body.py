@@ -1,0 +1,78 @@
+"""What a scripted peer can do to itself: die, hang up, outlive its welcome.
+
+In a process of its own it does all of it for real. Inside of a test it has no process to lose, and dying and
+hanging up both close the connection, without a word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from typing import NoReturn, Protocol
+
+from dragoman.errors import LinkClosed
+from dragoman.transport.contract import Transport
+
+
+class Body(Protocol):
+    """How the verbs `die`, `close`, `linger` and `complain` are carried out."""
+
+    async def die(self, status: int) -> NoReturn:
+        """End now; a negative status is a signal."""
+
+    async def close_output(self) -> None:
+        """Say nothing any more, and let the other side see it."""
+
+    def linger(self) -> None:
+        """Ignore the end of the input, and requests to end."""
+
+    def complain(self, text: str) -> None:
+        """Write a line to standard error."""
+
+
+class Ghost:
+    """A body in somebody else's process."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def die(self, status: int) -> NoReturn:
+        await self._transport.aclose()
+        raise LinkClosed("the script said to die")
+
+    async def close_output(self) -> None:
+        await self._transport.aclose()
+
+    def linger(self) -> None:
+        pass  # there is nothing that could be asked to end
+
+    def complain(self, text: str) -> None:
+        sys.stderr.write(f"{text}\n")
+
+
+class ProcessBody:
+    """A body that is a process, with its standard output claimed for the wire."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.lingers = False
+
+    async def die(self, status: int) -> NoReturn:
+        if status < 0:
+            os.kill(os.getpid(), -status)
+            await asyncio.sleep(1)  # a signal that is handled, or stopped us, gives us time
+        os._exit(status if status >= 0 else 128 - status)
+
+    async def close_output(self) -> None:
+        finish = getattr(self._transport, "finish_writing", None)
+        await (finish() if finish is not None else self._transport.aclose())
+
+    def linger(self) -> None:
+        self.lingers = True
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    def complain(self, text: str) -> None:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()

@@ -1,0 +1,112 @@
+"""Verbs for misbehaving on purpose: raw bytes, dying, stalling, hanging up.
+
+Everything that was said before has left before one of these is done, so that a test knows what the other side
+has heard.
+"""
+
+from __future__ import annotations
+
+import signal
+
+from dragoman.testing.script.scene import Action, Scene
+from dragoman.testing.script.statements import ScriptError, Statement
+from dragoman.testing.script.verbs import no_body, number, seconds, texts, verb, words
+
+
+@verb("frame")
+def frame(statement: Statement) -> Action:
+    """Any JSON as one line, right or wrong."""
+    no_body(statement)
+    (given,) = words(statement, least=1, most=1)
+
+    async def act(scene: Scene) -> None:
+        await scene.peer.send(scene.fill(given))
+
+    return act
+
+
+@verb("line")
+def line(statement: Statement) -> Action:
+    """Any text as one line."""
+    (text,) = texts(statement, least=1, most=1)
+
+    async def act(scene: Scene) -> None:
+        await scene.peer.send_bytes(str(scene.fill(text)).encode() + b"\n")
+
+    return act
+
+
+@verb("raw")
+def raw(statement: Statement) -> Action:
+    """Bytes as they are, without a newline: text, or `hex=` for what is no text."""
+    given = texts(statement, most=1, options=("hex",))
+    try:
+        block = given[0].encode() if given else bytes.fromhex(str(statement.options["hex"]))
+    except (KeyError, ValueError):
+        raise ScriptError(statement.line, "raw takes one text, or hex= and pairs of digits") from None
+
+    async def act(scene: Scene) -> None:
+        await scene.peer.send_bytes(block)
+
+    return act
+
+
+@verb("die")
+def die(statement: Statement) -> Action:
+    """End the process: with an exit status, or by the signal of this name."""
+    (how,) = texts(statement, most=1) or ["1"]
+    known = {one.name: -one.value for one in signal.Signals}
+    status = known[how] if how in known else number(statement, how)
+
+    async def act(scene: Scene) -> None:
+        await scene.peer.flush()
+        await scene.peer.body.die(status)
+
+    return act
+
+
+@verb("stall")
+def stall(statement: Statement) -> Action:
+    """Read nothing and say nothing, for some seconds or for ever."""
+    word = texts(statement, most=1)
+    duration = seconds(statement, word[0]) if word else None
+
+    async def act(scene: Scene) -> None:
+        await scene.peer.flush()
+        await scene.peer.stall(duration)
+
+    return act
+
+
+@verb("close")
+def close(statement: Statement) -> Action:
+    """Close the way out, and live on."""
+    texts(statement)
+
+    async def act(scene: Scene) -> None:
+        await scene.peer.flush()
+        await scene.peer.body.close_output()
+
+    return act
+
+
+@verb("linger")
+def linger(statement: Statement) -> Action:
+    """From here on ignore the end of the input, and SIGTERM."""
+    texts(statement)
+
+    async def act(scene: Scene) -> None:
+        scene.peer.body.linger()
+
+    return act
+
+
+@verb("complain")
+def complain(statement: Statement) -> Action:
+    """Write a line to standard error."""
+    (text,) = texts(statement, least=1, most=1)
+
+    async def act(scene: Scene) -> None:
+        scene.peer.body.complain(str(scene.fill(text)))
+
+    return act

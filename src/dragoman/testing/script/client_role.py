@@ -1,0 +1,70 @@
+"""A scripted client: tells its story from beginning to end, and answers by rules beside it.
+
+What no rule is for waits, in order, for a line of the story that expects it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.errors import CallFailed, LinkClosed
+from dragoman.testing.script.body import Body
+from dragoman.testing.script.expecting import ScriptFailed, frame_value
+from dragoman.testing.script.patterns import Names
+from dragoman.testing.script.peer import Peer
+from dragoman.testing.script.scene import Scene, perform
+from dragoman.testing.script.script import Rules, Script
+from dragoman.testing.transcript import Party, show
+from dragoman.transport.contract import Transport
+from dragoman.wire import Envelope, Notification, Request
+
+NOT_CHOSEN = {"outcome": {"outcome": "cancelled"}}
+
+
+class ClientRole:
+    """One connection of a scripted client."""
+
+    party: Party = "client"
+
+    def __init__(self, script: Script, transport: Transport, *, body: Body, names: Names) -> None:
+        self.peer = Peer(transport, role=self, body=body)
+        self.at = 0
+        """The line of the story that is being played."""
+        self._script = script
+        self._rules = Rules(script.rules)
+        self._story = Scene(self.peer, names=dict(names))
+
+    def start(self) -> None:
+        self.peer.start()
+
+    async def tell(self) -> None:
+        """Play the story; raises `ScriptFailed` where it goes another way."""
+        try:
+            for line, act in self._script.story:
+                self.at = line
+                await perform([(line, act)], self._story)
+        except (CallFailed, LinkClosed) as error:
+            raise ScriptFailed(self.at, f"{error}\n{show(self.peer.transcript)}") from error
+        if self.peer.failure is not None:
+            raise self.peer.failure
+
+    def received(self, line: bytes, envelope: Envelope, params: Any) -> None:
+        if isinstance(envelope, Request | Notification) and self._answered_by_rule(envelope, params):
+            return
+        self._story.inbox.put_nowait(frame_value(line))
+
+    def ended(self) -> None:
+        self._story.inbox.put_nowait(None)
+
+    def _answered_by_rule(self, envelope: Request | Notification, params: Any) -> bool:
+        names: Names = dict(self._story.names)
+        rule = self._rules.pick(envelope.method, params, names)
+        if rule is None:
+            return False
+        names["options"] = params.get("options") if isinstance(params, dict) else None
+        names["id"] = envelope.id if isinstance(envelope, Request) else None
+        asked = isinstance(envelope, Request)
+        scene = Scene(self.peer, method=envelope.method, answers=asked, names=names)
+        scene.outcome = NOT_CHOSEN if envelope.method == "session/request_permission" else {}
+        self.peer.begin(scene.play(rule.actions))
+        return True

@@ -1,0 +1,112 @@
+"""Verbs about time and about the answer: wait, repeat, stop, answer, fail.
+
+An answer leaves when its line is played, not at the end of the scene, so that a script can go on talking
+after it. Answering a second time is a mistake, and sometimes the point.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from dragoman.testing.script.scene import Action, Scene, perform
+from dragoman.testing.script.statements import ScriptError, Statement
+from dragoman.testing.script.verbs import no_body, number, prepare, seconds, texts, verb, words
+
+
+@verb("wait")
+def wait(statement: Statement) -> Action:
+    (word,) = texts(statement, least=1, most=1)
+    duration = seconds(statement, word)
+
+    async def act(scene: Scene) -> None:
+        await asyncio.sleep(duration)
+
+    return act
+
+
+@verb("until")
+def until(statement: Statement) -> Action:
+    """`until cancelled`: wait for a cancel, and go on with the next line when it came."""
+    if texts(statement, least=1, most=1) != ["cancelled"]:
+        raise ScriptError(statement.line, "the only thing to wait for is `until cancelled`")
+
+    async def act(scene: Scene) -> None:
+        scene.deaf = True
+        await scene.cancelled.wait()
+
+    return act
+
+
+@verb("deaf")
+def deaf(statement: Statement) -> Action:
+    """From here on a cancel changes nothing."""
+    texts(statement)
+
+    async def act(scene: Scene) -> None:
+        scene.deaf = True
+
+    return act
+
+
+@verb("repeat")
+def repeat(statement: Statement) -> Action:
+    """The lines below, that many times; `$n` counts from 1."""
+    (word,) = words(statement, least=1, most=1)
+    times, body = number(statement, word), prepare(statement.body)
+
+    async def act(scene: Scene) -> None:
+        for at in range(1, times + 1):
+            scene.names["n"] = at
+            await perform(body, scene)
+            await asyncio.sleep(0)  # a cancel must be heard between two rounds
+
+    return act
+
+
+@verb("stop")
+def stop(statement: Statement) -> Action:
+    """Answer the prompt with this stop reason."""
+    (reason,) = texts(statement, least=1, most=1)
+
+    async def act(scene: Scene) -> None:
+        await scene.answer({"stopReason": scene.fill(reason)})
+
+    return act
+
+
+@verb("answer")
+def answer(statement: Statement) -> Action:
+    """Answer with this result, whatever it is; without one, with the answer that is usual here."""
+    no_body(statement)
+    result = words(statement, most=1)
+
+    async def act(scene: Scene) -> None:
+        await scene.answer(scene.fill(result[0]) if result else scene.outcome)
+
+    return act
+
+
+@verb("fail")
+def fail(statement: Statement) -> Action:
+    """Answer with an error: its code, its message, its data."""
+    no_body(statement)
+    given = words(statement, least=1, most=3)
+    code = number(statement, given[0])
+    message = str(given[1]) if len(given) > 1 else "the script says so"
+    data = given[2] if len(given) > 2 else None
+
+    async def act(scene: Scene) -> None:
+        await scene.refuse(code, scene.fill(message), scene.fill(data))
+
+    return act
+
+
+@verb("unanswered")
+def unanswered(statement: Statement) -> Action:
+    """Never answer this request."""
+    texts(statement)
+
+    async def act(scene: Scene) -> None:
+        scene.answered = True
+
+    return act

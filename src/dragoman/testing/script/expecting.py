@@ -1,0 +1,163 @@
+"""Verbs of a client's story: open a session, prompt, and say what must come back.
+
+`expect` takes the next frame, whatever it is, and fails if it is another one than the script says; `await`
+passes over frames until one fits. Both know short forms (see `forms`) and any pattern. `initialize` and `new`
+wait for their answers; `prompt` does not, so that what comes before its answer can be expected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from dragoman.testing.script.forms import Form, form, is_chunk
+from dragoman.testing.script.scene import Action, Scene
+from dragoman.testing.script.statements import ScriptError, Statement
+from dragoman.testing.script.verbs import no_body, seconds, texts, verb, words
+from dragoman.testing.transcript import show
+
+PATIENCE = 5.0
+"""Seconds that an expected frame may take; `within=` says otherwise."""
+
+
+class ScriptFailed(AssertionError):
+    """The other side did not do what the script expects."""
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__(f"line {line}: {why}")
+        self.line = line
+
+
+@verb("initialize")
+def initialize(statement: Statement) -> Action:
+    no_body(statement)
+    words(statement, options=("capabilities", "version"))
+    params = {
+        "protocolVersion": statement.options.get("version", 1),
+        "clientInfo": {"name": "script", "version": "0.0.0"},
+        "clientCapabilities": statement.options.get("capabilities", {}),
+    }
+
+    async def act(scene: Scene) -> None:
+        scene.names["agent"] = await scene.peer.call("initialize", params)
+
+    return act
+
+
+@verb("new")
+def new(statement: Statement) -> Action:
+    no_body(statement)
+    words(statement, options=("cwd",))
+    cwd = statement.options.get("cwd", "/tmp")  # noqa: S108  # any folder will do
+
+    async def act(scene: Scene) -> None:
+        answer = await scene.peer.call("session/new", {"cwd": scene.fill(cwd), "mcpServers": []})
+        scene.names["session"] = answer["sessionId"]
+
+    return act
+
+
+@verb("prompt")
+def prompt(statement: Statement) -> Action:
+    """Each word is a block of text, or a whole content block."""
+    no_body(statement)
+    content = words(statement, least=1, most=None)
+
+    async def act(scene: Scene) -> None:
+        scene.names["last"] = scene.peer.next_id()
+        blocks = [
+            {"type": "text", "text": one} if isinstance(one, str) else one for one in scene.fill(content)
+        ]
+        params = {"sessionId": scene.session, "prompt": blocks}
+        await scene.peer.send(
+            {"jsonrpc": "2.0", "id": scene.names["last"], "method": "session/prompt", "params": params}
+        )
+
+    return act
+
+
+@verb("cancel")
+def cancel(statement: Statement) -> Action:
+    texts(statement)
+
+    async def act(scene: Scene) -> None:
+        params = {"sessionId": scene.session}
+        await scene.peer.send({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
+
+    return act
+
+
+def _permission(statement: Statement, wanted: str) -> Action:
+    texts(statement)
+
+    async def act(scene: Scene) -> None:
+        offered = scene.names.get("options")
+        for option in offered if isinstance(offered, list) else ():
+            if isinstance(option, dict) and str(option.get("kind", "")).startswith(wanted):
+                outcome = {"outcome": "selected", "optionId": option.get("optionId")}
+                await scene.answer({"outcome": outcome})
+                return
+        raise ScriptError(statement.line, f"no permission was asked for that one could {statement.verb}")
+
+    return act
+
+
+@verb("allow")
+def allow(statement: Statement) -> Action:
+    """Choose the first option that allows."""
+    return _permission(statement, "allow")
+
+
+@verb("reject")
+def reject(statement: Statement) -> Action:
+    return _permission(statement, "reject")
+
+
+@verb("expect")
+def expect(statement: Statement) -> Action:
+    return _expected(statement, passing_over=False)
+
+
+@verb("await")
+def await_(statement: Statement) -> Action:
+    return _expected(statement, passing_over=True)
+
+
+def _expected(statement: Statement, *, passing_over: bool) -> Action:
+    no_body(statement)
+    wanted = form(statement)
+    limit = seconds(statement, statement.options.get("within", PATIENCE))
+
+    async def act(scene: Scene) -> None:
+        try:
+            async with asyncio.timeout(limit):
+                await _meet(scene, statement, wanted, passing_over=passing_over)
+        except TimeoutError:
+            why = f"{wanted.name} did not come within {limit:g} seconds"
+            raise ScriptFailed(statement.line, f"{why}\n{show(scene.peer.transcript)}") from None
+
+    return act
+
+
+async def _meet(scene: Scene, statement: Statement, wanted: Form, *, passing_over: bool) -> None:
+    said = ""
+    while True:
+        value = await scene.inbox.get()
+        if wanted.fits(value, scene.names, said):
+            return
+        if wanted.gathers and is_chunk(value):
+            said += value["params"]["update"]["content"]["text"]
+        elif not passing_over or value is None:
+            came = "the connection ended" if value is None else json.dumps(value, ensure_ascii=False)
+            gathered = f" after {said!r}" if said else ""
+            why = f"expected {wanted.name}, but came{gathered}: {came}"
+            raise ScriptFailed(statement.line, f"{why}\n{show(scene.peer.transcript)}")
+
+
+def frame_value(line: bytes) -> Any:
+    """A frame as a pattern sees it; what is no JSON is its text."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return line.decode(errors="replace")

@@ -1,0 +1,162 @@
+"""What `expect` and `await` can be followed by.
+
+expect {"method": "session/update"}      any pattern (see `patterns`)
+expect update KIND [TEXT]                a session update, and its text
+expect request METHOD [PARAMS]           a request; `$id` is its id, and answer, allow … answer it
+expect notification METHOD [PARAMS]
+expect answer [RESULT]                   to the last prompt, or the last frame that named `$last`
+expect error [CODE] [MESSAGE]            likewise
+expect stop REASON                       likewise
+expect turn [TEXT] [stop=REASON]         all that is said up to the answer, joined
+expect end                               of the connection
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dragoman.testing.script.patterns import Names, matches
+from dragoman.testing.script.statements import ScriptError, Statement
+from dragoman.testing.script.verbs import number
+
+Fits = Callable[[Any, Names, str], bool]
+"""Whether a frame is what is wanted, given the names and what was said before it; None is the end."""
+
+OPTIONS = {"within", "stop"}
+
+
+@dataclass(frozen=True)
+class Form:
+    """Something that can be expected."""
+
+    name: str
+    fits: Fits
+    gathers: bool = False
+    """Whether chunks of text before it are put together instead of being in its way."""
+
+
+def form(statement: Statement) -> Form:
+    """Read the words behind `expect` or `await`."""
+    for name in statement.options.keys() - OPTIONS:
+        raise ScriptError(statement.line, f"{statement.verb} has no option {name!r}")
+    if not statement.words:
+        raise ScriptError(statement.line, f"{statement.verb} what?")
+    what, *rest = statement.words
+    if not isinstance(what, str):
+        return _pattern("a frame of this pattern", what)
+    make = FORMS.get(what)
+    if make is None:
+        raise ScriptError(statement.line, f"{what!r} cannot be expected; known are {', '.join(FORMS)}")
+    return make(statement, rest)
+
+
+def is_chunk(value: Any) -> bool:
+    """Whether it is a piece of what the agent says."""
+    said = {"update": {"sessionUpdate": "agent_message_chunk", "content": {"text": "*"}}}
+    return matches({"method": "session/update", "params": said}, value, {})
+
+
+def _pattern(name: str, pattern: Any) -> Form:
+    return Form(name, lambda value, names, _: _matches(pattern, value, names))
+
+
+def _matches(pattern: Any, value: Any, names: Names) -> bool:
+    """Names are taken over only when everything matches."""
+    tried = dict(names)
+    if not matches(pattern, value, tried):
+        return False
+    names.update(tried)
+    return True
+
+
+def _update(statement: Statement, rest: list[Any]) -> Form:
+    kind, *text = _few(statement, rest, most=2, least=1)
+    update: dict[str, Any] = {"sessionUpdate": kind}
+    if text:
+        update["content"] = {"text": text[0]}
+    return _pattern(f"the update {kind}", {"method": "session/update", "params": {"update": update}})
+
+
+def _request(statement: Statement, rest: list[Any]) -> Form:
+    method, *params = _few(statement, rest, most=2, least=1)
+    pattern = {"method": method, **({"params": params[0]} if params else {})}
+
+    def fits(value: Any, names: Names, _: str) -> bool:
+        if not isinstance(value, dict) or "id" not in value or not _matches(pattern, value, names):
+            return False
+        names["id"] = value["id"]
+        given = value.get("params")
+        names["options"] = given.get("options") if isinstance(given, dict) else None
+        return True
+
+    return Form(f"the request {method}", fits)
+
+
+def _notification(statement: Statement, rest: list[Any]) -> Form:
+    method, *params = _few(statement, rest, most=2, least=1)
+    pattern = {"method": method, **({"params": params[0]} if params else {})}
+    return Form(
+        f"the notification {method}",
+        lambda value, names, _: (
+            isinstance(value, dict) and "id" not in value and _matches(pattern, value, names)
+        ),
+    )
+
+
+def _answer(statement: Statement, rest: list[Any]) -> Form:
+    result = _few(statement, rest, most=1)
+    return _to_last("an answer", {"result": result[0] if result else "$_"})
+
+
+def _stop(statement: Statement, rest: list[Any]) -> Form:
+    (reason,) = _few(statement, rest, most=1, least=1)
+    return _to_last(f"the stop reason {reason}", {"result": {"stopReason": reason}})
+
+
+def _error(statement: Statement, rest: list[Any]) -> Form:
+    given = _few(statement, rest, most=2)
+    error: dict[str, Any] = {"code": number(statement, given[0])} if given else {}
+    if len(given) == 2:
+        error["message"] = given[1]
+    return _to_last(" ".join(["the error", *map(str, given)]), {"error": error})
+
+
+def _turn(statement: Statement, rest: list[Any]) -> Form:
+    text = _few(statement, rest, most=1)
+    answer = _to_last("", {"result": {"stopReason": statement.options.get("stop", "end_turn")}})
+
+    def fits(value: Any, names: Names, said: str) -> bool:
+        return answer.fits(value, names, said) and (not text or matches(text[0], said, dict(names)))
+
+    return Form(f"a turn that says {text[0]!r}" if text else "a whole turn", fits, gathers=True)
+
+
+def _end(statement: Statement, rest: list[Any]) -> Form:
+    _few(statement, rest, most=0)
+    return Form("the end of the connection", lambda value, names, _: value is None)
+
+
+def _to_last(name: str, pattern: dict[str, Any]) -> Form:
+    return _pattern(name, {"id": "$last", **pattern})
+
+
+def _few(statement: Statement, rest: list[Any], *, most: int, least: int = 0) -> list[Any]:
+    if not least <= len(rest) <= most:
+        raise ScriptError(
+            statement.line, f"{statement.verb} {statement.words[0]} has too many or too few words"
+        )
+    return rest
+
+
+FORMS: dict[str, Callable[[Statement, list[Any]], Form]] = {
+    "update": _update,
+    "request": _request,
+    "notification": _notification,
+    "answer": _answer,
+    "error": _error,
+    "stop": _stop,
+    "turn": _turn,
+    "end": _end,
+}

@@ -1,0 +1,73 @@
+"""Patterns over JSON values, as scripts write them.
+
+An object matches when each member it names matches; others may be there. An array matches element by
+element; a last element `"..."` stands for any rest. In a string `*` stands for any text, and `"$name"` for
+the value of that name: the first time it is met it takes the value, later it must be the same; `"$_"` is any
+value. Numbers, true, false and null match themselves, and `1` is not `true`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+REST = "..."
+ANYTHING = "_"
+
+Names = dict[str, Any]
+
+_NAME = re.compile(r"\$(\$|[a-z_]+)", re.ASCII)
+
+
+def matches(pattern: Any, value: Any, names: Names) -> bool:
+    """Whether `value` has the shape of `pattern`; binds names, also when the rest does not match."""
+    if isinstance(pattern, dict):
+        return isinstance(value, dict) and all(
+            name in value and matches(part, value[name], names) for name, part in pattern.items()
+        )
+    if isinstance(pattern, list):
+        return isinstance(value, list) and _matches_list(pattern, value, names)
+    if isinstance(pattern, str):
+        return _matches_text(pattern, value, names)
+    return type(pattern) is type(value) and bool(pattern == value)
+
+
+def fill(template: Any, names: Names) -> Any:
+    """The template with its names replaced. A string that is one name becomes the value, whatever its type;
+    inside longer text, names become text. Unknown names stay as they are, `$$` is a dollar.
+    """
+    if isinstance(template, dict):
+        return {name: fill(part, names) for name, part in template.items()}
+    if isinstance(template, list):
+        return [fill(part, names) for part in template]
+    if not isinstance(template, str) or "$" not in template:
+        return template
+    whole = _NAME.fullmatch(template)
+    if whole and whole[1] in names:
+        return names[whole[1]]
+    return _NAME.sub(lambda found: "$" if found[1] == "$" else str(names.get(found[1], found[0])), template)
+
+
+def _matches_list(pattern: list[Any], value: list[Any], names: Names) -> bool:
+    if pattern and pattern[-1] == REST:
+        pattern = pattern[:-1]
+        value = value[: len(pattern)]
+    return len(pattern) == len(value) and all(
+        matches(part, element, names) for part, element in zip(pattern, value, strict=True)
+    )
+
+
+def _matches_text(pattern: str, value: Any, names: Names) -> bool:
+    name = _NAME.fullmatch(pattern)
+    if name and name[1] == ANYTHING:
+        return True
+    if name and name[1] != "$":
+        bound = names.setdefault(name[1], value)
+        return type(bound) is type(value) and bool(bound == value)
+    return isinstance(value, str) and bool(_glob(fill(pattern, names)).fullmatch(value))
+
+
+@lru_cache(maxsize=256)
+def _glob(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)

@@ -1,0 +1,122 @@
+"""A scene: one block of a script while it is played.
+
+It knows what it answers (a request, a notification, or nothing, for a story that runs by itself), in which
+session, and the names that its lines may use. A cancel ends it between two words, unless it said that it
+would wait for one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
+
+from dragoman.errors import CallFailed, LinkClosed
+from dragoman.testing.script.patterns import Names, fill
+from dragoman.testing.script.peer import Peer
+from dragoman.testing.script.statements import ScriptError
+from dragoman.wire.codes import INTERNAL_ERROR
+
+Action: TypeAlias = Callable[["Scene"], Awaitable[None]]
+"""What a line of a script does when its turn comes."""
+
+Actions: TypeAlias = Sequence[tuple[int, Action]]
+"""With the number of the line."""
+
+
+class Scene:
+    """Made for each request that a rule answers, and for a story."""
+
+    def __init__(
+        self, peer: Peer, *, method: str = "", answers: bool = False, names: Names | None = None
+    ) -> None:
+        self.peer = peer
+        self.method = method
+        self.names: Names = names or {}
+        self.answered = not answers
+        """Whether nobody waits for an answer of ours (any more)."""
+        self.cancelled = asyncio.Event()
+        self.deaf = False
+        """Whether cancels no longer end it."""
+        self.tool = ""
+        """The id of the tool call that is being reported."""
+        self.outcome: Any = {}
+        """The answer that is given when the script says nothing else."""
+        self.inbox: asyncio.Queue[Any] = asyncio.Queue()
+        """Frames that wait for a line that expects them; None is the end of the connection."""
+        self._task: asyncio.Task[None] | None = None
+
+    async def play(self, actions: Actions) -> None:
+        """From the first line to the answer. What goes wrong in between becomes the answer."""
+        self._task = asyncio.current_task()
+        if self.cancelled.is_set():  # before it began: its first line may still say that it waits for this
+            asyncio.get_running_loop().call_soon(self.cancel)
+        try:
+            await perform(actions, self)
+        except asyncio.CancelledError:
+            if not self.cancelled.is_set():
+                raise  # the peer is being closed
+        except CallFailed as error:
+            await self._end(f"the script was refused: {error.message}")
+        except ScriptError as error:
+            self.peer.failure = self.peer.failure or error
+            self.peer.body.complain(str(error))
+            await self._end("the script makes no sense here")
+        except LinkClosed:
+            return  # nobody is there to be told anything
+        await self._end()
+
+    async def _end(self, failed: str = "") -> None:
+        if self.answered:
+            return
+        if failed:
+            await self.refuse(INTERNAL_ERROR, failed)
+        elif self.cancelled.is_set() and self.method == "session/prompt":
+            await self.answer({"stopReason": "cancelled"})
+        else:
+            await self.answer(self.outcome)
+
+    def cancel(self) -> None:
+        """The client no longer wants this."""
+        self.cancelled.set()
+        if not self.deaf and self._task is not None:
+            self._task.cancel()
+
+    # What lines do.
+
+    def fill(self, template: Any) -> Any:
+        return fill(template, self.names)
+
+    async def answer(self, result: Any) -> None:
+        self.answered = True
+        await self.peer.send({"jsonrpc": "2.0", "id": self.names.get("id"), "result": result})
+
+    async def refuse(self, code: int, message: str, data: Any = None) -> None:
+        self.answered = True
+        error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+        await self.peer.send({"jsonrpc": "2.0", "id": self.names.get("id"), "error": error})
+
+    async def update(self, update: dict[str, Any]) -> None:
+        params = {"sessionId": self.session, "update": update}
+        await self.peer.send({"jsonrpc": "2.0", "method": "session/update", "params": params})
+
+    async def call(self, method: str, params: dict[str, Any]) -> Any:
+        """A request in this session."""
+        return await self.peer.call(method, {"sessionId": self.session, **params})
+
+    @property
+    def session(self) -> str:
+        session = self.names.get("session")
+        if not isinstance(session, str):
+            raise ScriptError(0, "there is no session to speak in yet")
+        return session
+
+
+async def perform(actions: Actions, scene: Scene) -> None:
+    """Line after line."""
+    for line, act in actions:
+        await scene.peer.moving()
+        try:
+            await act(scene)
+        except ScriptError as error:
+            raise error if error.line else ScriptError(line, error.why) from None

@@ -1,0 +1,182 @@
+"""A script, read and checked: who plays it, which rules it answers by, and the story it tells by itself.
+
+agent NAME …      settings of the agent, in the lines below it
+client NAME       what the client does from beginning to end
+on WHAT …         what is done whenever this arrives; the first rule that fits is played
+start             what an agent does by itself as soon as it runs
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dragoman.testing.script import asking, breaking, ending, expecting, speaking
+from dragoman.testing.script.patterns import Names, matches
+from dragoman.testing.script.scene import Actions
+from dragoman.testing.script.statements import ScriptError, Statement, parse, render
+from dragoman.testing.script.verbs import number, prepare, words
+
+VERB_MODULES = (asking, breaking, ending, expecting, speaking)
+"""Importing them filled the table of verbs."""
+
+SHORT = {
+    "initialize": "initialize",
+    "new": "session/new",
+    "load": "session/load",
+    "prompt": "session/prompt",
+    "cancel": "session/cancel",
+}
+
+CAN: dict[str, dict[str, Any]] = {
+    "load": {"loadSession": True},
+    "image": {"promptCapabilities": {"image": True}},
+    "audio": {"promptCapabilities": {"audio": True}},
+    "embedded_context": {"promptCapabilities": {"embeddedContext": True}},
+    "http": {"mcpCapabilities": {"http": True}},
+    "sse": {"mcpCapabilities": {"sse": True}},
+    "list": {"sessionCapabilities": {"list": {}}},
+    "resume": {"sessionCapabilities": {"resume": {}}},
+    "close": {"sessionCapabilities": {"close": {}}},
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the agent introduces itself."""
+
+    name: str = "script"
+    version: str = "0.0.0"
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    auth_methods: Sequence[Any] = ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is done when something arrives."""
+
+    method: str
+    pattern: Any
+    """Of the text of a prompt, or of the params; None fits everything."""
+    times: int | None
+    """How often it may be used; None for ever."""
+    actions: Actions
+    line: int
+
+    def fits(self, method: str, params: Any, names: Names) -> bool:
+        if method != self.method or self.pattern is None:
+            return method == self.method
+        value = prompt_text(params) if isinstance(self.pattern, str) else params
+        return matches(self.pattern, value, names)
+
+
+class Rules:
+    """The rules of a script in one conversation, where each is used up at its own pace."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        self._used: dict[int, int] = {}  # by the rule's line
+
+    def pick(self, method: str, params: Any, names: Names) -> Rule | None:
+        """The first rule that fits and is not used up; it counts as used, and what it bound is in `names`."""
+        for rule in self._rules:
+            used = self._used.get(rule.line, 0)
+            tried = dict(names)
+            if (rule.times is None or used < rule.times) and rule.fits(method, params, tried):
+                self._used[rule.line] = used + 1
+                names.update(tried)
+                return rule
+        return None
+
+
+@dataclass(frozen=True)
+class Script:
+    """Made by `Script.parse` or `Script.load`; what it holds is checked."""
+
+    statements: tuple[Statement, ...]
+    settings: Settings
+    rules: tuple[Rule, ...]
+    story: Actions
+    """What is done by itself: of a client everything, of an agent what it does at its start."""
+
+    @classmethod
+    def parse(cls, text: str) -> Script:
+        return cls.of(parse(text))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Script:
+        return cls.parse(Path(path).read_text(encoding="utf-8"))
+
+    @classmethod
+    def of(cls, statements: tuple[Statement, ...]) -> Script:
+        settings, story = Settings(), list[tuple[int, Any]]()
+        rules: list[Rule] = []
+        for statement in statements:
+            match statement.verb:
+                case "agent":
+                    settings = _settings(statement)
+                case "client" | "start":
+                    words(statement, most=1 if statement.verb == "client" else 0)
+                    story += prepare(statement.body)
+                case "on":
+                    rules.append(_rule(statement))
+                case other:
+                    raise ScriptError(
+                        statement.line, f"a script has agent, client, start and on, not {other!r}"
+                    )
+        return cls(statements, settings, tuple(rules), story)
+
+    @property
+    def text(self) -> str:
+        """The script as it would be written; comments are lost."""
+        return render(self.statements)
+
+
+def prompt_text(params: Any) -> str:
+    """The words of a prompt, however odd the prompt is."""
+    blocks = params.get("prompt") if isinstance(params, dict) else None
+    found = [block.get("text") for block in blocks or () if isinstance(block, dict)]
+    return "".join(text for text in found if isinstance(text, str))
+
+
+def _settings(statement: Statement) -> Settings:
+    (name,) = words(statement, most=1, options=("version",)) or ["script"]
+    capabilities: dict[str, Any] = {}
+    auth: list[Any] = []
+    for line in statement.body:
+        match line.verb:
+            case "can":
+                for word in words(line, least=1, most=None):
+                    if word not in CAN:
+                        raise ScriptError(line.line, f"{word!r} is no capability; known are {', '.join(CAN)}")
+                    _merge(capabilities, CAN[word])
+            case "capabilities":
+                _merge(capabilities, words(line, least=1, most=1)[0])
+            case "auth":
+                auth += words(line, least=1, most=None)
+            case other:
+                raise ScriptError(line.line, f"an agent has can, capabilities and auth, not {other!r}")
+    return Settings(name, str(statement.options.get("version", "0.0.0")), capabilities, auth)
+
+
+def _rule(statement: Statement) -> Rule:
+    what, *pattern = words(statement, least=1, most=2, options=("times",))
+    times = statement.options.get("times")
+    return Rule(
+        method=SHORT.get(what, what),
+        pattern=pattern[0] if pattern else None,
+        times=None if times is None else number(statement, times),
+        actions=prepare(statement.body),
+        line=statement.line,
+    )
+
+
+def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for name, value in more.items():
+        if isinstance(value, dict) and isinstance(into.get(name), dict):
+            _merge(into[name], value)
+        else:
+            into[name] = dict(value) if isinstance(value, dict) else value

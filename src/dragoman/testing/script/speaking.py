@@ -1,0 +1,143 @@
+"""Verbs that tell the client something: words, thoughts, plans, tool calls, any update."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.testing.script.scene import Action, Scene, perform
+from dragoman.testing.script.statements import ScriptError, Statement
+from dragoman.testing.script.verbs import no_body, number, prepare, texts, verb, words
+
+STATUSES = ("pending", "in_progress", "completed", "failed")
+
+
+def _chunks(statement: Statement, kind: str) -> Action:
+    pieces = texts(statement, least=1, most=None)
+
+    async def act(scene: Scene) -> None:
+        for piece in pieces:
+            await scene.update({"sessionUpdate": kind, "content": _text(str(scene.fill(piece)))})
+
+    return act
+
+
+@verb("say")
+def say(statement: Statement) -> Action:
+    """Each word is a chunk of the answer."""
+    return _chunks(statement, "agent_message_chunk")
+
+
+@verb("think")
+def think(statement: Statement) -> Action:
+    return _chunks(statement, "agent_thought_chunk")
+
+
+@verb("user")
+def user(statement: Statement) -> Action:
+    """What the user said once, for replaying a session."""
+    return _chunks(statement, "user_message_chunk")
+
+
+@verb("plan")
+def plan(statement: Statement) -> Action:
+    """Words are entries that are pending; a body says the status of each."""
+    entries = [("pending", text) for text in words(statement, most=None)]
+    for entry in statement.body:
+        if entry.verb not in STATUSES[:3]:
+            raise ScriptError(entry.line, f"an entry is {', '.join(STATUSES[:3])}, not {entry.verb!r}")
+        entries += [(entry.verb, text) for text in texts(entry, least=1, most=1)]
+
+    async def act(scene: Scene) -> None:
+        filled = [
+            {"content": scene.fill(text), "priority": "medium", "status": status} for status, text in entries
+        ]
+        await scene.update({"sessionUpdate": "plan", "entries": filled})
+
+    return act
+
+
+@verb("update")
+def update(statement: Statement) -> Action:
+    """Any update, as it is."""
+    no_body(statement)
+    (given,) = words(statement, least=1, most=1)
+
+    async def act(scene: Scene) -> None:
+        await scene.update(scene.fill(given))
+
+    return act
+
+
+@verb("tool")
+def tool(statement: Statement) -> Action:
+    """Announce a tool call. Below it, `status` lines report on it; without any it is completed at once."""
+    title, *_ = words(statement, least=1, most=1, options=("id", "kind", "status"))
+    body = prepare(statement.body)
+    given = {"kind": "other", "status": "pending", **statement.options}
+
+    async def act(scene: Scene) -> None:
+        scene.tool, before = tool_id(scene, given), scene.tool
+        known = {"title": scene.fill(title), "kind": given["kind"], "status": given["status"]}
+        await scene.update({"sessionUpdate": "tool_call", "toolCallId": scene.tool, **known})
+        await perform(body, scene)
+        if not body:
+            await report(scene, "completed")
+        scene.tool = before
+
+    return act
+
+
+@verb("status")
+def status(statement: Statement) -> Action:
+    """How the tool call above goes on; further words are its content."""
+    new, *content = texts(statement, least=1, most=None)
+    if new not in STATUSES:
+        raise ScriptError(statement.line, f"a status is {', '.join(STATUSES)}, not {new!r}")
+
+    async def act(scene: Scene) -> None:
+        if not scene.tool:
+            raise ScriptError(statement.line, "status belongs below tool or ask")
+        await report(scene, new, [str(scene.fill(text)) for text in content])
+
+    return act
+
+
+@verb("notify")
+def notify(statement: Statement) -> Action:
+    """Any notification: its method and its params."""
+    no_body(statement)
+    method, *params = words(statement, least=1, most=2)
+
+    async def act(scene: Scene) -> None:
+        frame = {"jsonrpc": "2.0", "method": method}
+        await scene.peer.send({**frame, "params": scene.fill(params[0])} if params else frame)
+
+    return act
+
+
+@verb("flood")
+def flood(statement: Statement) -> Action:
+    """That many chunks, each that many characters long and beginning with its number."""
+    count, *size = [number(statement, word) for word in texts(statement, least=1, most=2)]
+
+    async def act(scene: Scene) -> None:
+        for at in range(count):
+            text = f"{at} ".ljust(size[0] if size else 0, ".")
+            await scene.update({"sessionUpdate": "agent_message_chunk", "content": _text(text)})
+
+    return act
+
+
+def tool_id(scene: Scene, given: dict[str, Any]) -> str:
+    return str(scene.fill(given["id"])) if "id" in given else f"call-{next(scene.peer.tools)}"
+
+
+async def report(scene: Scene, new: str, content: list[str] | None = None) -> None:
+    change: dict[str, Any] = {"sessionUpdate": "tool_call_update", "toolCallId": scene.tool, "status": new}
+    if content:
+        change["content"] = [{"type": "content", "content": _text(text)} for text in content]
+    await scene.update(change)
+
+
+def _text(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

@@ -1,0 +1,106 @@
+"""The table of verbs, and how a line of a script becomes something that can be done.
+
+A verb is a function that takes a statement, reads its words and returns the action. It is called when the
+script is read, not when it is played: a script with a mistake in its last line fails before its first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+from dragoman.testing.script.scene import Action, Actions
+from dragoman.testing.script.statements import ScriptError, Statement
+
+Verb: TypeAlias = Callable[[Statement], Action]
+
+VERBS: dict[str, Verb] = {}
+
+
+def verb(name: str) -> Callable[[Verb], Verb]:
+    """Enter a function into the table."""
+
+    def enter(function: Verb) -> Verb:
+        VERBS[name] = function
+        return function
+
+    return enter
+
+
+def prepare(body: Iterable[Statement]) -> Actions:
+    """The actions of a block."""
+    return [(statement.line, _prepared(statement)) for statement in body]
+
+
+def _prepared(statement: Statement) -> Action:
+    make = VERBS.get(statement.verb)
+    if make is None:
+        known = ", ".join(sorted(VERBS))
+        raise ScriptError(statement.line, f"{statement.verb!r} is no verb; known are {known}")
+    return make(statement)
+
+
+# What the functions behind verbs use to read their words.
+
+
+def words(
+    statement: Statement, *, least: int = 0, most: int | None = 0, options: Iterable[str] = ()
+) -> list[Any]:
+    """The words, if their number is right and no option is unknown. A verb that takes a body reads it
+    itself.
+    """
+    count = len(statement.words)
+    if count < least or (most is not None and count > most):
+        wanted = (
+            f"at least {least}" if most is None else str(least) if least == most else f"{least} to {most}"
+        )
+        raise ScriptError(statement.line, f"{statement.verb} takes {wanted} words, not {count}")
+    for name in statement.options.keys() - set(options):
+        raise ScriptError(statement.line, f"{statement.verb} has no option {name!r}")
+    return list(statement.words)
+
+
+def no_body(statement: Statement) -> None:
+    if statement.body:
+        raise ScriptError(statement.body[0].line, f"nothing can be indented below {statement.verb}")
+
+
+def texts(
+    statement: Statement, *, least: int = 0, most: int | None = 0, options: Iterable[str] = ()
+) -> list[str]:
+    """The same for a verb whose words are all text, and that has no body."""
+    no_body(statement)
+    found = words(statement, least=least, most=most, options=options)
+    for word in found:
+        if not isinstance(word, str):
+            raise ScriptError(statement.line, f"{statement.verb} takes text, not {word!r}")
+    return found
+
+
+def number(statement: Statement, word: Any) -> int:
+    try:
+        return int(word)
+    except (TypeError, ValueError):
+        raise ScriptError(statement.line, f"{word!r} is no whole number") from None
+
+
+def seconds(statement: Statement, word: Any) -> float:
+    try:
+        value = float(word)
+    except (TypeError, ValueError):
+        value = -1.0
+    if not 0 <= value < 1e9:
+        raise ScriptError(statement.line, f"{word!r} is no number of seconds")
+    return value
+
+
+def branches(statement: Statement, names: Iterable[str]) -> dict[str, Actions]:
+    """A body that holds one block for each outcome; the lines themselves take no words."""
+    known = list(names)
+    found: dict[str, Actions] = {}
+    for branch in statement.body:
+        if branch.verb not in known:
+            raise ScriptError(branch.line, f"{branch.verb!r} is no outcome; known are {', '.join(known)}")
+        words(branch)
+        found[branch.verb] = prepare(branch.body)
+    return found
