@@ -46,6 +46,17 @@ def test_a_call_that_is_answered_in_time_is_not_touched_by_its_deadline() -> Non
     virtually(body())
 
 
+def test_a_deadline_holds_while_the_peer_does_not_even_read() -> None:
+    async def body() -> None:
+        async with linked() as (link, peer):
+            peer.transport.pause()
+            link.notify("n", b'"%b"' % (b"x" * 1_000_000))
+            with pytest.raises(CallTimeout):
+                await link.call("m", None, deadline=10)
+
+    virtually(body())
+
+
 def test_each_of_many_calls_has_its_own_deadline() -> None:
     async def body() -> None:
         async with linked() as (link, _):

@@ -21,7 +21,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     """
 
     backlog_hard_bytes: int = 64 * MEBIBYTE
-    """The same while a call is open, whose answer the reader may be waiting for."""
+    """The same while a call is open, whose answer the reader may be waiting for; and then also for answers
+    that the peer does not take.
+    """
 
     spawn_seconds: float | None = 10.0
     handshake_seconds: float | None = 60.0

@@ -127,8 +127,7 @@ class Link:
         """
         call = self.open_call(method, params, deadline=deadline, silence=silence, lane=lane)
         try:
-            if self.outbox.congested:
-                await self.outbox.flow()
+            # Not for `flow` as well: who waits for an answer sends nothing meanwhile, and has a deadline.
             await call.context.future
         except asyncio.CancelledError:
             self.give_up(call, LinkClosed("nobody waits any more"))
@@ -153,6 +152,8 @@ class Link:
         (self.outbox.add_now if len(self.connection.calls) <= 2 else self.outbox.add)(frame)
         if deadline is not None or silence is not None:
             self._deadlines.watch(waiting)
+        if self._holds and self.transport.pending <= self._answers_allowed:
+            self.listen(ANSWERS)
         return call
 
     def result(self, call: Call[Waiting]) -> Raw:
@@ -210,7 +211,7 @@ class Link:
         limit = self.transport.limits.frame
         log.warning("%s: dropped a message of %d bytes; the limit is %d", self.name, size, limit)
         why = f"Invalid request: the message is larger than the limit of {limit} bytes"
-        self._send(failure(None, error_object(INVALID_REQUEST, why)))
+        self._complain(failure(None, error_object(INVALID_REQUEST, why)))
 
     def ended(self, reason: BaseException | None) -> None:
         """No more will come: every open call fails now, with the reason."""
@@ -300,7 +301,7 @@ class Link:
             case Complaint(frame, why):
                 self.complaints += 1
                 log.info("%s: refused a message: %s", self.name, why)
-                self._send(frame)
+                self._complain(frame)
             case Ignored(why):
                 log.debug("%s: ignored: %s", self.name, why)
 
@@ -311,6 +312,10 @@ class Link:
     def stop(self, debt: Debt) -> None:
         """Cancel the task that works on a debt, if one does."""
         self._work.stop(debt)
+
+    def _complain(self, frame: bytes) -> None:
+        self._work.answer_bytes += len(frame)
+        self._send(frame)
 
     def _send(self, frame: bytes) -> None:
         # A lone answer must not wait for the loop's turn; a crowd is better served by one write.
@@ -336,15 +341,20 @@ class Link:
     def _check_answers(self) -> None:
         """The peer asks without reading our answers: stop listening until it does.
 
-        Only answers count: whoever sends calls or notifications waits in `flow` by itself, and must still
-        hear a cancel.
+        Only answers and complaints count: whoever sends calls or notifications waits in `flow` by itself,
+        and must still hear a cancel.
         """
         pending = self.transport.pending
         if pending == 0:
             self._work.answer_bytes = 0
-        elif pending > HIGH_WATER and self._work.answer_bytes > HIGH_WATER and ANSWERS not in self._holds:
+        elif min(pending, self._work.answer_bytes) > self._answers_allowed and ANSWERS not in self._holds:
             self.hold(ANSWERS)
             self._owner.start(self._listen_again())
+
+    @property
+    def _answers_allowed(self) -> int:
+        # Two ends that ask each other for much, and each stop listening, would wait for each other forever.
+        return self.limits.backlog_hard_bytes if self.connection.calls else HIGH_WATER
 
     async def _listen_again(self) -> None:
         try:

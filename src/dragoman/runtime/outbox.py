@@ -22,20 +22,19 @@ class Outbox:
     `flow`.
     """
 
-    __slots__ = ("_loop", "_transport", "buffer", "congested", "scheduled")
+    __slots__ = ("_loop", "_transport", "buffer", "scheduled")
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._loop = asyncio.get_running_loop()
         self.scheduled = False
-        self.congested = False  # at the last write the transport held more than the high-water mark
         self.buffer = bytearray()
 
     def add(self, frame: bytes) -> None:
         """Send it with the next block."""
         if len(frame) >= LARGE:
             self.flush()
-            self._write(frame)
+            self._transport.write(frame)
             return
         self.buffer += frame
         if len(self.buffer) >= FLUSH_AT:
@@ -54,16 +53,12 @@ class Outbox:
             self.buffer += frame
             self.flush()
         else:
-            self._write(frame)
+            self._transport.write(frame)
 
     def flush(self) -> None:
         if self.buffer:
             block, self.buffer = self.buffer, bytearray()
-            self._write(block)
-
-    def _write(self, block: bytes | bytearray) -> None:
-        self._transport.write(block)
-        self.congested = self._transport.pending > HIGH_WATER
+            self._transport.write(block)
 
     async def flow(self) -> None:
         """Wait until there is room again; at the very least let the loop turn once, so that a cancel can be
@@ -72,7 +67,6 @@ class Outbox:
         self.flush()
         if self._transport.pending > HIGH_WATER:
             await self._transport.drain()
-            self.congested = False
         else:
             await asyncio.sleep(0)
 
