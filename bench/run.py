@@ -11,6 +11,7 @@ results.md is written by a whole run only, so that it never holds half a picture
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
@@ -38,6 +39,9 @@ def main() -> int:
     usable = [peer for peer in peers if peer.name not in missing]
     rounds = arguments.repeat or (1 if arguments.quick else ROUNDS)
     adopt_orphans()
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit("stopped")
+    )  # an exit ends the children, a signal would not
     results = Results()
     for scenario in scenarios:
         _run_scenario(scenario, usable, results, rounds=rounds, quick=arguments.quick)

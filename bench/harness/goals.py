@@ -105,6 +105,7 @@ FIGURES: list[Figure] = [
         goals=(Versus("official", OFFICIAL, 15),),
     ),
     Figure("import.cpu_ms", "import of the SDK, CPU ms", more=False, goals=(Versus("Python", PYTHON, 8),)),
+    Figure("import_all.cpu_ms", "… with every model, CPU ms", more=False),
     Figure(
         "start.ms",
         "process start to answered initialize, ms",

@@ -14,8 +14,9 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent.parent
 VENVS = BENCH / ".venvs"
 
-# The whole typed face of both sides, as `import acp` brings it; the plain package may load some of it later.
+# What each program pays, and what one that uses every model pays. Dragoman makes its models when they are used.
 DRAGOMAN_IMPORT = "import dragoman, dragoman.schema.v1; dragoman.Agent, dragoman.Client, dragoman.connect"
+DRAGOMAN_IMPORT_ALL = f"{DRAGOMAN_IMPORT}; from dragoman.schema.v1 import *"
 
 # Where each pinned SDK lives; bench/setup.py fills these environments.
 PYTHON_SDKS = {
@@ -39,19 +40,22 @@ def venv_python(name: str) -> str:
     return str(VENVS / name / "bin" / "python")
 
 
-def _python_programs(python: str, folder: str, statement: str) -> dict[str, list[str]]:
+def _python_programs(python: str, folder: str) -> dict[str, list[str]]:
     """``echo`` runs by path, the rest as modules: its start is measured, and ``-m`` would be part of it."""
     found = {path.stem for path in (BENCH / "peers" / folder).glob("*.py")}
-    programs = {
-        name: [python, "-m", f"peers.{folder}.{name}"] for name in ("agent", "client", "pairs", "relay")
-    }
-    programs["echo"] = [python, str(BENCH / "peers" / folder / "echo.py")]
-    known = {name: command for name, command in programs.items() if name in found}
-    return {**known, "import": [python, "-c", statement]}
+    modules = found & {"agent", "client", "pairs", "relay"}
+    programs = {name: [python, "-m", f"peers.{folder}.{name}"] for name in modules}
+    if "echo" in found:
+        programs["echo"] = [python, str(BENCH / "peers" / folder / "echo.py")]
+    return programs
 
 
 def _official(name: str, title: str) -> Peer:
-    return Peer(name, title, _python_programs(venv_python(name), "official_py", "import acp, acp.schema"))
+    python = venv_python(name)
+    # Its package imports every model anyway.
+    imports = [python, "-c", "import acp, acp.schema"]
+    programs = _python_programs(python, "official_py")
+    return Peer(name, title, {**programs, "import": imports, "import_all": imports})
 
 
 def _typescript() -> Peer:
@@ -59,8 +63,21 @@ def _typescript() -> Peer:
     folder = BENCH / "peers" / "typescript"
     programs = {name: [node, str(folder / f"{name}.mjs")] for name in ("agent", "client", "echo", "relay")}
     programs["pairs"] = [node, "--expose-gc", str(folder / "pairs.mjs")]
-    programs["import"] = [node, str(BENCH / "ts" / "sdk.mjs")]
+    programs["import"] = programs["import_all"] = [node, str(BENCH / "ts" / "sdk.mjs")]
     return Peer("typescript", "TypeScript 2.4.0", programs)
+
+
+def _raw() -> Peer:
+    programs = {**_python_programs(sys.executable, "raw"), "import": [sys.executable, "-c", "pass"]}
+    return Peer("raw", "raw pipe", programs, skips=frozenset({"large"}))
+
+
+def _dragoman() -> Peer:
+    python = sys.executable
+    programs = _python_programs(python, "dragoman")
+    programs["import"] = [python, "-c", DRAGOMAN_IMPORT]
+    programs["import_all"] = [python, "-c", DRAGOMAN_IMPORT_ALL]
+    return Peer("dragoman", "Dragoman", programs)
 
 
 def all_peers() -> list[Peer]:
@@ -68,6 +85,6 @@ def all_peers() -> list[Peer]:
         _official("official_py", "Python 0.12.1"),
         _official("official_py_rc", "Python 1.0.0rc3"),
         _typescript(),
-        Peer("raw", "raw pipe", _python_programs(sys.executable, "raw", "pass"), frozenset({"large"})),
-        Peer("dragoman", "Dragoman", _python_programs(sys.executable, "dragoman", DRAGOMAN_IMPORT)),
+        _raw(),
+        _dragoman(),
     ]

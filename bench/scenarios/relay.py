@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import subprocess
 import sys
 import time
 
@@ -17,6 +18,7 @@ from peers.table import Peer
 from scenarios.scenario import Scenario
 
 SECONDS = 60
+LEAVE_SECONDS = 10
 BLOCK = 1 << 16
 
 
@@ -25,6 +27,7 @@ def _measure(peer: Peer, *, quick: bool) -> dict[str, float]:
     with piped([*peer.programs["relay"], *producer]) as (process, err):
         assert process.stdout is not None
         frames, taken = _consume(process.stdout.fileno(), time.perf_counter() + SECONDS)
+        _wait(process)
         said = stderr_text(err)
     produced = re.search(r"^produced (\d+)$", said, re.MULTILINE)
     if produced is None or int(produced[1]) != frames:
@@ -44,6 +47,16 @@ def _consume(fd: int, deadline: float) -> tuple[int, float]:
             return frames, time.perf_counter() - began
         began = began or time.perf_counter()
         frames += block.count(b"\n")
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    """Until it has said on stderr all that it has to say."""
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(LEAVE_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"the relay did not leave within {LEAVE_SECONDS} s of its last frame") from None
 
 
 RELAY = Scenario("relay", ("relay",), _measure)

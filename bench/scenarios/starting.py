@@ -6,6 +6,7 @@ import json
 import os
 import select
 import time
+from functools import partial
 
 from harness.processes import Failed, piped, run, stderr_text
 from peers.table import Peer
@@ -20,8 +21,8 @@ INITIALIZE = {
 }
 
 
-def _import(peer: Peer, *, quick: bool) -> dict[str, float]:
-    return {"import.cpu_ms": run(peer.programs["import"], seconds=SECONDS).cpu_seconds * 1e3}
+def _import(peer: Peer, *, quick: bool, program: str) -> dict[str, float]:
+    return {f"{program}.cpu_ms": run(peer.programs[program], seconds=SECONDS).cpu_seconds * 1e3}
 
 
 def _start(peer: Peer, *, quick: bool) -> dict[str, float]:
@@ -50,5 +51,6 @@ def _first_line(fd: int, deadline: float) -> bytes:
     return line
 
 
-IMPORT = Scenario("import", ("import",), _import, rounds=7)
+IMPORT = Scenario("import", ("import",), partial(_import, program="import"), rounds=7)
+IMPORT_ALL = Scenario("import_all", ("import_all",), partial(_import, program="import_all"))
 START = Scenario("start", ("echo",), _start, rounds=9)

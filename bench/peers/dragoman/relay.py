@@ -1,35 +1,36 @@
-"""Dragoman's relay: it glances at every envelope and passes the bytes on."""
+"""A relay of Dragoman: two transports joined, with a watcher that looks at every envelope."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 
 from dragoman.runtime.relay import Direction, Relay
 from dragoman.transport.process import spawn
-from dragoman.transport.stdio import claim_stdio
+from dragoman.transport.stdio import Stdio, claim_stdio
 from dragoman.wire.glance import Glance
 
 
-class Counter:
-    """Looks at each method, as a tap or a hub would."""
-
+class Watcher:
     def __init__(self) -> None:
         self.updates = 0
 
-    def watch(self, direction: Direction, glances: list[Glance], block: bytes) -> None:
-        self.updates += [glance.method for glance in glances].count("session/update")
+    def __call__(self, direction: Direction, glances: list[Glance], block: bytes) -> None:
+        for glance in glances:
+            if glance.method == "session/update":
+                self.updates += 1
 
 
-def show(text: bytes) -> None:
-    sys.stderr.write(text.decode())
+def show(said: bytes) -> None:
+    """A child's stderr is kept, not shown; the producer tells there how much it produced."""
+    os.write(2, said)
 
 
-async def main(command: list[str]) -> None:
-    agent = spawn(command, on_stderr=show)
-    async with Relay(claim_stdio().open(), agent, watch=Counter().watch) as relay:
+async def main(stdio: Stdio, command: list[str]) -> None:
+    async with Relay(stdio.open(), spawn(command, on_stderr=show), watch=Watcher()) as relay:
         await relay.wait_ended()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1:]))
+    asyncio.run(main(claim_stdio(), sys.argv[1:]))
