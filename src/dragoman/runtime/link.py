@@ -149,7 +149,10 @@ class Link:
         waiting = Waiting(self._loop.create_future(), deadline, silence, lane)
         call, frame = self.connection.call(method, params, waiting)
         # A lone request must not wait for the loop's turn; a crowd is better served by one write.
-        (self.outbox.add_now if len(self.connection.calls) <= 2 else self.outbox.add)(frame)
+        try:
+            (self.outbox.add_now if len(self.connection.calls) <= 2 else self.outbox.add)(frame)
+        except LinkClosed:
+            pass  # a broken pipe is seen before the death behind it; the end, which is on its way, says more
         if deadline is not None or silence is not None:
             self._deadlines.watch(waiting)
         if self._holds and self.transport.pending <= self._answers_allowed:
