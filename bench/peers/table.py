@@ -14,7 +14,7 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent.parent
 VENVS = BENCH / ".venvs"
 
-# What each program pays, and what one that uses every model pays. Dragoman makes its models when they are used.
+# What every program pays, and what one pays that uses every model: Dragoman makes models when they are used.
 DRAGOMAN_IMPORT = "import dragoman, dragoman.schema.v1; dragoman.Agent, dragoman.Client, dragoman.connect"
 DRAGOMAN_IMPORT_ALL = f"{DRAGOMAN_IMPORT}; from dragoman.schema.v1 import *"
 
