@@ -1,0 +1,47 @@
+"""`python -m dragoman.testing SCRIPT COMMAND …`: a client that tells its story to the agent of this
+command.
+
+It ends with status 0 when the story went as written, with 1 when it did not, and says then which line, what
+came instead, and what passed before; with 2 when there was no story to tell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from dragoman.errors import SpawnFailed
+from dragoman.testing.script.expecting import ScriptFailed
+from dragoman.testing.script.script import Script
+from dragoman.testing.script.statements import ScriptError
+from dragoman.testing.scripted import PATIENCE, ScriptedClient
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m dragoman.testing",
+        description="Play a client's script against an agent.",
+        epilog="example: python -m dragoman.testing story.script dragoman agent echo",
+    )
+    parser.add_argument("--seconds", type=float, default=PATIENCE, help="how long the story may take")
+    parser.add_argument("script", help="the client's script; docs/testing.md describes the language")
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="the command of the agent")
+    chosen = parser.parse_args(arguments)
+    if not chosen.command:
+        parser.error("there is no agent: give its command behind the script")
+    try:
+        client = ScriptedClient(Script.load(chosen.script))
+        asyncio.run(client.talk_to(chosen.command, seconds=chosen.seconds))
+    except ScriptFailed as error:
+        sys.stderr.write(f"{chosen.script}, {error}\n")
+        return 1
+    except (OSError, UnicodeDecodeError, ScriptError, SpawnFailed) as error:
+        sys.stderr.write(f"{chosen.script}: {error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
