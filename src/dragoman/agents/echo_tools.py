@@ -135,7 +135,7 @@ def _start_tree(duration: float) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         ["/bin/sh", "-c", TREE, "echo-child", str(duration)],
         stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,  # nobody writes to it, but it ends when the last of them has ended
         start_new_session=True,
     )
 
@@ -145,9 +145,7 @@ def _end(tree: subprocess.Popen[bytes]) -> None:
         os.killpg(tree.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass  # all of it is gone
-    tree.wait()
-    if tree.stdin is not None:
-        tree.stdin.close()
+    tree.communicate()
 
 
 def _path(turn: Turn, argument: str) -> str:

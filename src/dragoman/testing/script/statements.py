@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dragoman.errors import LocalMistake
@@ -50,13 +51,13 @@ class Statement:
 
 
 def parse(text: str) -> tuple[Statement, ...]:
-    """The statements of a script; raises `ScriptError`."""
+    """The statements of a script; raises `ScriptError`. All of it may be indented, as in a test it is."""
     # Not `splitlines`: U+2028 and its kind may stand in quotes.
     numbered = enumerate(text.replace("\r\n", "\n").split("\n"), 1)
-    lines = [_split(number, line) for number, line in numbered if _says_something(line)]
-    statements, rest = _block(lines, depth=0)
-    if rest:
-        raise ScriptError(rest[0][1].line, "indented less than what it belongs to")
+    lines = deque(_split(number, line) for number, line in numbered if _says_something(line))
+    statements = _block(lines, depth=lines[0][0] if lines else 0)
+    if lines:
+        raise ScriptError(lines[0][1].line, "indented less than the first line")
     return statements
 
 
@@ -69,23 +70,21 @@ def _says_something(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
-Lines = list[tuple[int, Statement]]
+Lines = deque[tuple[int, Statement]]
 
 
-def _block(lines: Lines, *, depth: int) -> tuple[tuple[Statement, ...], Lines]:
-    """The statements that are indented by `depth`, and the lines behind them."""
+def _block(lines: Lines, *, depth: int) -> tuple[Statement, ...]:
+    """Take the statements that are indented by `depth`, and what belongs to them."""
     found: list[Statement] = []
-    while lines and lines[0][0] >= depth:
-        (indent, head), *lines = lines
-        if indent > depth:
-            raise ScriptError(head.line, "indented, but there is nothing above that it could belong to")
+    while lines and lines[0][0] == depth:
+        _, head = lines.popleft()
         body: tuple[Statement, ...] = ()
         if lines and lines[0][0] > depth:
-            body, lines = _block(lines, depth=lines[0][0])
-        found.append(Statement(head.verb, head.words, head.options, body, head.line))
-        if lines and depth < lines[0][0]:
+            body = _block(lines, depth=lines[0][0])
+        if lines and lines[0][0] > depth:
             raise ScriptError(lines[0][1].line, "its indentation fits no line above")
-    return tuple(found), lines
+        found.append(replace(head, body=body))
+    return tuple(found)
 
 
 def _split(number: int, line: str) -> tuple[int, Statement]:
