@@ -138,8 +138,8 @@ class AgentTurns:
         if not running.over.done():
             running.over.set_result(None)
         following = self._turns.end(running.machine, stop_reason)
-        if following is not None:
-            self._running[following].started.set_result(None)
+        if following is not None and not (started := self._running[following].started).done():
+            started.set_result(None)  # otherwise it was cancelled while it waited, and is about to hear of it
 
     def _stop(self, running: _Running) -> None:
         if running.task is None:

@@ -16,7 +16,6 @@ from dragoman.errors import BadAnswer, CallFailed
 from dragoman.schema.v1 import (
     CreateElicitationResponse,
     CreateTerminalRequest,
-    CreateTerminalResponse,
     ElicitationFormMode,
     ElicitationSchema,
     ElicitationUrlMode,
@@ -61,6 +60,7 @@ class Lender(Speaker):
     __slots__ = ()
 
     async def read_text_file(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
+        self._check_open()
         request = ReadTextFileRequest(
             session_id=self.session_id,
             path=path,
@@ -70,6 +70,7 @@ class Lender(Speaker):
         return (await self.client.ask("fs/read_text_file", request, ReadTextFileResponse)).content
 
     async def write_text_file(self, path: str, content: str) -> None:
+        self._check_open()
         request = WriteTextFileRequest(session_id=self.session_id, path=path, content=content)
         await self.client.ask("fs/write_text_file", request, WriteTextFileResponse)
 
@@ -82,6 +83,7 @@ class Lender(Speaker):
         output_byte_limit: int | None = None,
     ) -> Terminal:
         """Start a command at the client. Use it as `async with`, so that it is always released."""
+        self._check_open()
         request = CreateTerminalRequest(
             session_id=self.session_id,
             command=command,
@@ -90,13 +92,13 @@ class Lender(Speaker):
             cwd=UNSET if cwd is None else cwd,
             output_byte_limit=UNSET if output_byte_limit is None else output_byte_limit,
         )
-        created = await self.client.ask("terminal/create", request, CreateTerminalResponse)
-        return Terminal(self.client, self.session_id, created.terminal_id)
+        return await Terminal.create(self.client, request)
 
     async def ask(
         self, tool_call: ToolCallUpdate, options: Sequence[PermissionOption] = ALLOW_OR_REJECT
     ) -> Permission:
         """Ask the user whether a tool may run. A failed or senseless answer is a no."""
+        self._check_open()
         # A subclass of the update (the session's own variant) would write its tag, which has no place here.
         call = tool_call if type(tool_call) is ToolCallUpdate else _untagged(tool_call)
         request = RequestPermissionRequest(session_id=self.session_id, tool_call=call, options=list(options))
@@ -116,6 +118,7 @@ class Lender(Speaker):
         self, message: str, schema: ElicitationSchema, *, tool_call_id: str | None = None
     ) -> CreateElicitationResponse:
         """Ask the user to fill in a form."""
+        self._check_open()
         self.client.capabilities.require("elicitation.form", "elicitation/create")
         request = ElicitationFormMode(
             session_id=self.session_id,
@@ -131,6 +134,7 @@ class Lender(Speaker):
         """Send the user to a page. Accepting means consent to open it, not that anything was completed
         there.
         """
+        self._check_open()
         self.client.capabilities.require("elicitation.url", "elicitation/create")
         request = ElicitationUrlMode(
             session_id=self.session_id,

@@ -67,10 +67,11 @@ class Speaker:
         if message_id is None and type(text) is str and not self._over:
             if not self._say_head:
                 self._prepare()
+            encoded = _encode(text)  # before anything is in the buffer: it may fail, and half a frame stays
             outbox = self._outbox
             buffer = outbox.buffer
             buffer += self._say_head
-            buffer += _encode(text)
+            buffer += encoded
             buffer += _TEXT_END
             if len(buffer) >= FLUSH_AT:
                 await outbox.flow()
@@ -89,19 +90,27 @@ class Speaker:
 
     async def update(self, update: SessionUpdate) -> None:
         """Any update of the protocol."""
-        if self._over:
-            raise TurnOver("this turn has been answered; nothing can be said in it any more")
+        self._put(update)
+        if len(self._outbox.buffer) >= FLUSH_AT:
+            await self._outbox.flow()
+
+    def _put(self, update: SessionUpdate) -> None:
+        """Say it without waiting."""
+        self._check_open()
         if not self._update_head:
             self._prepare()
+        encoded = write(update)
         outbox = self._outbox
         buffer = outbox.buffer
         buffer += self._update_head
-        buffer += write(update)
+        buffer += encoded
         buffer += _UPDATE_END
-        if len(buffer) >= FLUSH_AT:
-            await outbox.flow()
-        elif not outbox.scheduled:
+        if not outbox.scheduled:
             outbox.schedule()
+
+    def _check_open(self) -> None:
+        if self._over:
+            raise TurnOver("this turn has been answered; nothing can be said or asked in it any more")
 
     async def plan(self, entries: Iterable[PlanEntry | str | tuple[str, PlanEntryStatus]]) -> None:
         """The whole plan as it stands now; it replaces the plan before."""

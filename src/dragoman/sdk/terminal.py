@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from dragoman.errors import CallFailed, LinkClosed
+from dragoman.errors import CallFailed, DragomanError, LinkClosed
+from dragoman.schema.codec import write
 from dragoman.schema.v1 import (
+    CreateTerminalRequest,
+    CreateTerminalResponse,
     KillTerminalRequest,
     KillTerminalResponse,
     ReleaseTerminalRequest,
@@ -19,8 +25,11 @@ from dragoman.schema.v1 import (
     WaitForTerminalExitResponse,
 )
 from dragoman.schema.v1 import Terminal as TerminalContent
+from dragoman.sdk.reading import read_result
 
 if TYPE_CHECKING:
+    from dragoman.core import Call
+    from dragoman.runtime.calls import Waiting
     from dragoman.sdk.client_handle import ClientHandle
 
 
@@ -34,6 +43,34 @@ class Terminal:
         self._session_id = session_id
         self._released = False
         self.id = terminal_id
+
+    @classmethod
+    async def create(cls, client: ClientHandle, request: CreateTerminalRequest) -> Terminal:
+        """Start the command. Who is cancelled meanwhile leaves nothing running: the call is not taken back,
+        because the client may have started already, but what it brings is released.
+        """
+        client.capabilities.require("terminal", "terminal/create")
+        link = client.link
+        call = link.open_call("terminal/create", write(request), deadline=client.limits.call_seconds)
+        try:
+            await asyncio.wait((call.context.future,))  # which, unlike the future, can be left alone
+        except asyncio.CancelledError:
+            call.context.future.add_done_callback(partial(cls._unwanted, client, request, call))
+            raise
+        created = read_result(link.result(call), CreateTerminalResponse, "terminal/create")
+        return cls(client, request.session_id, created.terminal_id)
+
+    @staticmethod
+    def _unwanted(
+        client: ClientHandle, request: CreateTerminalRequest, call: Call[Waiting], _: object
+    ) -> None:
+        with suppress(DragomanError):  # nothing was started, or nobody is there any more
+            raw = client.link.result(call)
+            created = read_result(raw, CreateTerminalResponse, "terminal/create")
+            release = ReleaseTerminalRequest(
+                session_id=request.session_id, terminal_id=created.terminal_id, meta=UNSET
+            )
+            client.link.open_call("terminal/release", write(release), deadline=client.limits.call_seconds)
 
     @property
     def content(self) -> TerminalContent:

@@ -57,10 +57,17 @@ class ToolCallReport:
         self.name = name
         self.raw_input = raw_input
         self.locations = list(locations)
-        self._ended = False
+        self._announced = self._ended = False
+
+    @property
+    def is_open(self) -> bool:
+        """It has been announced and not brought to an end."""
+        return self._announced and not self._ended
 
     async def announce(self, status: ToolCallStatus = "pending") -> None:
         """Say that the call exists. Entering the block does this."""
+        self._announced = True
+        self._ended = status in ("completed", "failed")
         await self._speaker.update(
             ToolCall(
                 tool_call_id=self.id,

@@ -15,6 +15,7 @@ from dragoman.schema.v1 import (
     TextContent,
     TextResourceContents,
     ToolCallLocation,
+    ToolCallProgress,
     ToolKind,
 )
 from dragoman.sdk.lender import Lender
@@ -33,7 +34,7 @@ class Turn(Lender):
     `PromptResponse`.
     """
 
-    __slots__ = ("_running", "request", "session")
+    __slots__ = ("_running", "_tools", "request", "session")
 
     def __init__(
         self, client: ClientHandle, session: AgentSession, request: PromptRequest, running: RunningTurn
@@ -42,6 +43,7 @@ class Turn(Lender):
         self.session = session
         self.request = request
         self._running = running
+        self._tools: list[ToolCallReport] = []
 
     @property
     def prompt(self) -> Sequence[ContentBlock]:
@@ -82,7 +84,7 @@ class Turn(Lender):
         tool_call_id: str | None = None,
     ) -> ToolCallReport:
         """Report a tool call; use it as `async with`."""
-        return ToolCallReport(
+        report = ToolCallReport(
             self,
             title,
             kind=kind,
@@ -91,9 +93,20 @@ class Turn(Lender):
             locations=locations,
             tool_call_id=tool_call_id,
         )
+        self._tools.append(report)
+        return report
 
     def close(self) -> None:
-        """The prompt has been answered; whatever is said now would reach the client too late."""
+        """The prompt is being answered; whatever is said after this would reach the client too late.
+
+        A tool call that nobody has brought to an end by now (its handler was left behind, or its task was
+        forgotten) has failed.
+        """
+        if self._over:
+            return
+        for report in self._tools:
+            if report.is_open:
+                self._put(ToolCallProgress(tool_call_id=report.id, status="failed"))
         self._over = True
 
 
