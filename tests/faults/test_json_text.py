@@ -24,12 +24,12 @@ def with_params(*texts: bytes) -> list[bytes]:
 
 @cases(
     {
-        "JSN-01": with_params(b'{"cwd":"/tmp",}', b"[1,]") + [ONE[:-1] + b",}"],
-        "JSN-02": with_params(b"{'cwd':'/tmp'}") + [b"{'jsonrpc':'2.0','id':1,'method':'_one'}"],
-        "JSN-04": with_params(b"[01]", b"[-01]", b"[+1]", b"[0x1F]") + [ONE.replace(b"1", b"01")],
+        "JSN-01": [*with_params(b'{"cwd":"/tmp",}', b"[1,]"), ONE[:-1] + b",}"],
+        "JSN-02": [*with_params(b"{'cwd':'/tmp'}"), b"{'jsonrpc':'2.0','id':1,'method':'_one'}"],
+        "JSN-04": [*with_params(b"[01]", b"[-01]", b"[+1]", b"[0x1F]"), ONE.replace(b"1", b"01")],
         "JSN-05": [ONE[:cut] for cut in range(1, len(ONE))],
-        "JSN-14": with_params(b"[NaN]", b"[Infinity]", b"[-Infinity]") + [ONE.replace(b"1", b"NaN"), b"NaN"],
-        "JSN-X1": with_params(b"{cwd:1}", b"[1/*x*/]", b"[1]//x") + [b"#" + ONE, b"// " + ONE],
+        "JSN-14": [*with_params(b"[NaN]", b"[Infinity]", b"[-Infinity]"), ONE.replace(b"1", b"NaN"), b"NaN"],
+        "JSN-X1": [*with_params(b"{cwd:1}", b"[1/*x*/]", b"[1]//x"), b"#" + ONE, b"// " + ONE],
         "JSN-X2": with_params(b'["a\tb"]', b'["a\x00b"]', b'["a\x1bb"]', b'["a\rb"]'),
         "JSN-X3": with_params(rb'["\x41"]', rb'["\u12"]', rb'["\q"]', rb'["\u{41}"]', b'["\\'),
         "JSN-X4": with_params(b"[True]", b"[None]", b"[undefined]", b"[nul]", b"[TRUE]"),
