@@ -126,6 +126,15 @@ class SilenceTimeout(DeadlineExceeded):
     """Nothing at all was heard within a turn for too long."""
 
 
+class Cancelled(BaseException):
+    """Raised in a plain `def` handler, by the call that it is in or makes next: the peer wants no more of
+    it.
+
+    It is what `asyncio.CancelledError` is to a coroutine, and like that no `Exception`, so that code which
+    survives errors does not survive this by accident. Let it pass; clean up in `finally`.
+    """
+
+
 class ErrorAnswer(DragomanError):
     """Raised by a handler: answer the peer's request with exactly this error.
 

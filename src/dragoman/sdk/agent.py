@@ -7,7 +7,7 @@ connections at once, so it holds no state of a conversation.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from dragoman.sdk.handlers import Handlers, Hook
 
@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # a program that uses few of these need not load them all
         UnarchiveSessionRequest,
         UnarchiveSessionResponse,
     )
+    from dragoman.sdk.blocking_turn import Turn as BlockingTurn
     from dragoman.sdk.turn import Outcome, Turn
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -146,7 +147,11 @@ class Agent:
         for attribute, method in _HOOKS.items():
             setattr(self, attribute, Hook(self.handlers, method))
 
-    def prompt(self, handler: Callable[[Turn], Awaitable[Outcome] | Outcome]) -> Callable[[Turn], Any]:
+    @overload
+    def prompt(self, handler: Callable[[Turn], Awaitable[Outcome]]) -> Callable[[Turn], Any]: ...
+    @overload
+    def prompt(self, handler: Callable[[BlockingTurn], Outcome]) -> Callable[[BlockingTurn], Any]: ...
+    def prompt(self, handler: Callable[..., Any]) -> Callable[..., Any]:
         """The function that answers prompts. A plain `def` runs in a thread and gets a blocking turn."""
         self.handlers.add("session/prompt", handler)
         return handler

@@ -1,16 +1,16 @@
 """How handlers are registered and called, for both sides.
 
 A handler gets one typed message and, if it takes a second parameter, the peer who sent it. `async def` runs
-in the event loop. A plain `def` that answers a request runs in a thread, because it may block; one that
-only takes a notification is called on the spot, because order matters more and there is nothing to wait
-for. It returns the typed result, or None where the result has no required field.
+in the event loop. A plain `def` that answers a request runs in a thread, because it may block, and gets
+blocking faces of turn and peer; one that only takes a notification is called on the spot, because order
+matters more and there is nothing to wait for. It returns the typed result, or None where the result has no
+required field.
 """
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Concatenate, Generic, TypeVar
 
 P = TypeVar("P")
@@ -33,7 +33,14 @@ class Handler:
         if self.is_async:
             made: Coroutine[Any, Any, Any] = self.now(message, peer)
             return made
-        return asyncio.to_thread(self.now, message, peer)
+        return self._in_thread(message, peer)
+
+    async def _in_thread(self, message: Any, peer: Any) -> Any:
+        # Imported when first needed: most agents and clients have no such handler.
+        from dragoman.sdk.blocking_faces import faces
+        from dragoman.sdk.blocking_run import in_thread
+
+        return await in_thread(lambda run: self.now(*faces(message, peer, run)))
 
     def now(self, message: Any, peer: Any) -> Any:
         """Call it here: the result of a plain function, the coroutine of an async one."""
@@ -53,6 +60,12 @@ class Handlers:
 
     def get(self, method: str) -> Handler | None:
         return self._handlers.get(method)
+
+    def items(self) -> Iterable[tuple[str, Handler]]:
+        return self._handlers.items()
+
+    def replace(self, method: str, handler: Handler) -> None:
+        self._handlers[method] = handler
 
     def add(self, method: str, function: Callable[..., Any]) -> None:
         if method in self._handlers:

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from msgspec import UNSET
 
-from dragoman.errors import LinkClosed, TurnOver
+from dragoman.errors import Cancelled, LinkClosed, TurnOver
 from dragoman.schema.v1 import (
     Content,
     PermissionOption,
@@ -135,7 +135,7 @@ class ToolCallReport:
         try:
             if error is None:
                 await self.complete()
-            elif isinstance(error, asyncio.CancelledError):
+            elif isinstance(error, asyncio.CancelledError | Cancelled):
                 await self.fail("Cancelled")  # version 1 has no status of its own for it
             else:
                 await (

@@ -41,7 +41,8 @@ def spawn(
     Needs a running loop. Raises `SpawnFailed` when there is nothing to start.
     """
     asyncio.get_running_loop()  # without one, fail before anything is started
-    return ChildTransport(_words(command), cwd=cwd, env=env, limits=limits, grace=grace, on_stderr=on_stderr)
+    words = words_of(command)
+    return ChildTransport(words, cwd=cwd, env=env, limits=limits, grace=grace, on_stderr=on_stderr)
 
 
 class ChildTransport:
@@ -60,15 +61,15 @@ class ChildTransport:
         on_stderr: Callable[[bytes], None] | None,
     ) -> None:
         self.limits = limits
-        ours, theirs = _pipes()
+        ours, theirs = open_pipes()
         program = Program(command=command, cwd=cwd, env=env, files=theirs)
         try:
             self.tree = start_tree(program, grace=grace, exited=self._settle)
         except (OSError, ValueError) as error:
-            _close(ours)
+            close_all(ours)
             raise SpawnFailed(why_not(program, error)) from error
         finally:
-            _close(theirs)
+            close_all(theirs)
         self._name = os.path.basename(command[0])
         self._loop = asyncio.get_running_loop()
         self._pipe = PipeTransport(ours[1], ours[0], limits=limits)
@@ -167,9 +168,7 @@ class ChildTransport:
         self._timer = self._loop.call_later(self.tree.grace.after_terminate, self.tree.kill)
 
     def _obituary(self, circumstance: str = "") -> PeerDied:
-        code = self.tree.returncode
-        name = None if code is None or code >= 0 else _signal_name(-code)
-        return PeerDied(self._name + circumstance, returncode=code, signal=name, stderr=self.stderr.text)
+        return obituary(self._name + circumstance, self.tree.returncode, self.stderr.text)
 
     def _tell(self, reason: BaseException | None) -> None:
         if self._sink is not None and not self._ended:
@@ -202,7 +201,7 @@ def _ignore(_: object) -> None:
     pass
 
 
-def _words(command: Sequence[str] | str) -> list[str]:
+def words_of(command: Sequence[str] | str) -> list[str]:
     try:
         words = shlex.split(command) if isinstance(command, str) else list(command)
     except ValueError as error:
@@ -212,14 +211,14 @@ def _words(command: Sequence[str] | str) -> list[str]:
     return words
 
 
-def _pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+def open_pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Our ends and the child's ends of its three standard descriptors."""
     made: list[int] = []
     try:
         while len(made) < 6:
             made += os.pipe()
     except OSError as error:
-        _close(made)
+        close_all(made)
         raise SpawnFailed(
             f"cannot start a program: {error.strerror}; close some, or raise `ulimit -n`"
         ) from error
@@ -231,9 +230,15 @@ def _pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     return (our_in, our_out, our_err), (their_in, their_out, their_err)
 
 
-def _close(fds: Sequence[int]) -> None:
+def close_all(fds: Sequence[int]) -> None:
     for fd in fds:
         os.close(fd)
+
+
+def obituary(what: str, code: int | None, stderr: str) -> PeerDied:
+    """How a program went; a negative code is a signal's."""
+    name = None if code is None or code >= 0 else _signal_name(-code)
+    return PeerDied(what, returncode=code, signal=name, stderr=stderr)
 
 
 def _signal_name(number: int) -> str:
