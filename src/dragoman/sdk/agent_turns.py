@@ -10,24 +10,16 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from dragoman.core import STOP_REASONS, Debt, RunningTurn, Turns
+from dragoman.core import Debt, RunningTurn, Turns
 from dragoman.runtime import Answer
-from dragoman.schema.base import Unknown
 from dragoman.schema.codec import write
-from dragoman.schema.v1 import (
-    AudioContent,
-    EmbeddedResource,
-    ImageContent,
-    PromptRequest,
-    PromptResponse,
-)
+from dragoman.schema.v1 import PromptRequest, PromptResponse
 from dragoman.sdk.agent import Agent
 from dragoman.sdk.agent_session import AgentSession
 from dragoman.sdk.client_handle import ClientHandle
+from dragoman.sdk.prompt_rules import CANCELLED, check_blocks, response_to
 from dragoman.sdk.turn import Turn
-from dragoman.wire.codes import invalid_params, invalid_request, method_not_found
-
-_CANCELLED = write(PromptResponse(stop_reason="cancelled"))
+from dragoman.wire.codes import invalid_request, method_not_found
 
 
 class _Running:
@@ -60,7 +52,7 @@ class AgentTurns:
     def prompt(self, debt: Debt, session: AgentSession, request: PromptRequest) -> Answer:
         if "session/prompt" not in self._agent.handlers:
             raise method_not_found("session/prompt")
-        self._check_blocks(request)
+        check_blocks(self._agent, request)
         machine = self._turns.ask(session.id, may_wait=self._agent.busy == "queue")
         if machine is None:
             raise invalid_request("a turn is running in this session")
@@ -100,18 +92,18 @@ class AgentTurns:
         try:
             await running.started
             if running.machine.cancelled:
-                return _CANCELLED
+                return CANCELLED
             response = await self._handle(running)
             stop_reason = response.stop_reason
             return write(response)
         except asyncio.CancelledError:
             if not running.machine.cancelled:
                 raise  # not the client's cancel: the connection is being closed
-            return _CANCELLED
+            return CANCELLED
         except Exception:
             # An abort often surfaces as some library's own exception; after a cancel that is not an error.
             if running.machine.cancelled:
-                return _CANCELLED
+                return CANCELLED
             raise
         finally:
             self._finish(running, stop_reason)
@@ -120,15 +112,7 @@ class AgentTurns:
         handler = self._agent.handlers.get("session/prompt")
         assert handler is not None
         outcome = await handler.work(running.turn, self._client)
-        if running.machine.cancelled:
-            return PromptResponse(stop_reason="cancelled")
-        if outcome is None:
-            return PromptResponse(stop_reason="end_turn")
-        if isinstance(outcome, PromptResponse):
-            return outcome
-        if outcome in STOP_REASONS:
-            return PromptResponse(stop_reason=outcome)
-        raise TypeError(f"a prompt handler returned {outcome!r}, which is no stop reason")
+        return response_to(outcome, cancelled=running.machine.cancelled)
 
     def _finish(self, running: _Running, stop_reason: str) -> None:
         running.turn.close()
@@ -152,17 +136,4 @@ class AgentTurns:
         if running.over.done() or self._client.link.gone is not None:
             return
         self._finish(running, "cancelled")
-        self._client.link.settle(running.debt, _CANCELLED)
-
-    def _check_blocks(self, request: PromptRequest) -> None:
-        agent = self._agent
-        for block in request.prompt:
-            if isinstance(block, Unknown):
-                raise invalid_params("the prompt holds a content block of an unknown type")
-            refused = (
-                ("image" if isinstance(block, ImageContent) and not agent.image else "")
-                or ("audio" if isinstance(block, AudioContent) and not agent.audio else "")
-                or ("resource" if isinstance(block, EmbeddedResource) and not agent.embedded_context else "")
-            )
-            if refused:
-                raise invalid_params(f"content of type {refused} was not advertised")
+        self._client.link.settle(running.debt, CANCELLED)

@@ -1,0 +1,44 @@
+"""What holds for every prompt, whoever runs its handler: what may be in it, and how its outcome is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dragoman.core import STOP_REASONS
+from dragoman.schema.base import Unknown
+from dragoman.schema.codec import write
+from dragoman.schema.v1 import AudioContent, EmbeddedResource, ImageContent, PromptResponse
+from dragoman.wire.codes import invalid_params
+
+if TYPE_CHECKING:
+    from dragoman.schema.v1 import PromptRequest
+    from dragoman.sdk.agent import Agent
+
+CANCELLED = write(PromptResponse(stop_reason="cancelled"))
+
+
+def check_blocks(agent: Agent, request: PromptRequest) -> None:
+    """Refuse before any work what the agent did not say that it takes."""
+    for block in request.prompt:
+        if isinstance(block, Unknown):
+            raise invalid_params("the prompt holds a content block of an unknown type")
+        refused = (
+            ("image" if isinstance(block, ImageContent) and not agent.image else "")
+            or ("audio" if isinstance(block, AudioContent) and not agent.audio else "")
+            or ("resource" if isinstance(block, EmbeddedResource) and not agent.embedded_context else "")
+        )
+        if refused:
+            raise invalid_params(f"content of type {refused} was not advertised")
+
+
+def response_to(outcome: Any, *, cancelled: bool) -> PromptResponse:
+    """The answer to a prompt whose handler returned this."""
+    if cancelled:
+        return PromptResponse(stop_reason="cancelled")
+    if outcome is None:
+        return PromptResponse(stop_reason="end_turn")
+    if isinstance(outcome, PromptResponse):
+        return outcome
+    if outcome in STOP_REASONS:
+        return PromptResponse(stop_reason=outcome)
+    raise TypeError(f"a prompt handler returned {outcome!r}, which is no stop reason")
