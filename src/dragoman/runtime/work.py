@@ -19,6 +19,11 @@ from dragoman.runtime.stepping import Rest, Stepper
 from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR
 
+FATAL = (KeyboardInterrupt, GeneratorExit)
+"""What is not a handler's to raise. Anything else is its failure, even the `sys.exit` of some library: left
+to the event loop it would end the agent, or leave the peer without an answer.
+"""
+
 
 class Workshop:
     """All requests of one link that are not answered yet. `send` takes the answers."""
@@ -63,7 +68,9 @@ class Workshop:
         try:
             work = self._router.asked(debt)
             result = work if isinstance(work, bytes) else self._stepper.step(work)
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # it becomes the error answer
+        except FATAL:
+            raise
+        except BaseException as error:  # noqa: BLE001  # it becomes the error answer
             self._settled(self._connection.refuse(debt, to_error(error, debt.method)))
             return
         if isinstance(result, bytes):
@@ -97,7 +104,9 @@ class Workshop:
             self._settled(self._connection.refuse(debt, to_error(error, debt.method)))
             if not debt.cancelled:
                 raise
-        except Exception as error:  # noqa: BLE001  # it becomes the error answer
+        except FATAL:
+            raise
+        except BaseException as error:  # noqa: BLE001  # it becomes the error answer
             self._settled(self._connection.refuse(debt, to_error(error, debt.method)))
         finally:
             del self._tasks[debt]

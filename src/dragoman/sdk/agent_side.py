@@ -81,13 +81,13 @@ class AgentSide:
         if method == "session/cancel":
             self._cancel(params)
         handler = self.agent.handlers.get(method)
-        if handler is None:
-            return
-        message = (
-            _plain(params)
-            if method.startswith("_")
-            else read_params(params, AGENT_NOTIFICATIONS[method].params)
-        )
+        extension = method.startswith("_")
+        if handler is None or not (extension or method in AGENT_NOTIFICATIONS):
+            return  # nobody listens, or it is a request without an id, which nobody would get the answer of
+        try:
+            message = _plain(params) if extension else read_params(params, AGENT_NOTIFICATIONS[method].params)
+        except ErrorAnswer:
+            return  # a notification: nobody can be told that it makes no sense
         lane = getattr(message, "session_id", None)
         if handler.is_async:
             work = functools.partial(handler.now, message, self.client)
