@@ -1,4 +1,4 @@
-"""`serve`: run an agent over this process's own stdio, or over any transport.
+"""`serve`: run an agent, a proxy or a chain over this process's own stdio, or over any transport.
 
 Standard output is armoured before anything else happens (see `transport.stdio`). The process ends when its
 input ends, or on SIGTERM, with everything that was running ended first. An end of input that arrives
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from typing import TYPE_CHECKING, overload
 
 from dragoman.core import Lifecycle
 from dragoman.runtime import Limits, Link
@@ -17,27 +18,34 @@ from dragoman.sdk.agent import Agent
 from dragoman.sdk.agent_side import AgentSide
 from dragoman.transport.contract import Transport
 
+if TYPE_CHECKING:
+    from dragoman.sdk.conductor import Conductor, ConductorRun
+    from dragoman.sdk.proxy import Proxy
+    from dragoman.sdk.proxy_run import ProxyRun
+
 EOF_GRACE = 2.0
 """Seconds that running work gets after the end of input before it is cancelled."""
 
 
-def serve(agent: Agent, *, limits: Limits | None = None) -> None:
+def serve(served: Agent | Proxy | Conductor, *, limits: Limits | None = None) -> None:
     """Serve one client over stdin and stdout until it hangs up. Blocks."""
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve_stdio(agent, stdio.open(), limits))
+        asyncio.run(_serve_stdio(served, stdio.open(), limits))
 
 
-async def _serve_stdio(agent: Agent, transport: Transport, limits: Limits | None) -> None:
+async def _serve_stdio(
+    served: Agent | Proxy | Conductor, transport: Transport, limits: Limits | None
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     with contextlib.suppress(
         NotImplementedError
     ):  # Windows has no signal handlers in its loop; there EOF must do
         loop.add_signal_handler(signal.SIGTERM, stop.set)
-    async with serving(agent, transport, limits=limits) as link:
+    async with serving(served, transport, limits=limits) as link:
         ended = loop.create_task(link.wait_ended())
         stopped = loop.create_task(stop.wait())
         await asyncio.wait((ended, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -74,6 +82,18 @@ class Serving:
             await self._link.aclose()
 
 
-def serving(agent: Agent, transport: Transport, *, limits: Limits | None = None) -> Serving:
-    """Serve an agent over any transport for the length of an `async with`, which gives the link."""
-    return Serving(agent, transport, limits)
+@overload
+def serving(served: Agent, transport: Transport, *, limits: Limits | None = None) -> Serving: ...
+@overload
+def serving(
+    served: Agent | Proxy | Conductor, transport: Transport, *, limits: Limits | None = None
+) -> Serving | ProxyRun | ConductorRun: ...
+def serving(
+    served: Agent | Proxy | Conductor, transport: Transport, *, limits: Limits | None = None
+) -> Serving | ProxyRun | ConductorRun:
+    """Serve over any transport for the length of an `async with`, which gives the running conversation."""
+    return (
+        Serving(served, transport, limits)
+        if isinstance(served, Agent)
+        else served.run(transport, limits=limits)
+    )
