@@ -134,9 +134,9 @@ class Talk:
         """A request of the agent."""
         return await self.until(lambda m: m.get("method") == method and "id" in m, since=since)
 
-    async def said(self, text: str, *, session: str = "") -> Message:
+    async def said(self, text: str, *, session: str | None = None) -> Message:
         """An update of the session with these words in it."""
-        return await self.until(lambda m: text in chunk(m, session or self.session))
+        return await self.until(lambda m: text in chunk(m, self._named(session)))
 
     async def ask(self, method: str, params: Any = None, *, seconds: float = PATIENCE) -> Message:
         request_id = self.fresh_id()
@@ -162,21 +162,27 @@ class Talk:
         await self.replies()  # what an agent says about a new session is no reply to what comes next
         return str(answer["result"]["sessionId"])
 
-    async def turn(self, text: str, *, session: str = "", seconds: float = PATIENCE) -> tuple[Message, str]:
+    async def turn(
+        self, text: str, *, session: str | None = None, seconds: float = PATIENCE
+    ) -> tuple[Message, str]:
         """A whole turn: its answer, and what the agent said in it."""
-        session, request_id, since = session or self.session, self.fresh_id(), len(self.heard)
-        await self.peer.send(prompt(request_id, session, text), seconds=seconds)
+        request_id, since = self.fresh_id(), len(self.heard)
+        await self.peer.send(prompt(request_id, self._named(session), text), seconds=seconds)
         answer = await self.answer_to(request_id, since=since, seconds=seconds)
         return answer, self.words(session, since=since)
 
-    async def echoes(self, text: str = "still here", *, session: str = "") -> None:
+    async def echoes(self, text: str = "still here", *, session: str | None = None) -> None:
         """It is alive and well: a turn gives back the text."""
         answer, said = await self.turn(text, session=session)
         assert answer["result"] == {"stopReason": "end_turn"}
         assert said == f"You said: {text}"
 
-    def words(self, session: str = "", *, since: int = 0) -> str:
-        return "".join(chunk(message, session or self.session) for message in self.heard[since:])
+    def words(self, session: str | None = None, *, since: int = 0) -> str:
+        """What the agent said in a session."""
+        return "".join(chunk(message, self._named(session)) for message in self.heard[since:])
+
+    def _named(self, session: str | None) -> str:
+        return self.session if session is None else session
 
 
 @asynccontextmanager
