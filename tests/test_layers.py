@@ -54,6 +54,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "transport": frozenset({"httpx2", "websockets"}),
     "journal": frozenset({"nats"}),
     "runtime": frozenset({"uvloop"}),
+    "sdk": frozenset({"acp"}),
     "hub": frozenset({"uvicorn"}),
     "check": frozenset({"jsonschema_rs"}),
     "testing": frozenset({"hypothesis", "pytest"}),
