@@ -162,3 +162,13 @@ def test_a_thousand_small_requests_may_wait_but_not_any_number() -> None:  # FRM
     events = [connection.receive(Request(n, "session/list", Raw(b"{}"))) for n in range(1, 20_000)]
     assert all(isinstance(event, Ignored) for event in events[:1000])
     assert isinstance(events[-1], Complaint)
+
+
+def test_what_was_let_go_makes_room_for_others() -> None:
+    connection = fresh()
+    params = Raw(b'"%b"' % (b"x" * (HELD_LIMIT // 2)))
+    for n in range(3):
+        debt = ask(connection, "i", "initialize")
+        assert isinstance(connection.receive(Request(n, "m", params)), Ignored)
+        connection.refuse(debt, error_object(INTERNAL_ERROR))
+        assert len(connection.take_held()) == 1

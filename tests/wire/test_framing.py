@@ -186,3 +186,10 @@ def test_an_oversized_line_that_never_ended_is_reported_at_the_end() -> None:
     framer.feed(b"678")
     assert framer.finish() == b""
     assert framer.take_skipped() == [8]
+    assert framer.finish() == b""
+    assert framer.take_skipped() == []
+
+
+def test_the_usual_limit_lets_a_hundred_megabytes_through_and_not_much_more() -> None:
+    assert LineFramer().limit == DEFAULT_LIMIT
+    assert 100_000_000 < DEFAULT_LIMIT < 128 * MEBIBYTE
