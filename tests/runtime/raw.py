@@ -5,6 +5,7 @@ It knows JSON and nothing of the protocol, so it can break every rule.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,6 +22,15 @@ from dragoman.transport.waiting import Waiters
 from dragoman.wire.codes import method_not_found
 
 Frame = dict[str, Any]
+
+
+async def until(condition: Callable[[], object], *, turns: int = 100_000) -> None:
+    """Let the loop turn until something has happened."""
+    for _ in range(turns):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError(f"not within {turns} turns of the loop")
 
 
 class RawEnd:

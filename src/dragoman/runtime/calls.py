@@ -25,7 +25,7 @@ LONGEST_LOOK = 0.25
 class Waiting:
     """The caller's side of a call."""
 
-    __slots__ = ("deadline", "expires", "future", "lane", "silence")
+    __slots__ = ("answered", "deadline", "expires", "future", "lane", "silence")
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class Waiting:
         self.silence = silence
         self.lane = lane
         self.expires = 0.0
+        self.answered = False  # the answer has arrived, though it may still wait its turn
 
     def settle(self, answer: Raw | ErrorObject | DragomanError) -> None:
         # Errors travel as results: a future whose exception nobody fetches complains at the end.

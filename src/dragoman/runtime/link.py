@@ -155,8 +155,10 @@ class Link:
             pass  # a broken pipe is seen before the death behind it; the end, which is on its way, says more
         if deadline is not None or silence is not None:
             self._deadlines.watch(waiting)
-        if self._holds and self.transport.pending <= self._answers_allowed:
-            self.listen(ANSWERS)
+        if self._holds:  # whoever stopped the reading must think again: somebody waits for an answer now
+            self._router.fed(0)
+            if self.transport.pending <= self._answers_allowed:
+                self.listen(ANSWERS)
         return call
 
     def result(self, call: Call[Waiting]) -> Raw:
@@ -290,6 +292,7 @@ class Link:
 
     def _answered(self, event: Answered[Waiting]) -> None:
         waiting = event.call.context
+        waiting.answered = True
         if self.lanes:
             self._deadlines.answered(waiting, event.call.method)
             self.lanes.behind(waiting.lane, event.call.stamp, lambda: waiting.settle(event.answer))

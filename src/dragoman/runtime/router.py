@@ -31,7 +31,9 @@ class Router(Protocol):
         ...
 
     def fed(self, size: int) -> None:
-        """A block of `size` bytes has been dealt with; nothing that waits has run yet."""
+        """A block of `size` bytes has been dealt with; nothing that waits has run yet. With 0: something has
+        changed that may be a reason to read again.
+        """
 
     def cancelled(self, debt: Debt) -> bool:
         """The peer no longer wants this answer. True: the router ends the work; False: the link does."""

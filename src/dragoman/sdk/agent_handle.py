@@ -177,9 +177,7 @@ class AgentHandle:
         self, method: str, params: bytes | None, deadline: float | None, lane: Hashable | None
     ) -> Raw:
         seconds = self.link.limits.call_seconds if deadline is _DEFAULT else deadline
-        call = self.link.call(method, params, deadline=seconds, lane=lane)
-        self.side.weigh_backlog()
-        return await call
+        return await self.link.call(method, params, deadline=seconds, lane=lane)
 
     async def _opened(self, method: str, request: Any, result: type[Any], cwd: str) -> Session:
         self.side.opening += 1

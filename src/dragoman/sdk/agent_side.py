@@ -39,6 +39,8 @@ from dragoman.wire.codes import invalid_params, method_not_found, session_not_fo
 
 SUPPORTED = (1,)
 
+BACKLOG = "notifications wait for their handlers"
+
 # Requests that bring a session to life; the others need one that lives.
 _OPENING = {"session/load", "session/resume", "session/fork"}
 # Requests that may name a session that is stored but not open here.
@@ -71,10 +73,10 @@ class AgentSide:
         if method == "session/close":
             return self._close_session(debt.params)
         handler = self.agent.handlers.get(method)
-        if handler is None:
-            raise method_not_found(method)
-        if method.startswith("_"):
+        if handler is not None and method.startswith("_"):
             return self._extension(handler, debt.params)
+        if handler is None or method not in AGENT_REQUESTS:  # a notification with an id is no request
+            raise method_not_found(method)
         return self._typed(method, handler, debt.params)
 
     def told(self, method: str, params: Raw | None) -> None:
@@ -99,7 +101,11 @@ class AgentSide:
         return 0  # a client says little that is not a request
 
     def fed(self, size: int) -> None:
-        pass
+        link = self.client.link
+        if link.lanes or link.on_hold:
+            calling = bool(link.connection.calls)  # an answer may be what its handlers wait for
+            allowed = link.limits.backlog_hard_bytes if calling else link.limits.backlog_bytes
+            (link.hold if link.lanes.size > allowed else link.listen)(BACKLOG)
 
     def cancelled(self, debt: Debt) -> bool:
         return self._turns.cancel_debt(debt)
@@ -135,12 +141,12 @@ class AgentSide:
         return self._close(request)
 
     async def _close(self, request: CloseSessionRequest) -> bytes:
-        # The running turn is answered first, as by a cancel; then the session is gone.
+        # No prompt finds it from now on; the running turn is answered first, as by a cancel.
+        self.sessions.pop(request.session_id, None)
         await self._turns.cancel_and_wait(request.session_id)
         own = self.agent.handlers.get("session/close")
         if own is not None:
             await own.work(request, self.client)
-        self.sessions.pop(request.session_id, None)
         return b"{}"
 
     def _prompt(self, debt: Debt) -> Answer:
@@ -173,12 +179,13 @@ class AgentSide:
 
     async def _open_with(self, handler: Handler, method: str, request: Any) -> bytes:
         known = getattr(request, "session_id", None) if method != "session/fork" else None
-        if known is not None and known not in self.sessions:
+        fresh = known is not None and known not in self.sessions
+        if known is not None and fresh:
             self._open(known, request)  # its handler speaks in it: a load replays before it answers
         try:
             answer = await handler.work(request, self.client)
         except BaseException:
-            if known is not None:
+            if known is not None and fresh:  # one that was open before stays open
                 self.sessions.pop(known, None)
             raise
         opened = known or answer.session_id

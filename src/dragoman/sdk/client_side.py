@@ -7,7 +7,6 @@ What makes no sense is counted and left out; it never ends a turn.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -47,6 +46,7 @@ log = logging.getLogger(__name__)
 
 ORPHAN_SESSIONS = 64
 ORPHAN_UPDATES = 1024
+ORPHAN_BYTES = 8 * 1024 * 1024
 BACKLOG = "updates wait for their reader"
 
 _NOT_CHOSEN = write(RequestPermissionResponse(outcome=CancelledPermissionOutcome()))
@@ -80,6 +80,7 @@ class ClientSide:
         "_count",
         "_link",
         "_on_update",
+        "_orphan_bytes",
         "_orphans",
         "_permissions",
         "_read_run",
@@ -99,7 +100,8 @@ class ClientSide:
         self._touched: list[Session] = []  # sessions that got updates from the current block
         self._count = 0
         self._behind: dict[Session, None] = {}  # whose readers are further behind than they may be
-        self._orphans: dict[str, deque[SessionUpdate]] = {}
+        self._orphans: dict[str, list[tuple[SessionNotification, int]]] = {}
+        self._orphan_bytes = 0
         self._permissions: dict[Debt, str] = {}
         self._read_run = _run_reader()
         self._on_update = client.handlers.get("session/update")
@@ -120,7 +122,7 @@ class ClientSide:
             self._updated(notification, _size(params))
             return
         handler = self.client.handlers.get(method)
-        if handler is not None:
+        if handler is not None and (method.startswith("_") or method in CLIENT_NOTIFICATIONS):
             self._notified(method, handler, params)
 
     def told_block(self, block: bytes) -> int:
@@ -146,12 +148,10 @@ class ClientSide:
             if params.session_id != current:
                 session = self.sessions.get(params.session_id)
                 if session is None:
-                    self._orphaned(params)
+                    self._orphaned(params, len(block) // lines)
                     continue
                 current = params.session_id
-                if not session.arrived:
-                    self._touched.append(session)
-                append = session.arrived.append
+                append = self._inlet(session).append
             append(params.update)
             self._count += 1
         return lines
@@ -159,20 +159,23 @@ class ClientSide:
     def _updated(self, notification: SessionNotification, size: int) -> None:
         session = self.sessions.get(notification.session_id)
         if session is None:
-            self._orphaned(notification)
+            self._orphaned(notification, size)
             return
-        if not session.arrived:
-            self._touched.append(session)
-        session.arrived.append(notification.update)
+        self._inlet(session).append(notification.update)
         self._count += 1
         if self._on_update is not None:
             self._hand_to(self._on_update, notification, notification.session_id, size)
+
+    def _inlet(self, session: Session) -> list[SessionUpdate]:
+        if not (session.arrived or session.strayed):
+            self._touched.append(session)
+        return session.inlet()
 
     def fed(self, size: int) -> None:
         if self._touched:
             each = size / self._count
             for session in self._touched:
-                session.hand_over(int(each * len(session.arrived)))
+                session.hand_over(each)
                 if session.backlog > self._link.limits.backlog_bytes:
                     self._behind[session] = None
             self._touched.clear()
@@ -184,10 +187,10 @@ class ClientSide:
         if method == "session/request_permission":
             return self._permission(debt)
         handler = self.client.handlers.get(method)
-        if handler is None:
-            raise method_not_found(method)
-        if method.startswith("_"):
+        if handler is not None and method.startswith("_"):
             return self._extension(handler, _plain(debt.params))
+        if handler is None or method not in CLIENT_REQUESTS:  # a notification with an id is no request
+            raise method_not_found(method)
         entry = CLIENT_REQUESTS[method]
         request = read_params(debt.params, entry.params)
         self._check_known(request)
@@ -271,7 +274,10 @@ class ClientSide:
         if handler.is_async:
             self._link.lanes.submit(lane, partial(handler.now, message, self.agent), size)
         else:
-            handler.now(message, self.agent)
+            try:
+                handler.now(message, self.agent)
+            except Exception:  # a failing handler of one message must not lose the next
+                log.exception("a notification handler failed")
 
     def _deviation(self, method: str, why: str) -> None:
         self.deviations += 1
@@ -283,21 +289,34 @@ class ClientSide:
     def open(self, session: Session) -> None:
         """From now on updates for this id are this session's, also those that came too early."""
         self.sessions[session.id] = session
-        session.adopt(self._orphans.pop(session.id, ()))
+        for notification, size in self._orphans.pop(session.id, ()):
+            self._orphan_bytes -= size
+            session.keep((notification.update,), size)
+            if self._on_update is not None:
+                self._hand_to(self._on_update, notification, session.id, size)
 
-    def _orphaned(self, notification: SessionNotification) -> None:
-        if notification.session_id not in self._orphans and len(self._orphans) >= ORPHAN_SESSIONS:
+    def _orphaned(self, notification: SessionNotification, size: int) -> None:
+        """Nobody knows this session yet. What comes too much is left out: nobody may ever know it."""
+        kept = self._orphans.get(notification.session_id, [])
+        crowd = not kept and len(self._orphans) >= ORPHAN_SESSIONS
+        if crowd or len(kept) >= ORPHAN_UPDATES or self._orphan_bytes + size > ORPHAN_BYTES:
+            self._deviation("session/update", "it is for a session that nobody knows")
             return
-        kept = self._orphans.setdefault(notification.session_id, deque(maxlen=ORPHAN_UPDATES))
-        kept.append(notification.update)
+        self._orphans[notification.session_id] = kept
+        kept.append((notification, size))
+        self._orphan_bytes += size
 
     def weigh_backlog(self) -> None:
-        """Stop reading while some reader is too far behind, but not while somebody may wait for an answer."""
+        """Stop reading while some reader is too far behind, but not while somebody may wait for an answer,
+        or another session for its updates.
+        """
         link = self._link
         if not self._behind and link.lanes.size <= link.limits.backlog_bytes:
             link.listen(BACKLOG)
             return
-        waits = any(call.method != "session/prompt" for call in link.connection.calls.values())
+        waits = any(call.method != "session/prompt" for call in link.connection.calls.values()) or any(
+            session.turn is not None and session.turn.is_hungry for session in self.sessions.values()
+        )
         allowed = link.limits.backlog_hard_bytes if waits else link.limits.backlog_bytes
         behind = max((session.backlog for session in self._behind), default=0)
         limit = link.limits.backlog_bytes

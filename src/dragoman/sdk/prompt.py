@@ -31,6 +31,8 @@ from dragoman.sdk.reading import read_result
 from dragoman.sdk.tool_state import ToolState
 
 if TYPE_CHECKING:
+    from dragoman.core import Call
+    from dragoman.runtime.calls import Waiting
     from dragoman.sdk.session import Session
 
 
@@ -53,6 +55,8 @@ class PromptTurn:
         self._session = session
         self._blocks = blocks
         self._silence = silence
+        self._call: Call[Waiting] | None = None
+        self._left = False
         self._batches: deque[tuple[list[SessionUpdate], int]] = deque()
         self._backlog = 0
         self._wake: asyncio.Future[None] | None = None
@@ -82,15 +86,14 @@ class PromptTurn:
             raise LocalMistake("a turn can be iterated only once")
         self._started = True
         session, link = self._session, self._session.agent.link
-        if session.turn is not None:
-            raise LocalMistake("a turn is already running in this session; await it or cancel it first")
+        await self._after_the_last(session)
         session.turn = self
         request = write(PromptRequest(session_id=session.id, prompt=list(self._blocks)))
         silence = link.limits.silence_seconds if self._silence is None else self._silence
         answered = False
         text: list[str] = []
         try:
-            call = link.open_call("session/prompt", request, silence=silence, lane=session.id)
+            call = self._call = link.open_call("session/prompt", request, silence=silence, lane=session.id)
             call.context.future.add_done_callback(lambda _: self._wake_up())
             try:
                 while True:
@@ -120,7 +123,30 @@ class PromptTurn:
                 response=response,
             )
         finally:
-            session.agent.side.turn_ended(session, self)
+            if not self._left:
+                session.agent.side.turn_ended(session, self)
+
+    @staticmethod
+    async def _after_the_last(session: Session) -> None:
+        """A turn that was left early still runs until the agent has answered it; what it says until then is
+        not ours.
+        """
+        while session.turn is not None:
+            last = session.turn
+            if not last._left or last._call is None:
+                raise LocalMistake("a turn is already running in this session; await it or cancel it first")
+            await asyncio.wait((last._call.context.future,))
+
+    @property
+    def listens(self) -> bool:
+        """Updates that arrive now are this turn's: it runs, and somebody reads."""
+        call = self._call
+        return call is not None and not (self._left or call.context.answered)
+
+    @property
+    def is_hungry(self) -> bool:
+        """Somebody waits for what comes next."""
+        return self._wake is not None or self._left
 
     def take(self, updates: list[SessionUpdate], size: int) -> None:
         """The session has news for this turn."""
@@ -140,6 +166,8 @@ class PromptTurn:
 
     async def _more(self) -> None:
         self._wake = asyncio.get_running_loop().create_future()
+        if self._session.agent.link.on_hold:
+            self._session.agent.side.weigh_backlog()
         try:
             await self._wake
         finally:
@@ -150,9 +178,15 @@ class PromptTurn:
             self._wake.set_result(None)
 
     async def _abandon(self) -> None:
+        """It runs on until it is answered, but nobody listens."""
+        assert self._call is not None
+        self._left = True
         self._batches.clear()
         self._backlog = 0
+        session, side = self._session, self._session.agent.side
+        self._call.context.future.add_done_callback(lambda _: side.turn_ended(session, self))
+        side.weigh_backlog()
         try:
-            await self._session.cancel()
+            await session.cancel()
         except LinkClosed:
             pass  # there is nobody left to cancel anything

@@ -28,11 +28,27 @@ if TYPE_CHECKING:
 LATE_UPDATES = 10_000
 """Updates outside any turn that are kept for whoever looks at `late`; the oldest go first."""
 
+LATE_BYTES = 8 * 1024 * 1024
+"""The same in bytes on the wire; one update is kept however large it is."""
+
 
 class Session:
     """Made by `new_session`, `load_session`, `resume_session` or `fork_session`."""
 
-    __slots__ = ("_late", "agent", "arrived", "cancelling", "config_options", "cwd", "id", "modes", "turn")
+    __slots__ = (
+        "_late",
+        "_late_bytes",
+        "_late_sizes",
+        "agent",
+        "arrived",
+        "cancelling",
+        "config_options",
+        "cwd",
+        "id",
+        "modes",
+        "strayed",
+        "turn",
+    )
 
     def __init__(self, agent: AgentHandle, session_id: str, *, cwd: str) -> None:
         self.agent = agent
@@ -41,12 +57,16 @@ class Session:
         self.modes: SessionModeState | None = None
         self.config_options: Sequence[SessionConfigOption] = ()
         self._late: deque[SessionUpdate] | None = None
+        self._late_sizes: deque[int] | None = None
+        self._late_bytes = 0
         self.turn: PromptTurn | None = None
         self.cancelling = False
         self.arrived: list[SessionUpdate] = []
         """Updates of the block that is being read; the client side appends here and hands over at the
         block's end.
         """
+        self.strayed: list[SessionUpdate] = []
+        """The same for updates that belong to no turn that is being read."""
 
     @property
     def late(self) -> deque[SessionUpdate]:
@@ -96,17 +116,32 @@ class Session:
         """Bytes of updates that the reader of the running turn has not taken yet."""
         return 0 if self.turn is None else self.turn.backlog
 
-    def hand_over(self, size: int) -> None:
-        """A block has been read; its updates for this session, `size` bytes on the wire, go to whom they
-        concern.
-        """
-        arrived, self.arrived = self.arrived, []
-        if self.turn is not None:
-            self.turn.take(arrived, size)
-        else:
-            self.late.extend(arrived)
+    def inlet(self) -> list[SessionUpdate]:
+        """Where an update goes that arrives now."""
+        turn = self.turn
+        return self.strayed if turn is None or not turn.listens else self.arrived
 
-    def adopt(self, updates: Sequence[SessionUpdate]) -> None:
-        """Updates that came before anybody knew this session."""
-        if updates:
-            self.late.extend(updates)
+    def hand_over(self, each: float) -> None:
+        """A block has been read; its updates for this session, about `each` bytes on the wire, go to whom
+        they concern.
+        """
+        if self.arrived:
+            arrived, self.arrived = self.arrived, []
+            assert self.turn is not None
+            self.turn.take(arrived, int(each * len(arrived)))
+        if self.strayed:
+            strayed, self.strayed = self.strayed, []
+            self.keep(strayed, int(each))
+
+    def keep(self, updates: Sequence[SessionUpdate], each: int) -> None:
+        """These are late, or came before anybody knew this session."""
+        late, sizes = self.late, self._late_sizes or deque()
+        self._late_sizes = sizes
+        late.extend(updates)
+        sizes.extend([each] * len(updates))
+        self._late_bytes += each * len(updates)
+        while len(sizes) > len(late):  # somebody has taken them, or they were too many
+            self._late_bytes -= sizes.popleft()
+        while self._late_bytes > LATE_BYTES and len(late) > 1:
+            late.popleft()
+            self._late_bytes -= sizes.popleft()
