@@ -57,7 +57,7 @@ class AgentSide:
         self.sessions: dict[str, AgentSession] = {}
 
     def attach(self, link: Link) -> None:
-        self.client = ClientHandle(link)
+        self.client = ClientHandle(link, self.sessions)
         self._turns = AgentTurns(self.agent, self.client)
 
     # The router's face.

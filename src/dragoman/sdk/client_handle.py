@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from dragoman.sdk.reading import read_result
 
 if TYPE_CHECKING:
     from dragoman.schema.v1 import Implementation, InitializeRequest
+    from dragoman.sdk.agent_session import AgentSession
 
 T = TypeVar("T")
 
@@ -24,10 +26,12 @@ _DEFAULT: Any = object()
 class ClientHandle:
     """The other end of an agent's connection."""
 
-    __slots__ = ("capabilities", "info", "link", "protocol_version")
+    __slots__ = ("capabilities", "info", "link", "protocol_version", "sessions")
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, sessions: Mapping[str, AgentSession] | None = None) -> None:
         self.link = link
+        self.sessions: Mapping[str, AgentSession] = {} if sessions is None else sessions
+        """Its open sessions by id. The one that is being loaded or resumed is among them, to be spoken in."""
         self.capabilities = NOTHING
         self.info: Implementation | None = None
         self.protocol_version = 0
