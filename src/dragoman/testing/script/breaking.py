@@ -59,7 +59,7 @@ def die(statement: Statement) -> Action:
     status = known[how] if how in known else number(statement, how)
 
     async def act(scene: Scene) -> None:
-        await scene.peer.flush()
+        await _settle(scene)
         await scene.peer.body.die(status)
 
     return act
@@ -72,7 +72,7 @@ def stall(statement: Statement) -> Action:
     duration = seconds(statement, word[0]) if word else None
 
     async def act(scene: Scene) -> None:
-        await scene.peer.flush()
+        await _settle(scene)
         await scene.peer.stall(duration)
 
     return act
@@ -84,7 +84,7 @@ def close(statement: Statement) -> Action:
     texts(statement)
 
     async def act(scene: Scene) -> None:
-        await scene.peer.flush()
+        await _settle(scene)
         await scene.peer.body.close_output()
 
     return act
@@ -110,3 +110,9 @@ def complain(statement: Statement) -> Action:
         scene.peer.body.complain(str(scene.fill(text)))
 
     return act
+
+
+async def _settle(scene: Scene) -> None:
+    """Let everything leave that was said; from here on, not even a cancel gets in between."""
+    scene.deaf = True
+    await scene.peer.flush()

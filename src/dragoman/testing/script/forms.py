@@ -133,6 +133,11 @@ def _turn(statement: Statement, rest: list[Any]) -> Form:
     return Form(f"a turn that says {text[0]!r}" if text else "a whole turn", fits, gathers=True)
 
 
+def _line(statement: Statement, rest: list[Any]) -> Form:
+    (text,) = _few(statement, rest, most=1, least=1)
+    return _pattern(f"the line {text!r}", str(text))
+
+
 def _end(statement: Statement, rest: list[Any]) -> Form:
     _few(statement, rest, most=0)
     return Form("the end of the connection", lambda value, names, _: value is None)
@@ -158,5 +163,6 @@ FORMS: dict[str, Callable[[Statement, list[Any]], Form]] = {
     "error": _error,
     "stop": _stop,
     "turn": _turn,
+    "line": _line,
     "end": _end,
 }

@@ -55,6 +55,7 @@ class Peer:
         self.body = body
         self.transcript: Transcript = []
         self.over = asyncio.Event()
+        self.closing = False
         self.failure: Exception | None = None
         """The first mistake of the script itself, such as a name that it never gave."""
         self.tools = itertools.count(1)
@@ -176,6 +177,7 @@ class Peer:
     async def aclose(self, *, grace: float = 0.0) -> None:
         if self._tasks and grace:
             await asyncio.wait(self._tasks, timeout=grace)
+        self.closing = True
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

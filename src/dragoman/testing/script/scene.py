@@ -54,8 +54,8 @@ class Scene:
         try:
             await perform(actions, self)
         except asyncio.CancelledError:
-            if not self.cancelled.is_set():
-                raise  # the peer is being closed
+            if self.peer.closing or not self.cancelled.is_set():
+                raise
         except CallFailed as error:
             await self._end(f"the script was refused: {error.message}")
         except ScriptError as error:
