@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "runtime": frozenset({"errors", "wire", "core", "transport"}),
     "workspace": frozenset({"errors", "schema"}),
     "sdk": frozenset({"errors", "wire", "schema", "core", "transport", "journal", "runtime", "workspace"}),
+    "blocking": frozenset({"errors", "wire", "schema", "core", "transport", "runtime", "sdk"}),
     "hub": LIBRARY - {"sdk"},
     "check": frozenset({"errors", "wire", "schema", "transport"}),
     "trace": frozenset({"errors", "wire", "schema", "transport", "runtime", "journal", "dialect"}),

@@ -34,6 +34,7 @@ from dragoman.sdk.agent_turns import AgentTurns
 from dragoman.sdk.client_handle import ClientHandle
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.methods import AGENT_NOTIFICATIONS, AGENT_REQUESTS
+from dragoman.sdk.prompt_rules import PromptRunner
 from dragoman.sdk.reading import read_params
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
 
@@ -52,13 +53,15 @@ class AgentSide:
 
     __slots__ = ("_turns", "agent", "client", "sessions")
 
+    session_type = AgentSession  # how its sessions speak
+
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
         self.sessions: dict[str, AgentSession] = {}
 
     def attach(self, link: Link) -> None:
         self.client = ClientHandle(link, self.sessions)
-        self._turns = AgentTurns(self.agent, self.client)
+        self._turns: PromptRunner = AgentTurns(self.agent, self.client)
 
     # The router's face.
 
@@ -209,7 +212,7 @@ class AgentSide:
         return session
 
     def _open(self, session_id: str, request: Any) -> None:
-        self.sessions[session_id] = AgentSession(
+        self.sessions[session_id] = self.session_type(
             self.client,
             session_id,
             cwd=request.cwd,

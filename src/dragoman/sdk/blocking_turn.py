@@ -7,7 +7,7 @@ no `await`. When the client cancels, the call that the handler is in, or makes n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dragoman.sdk.agent_session import AgentSession as AwaitedSession
@@ -62,6 +62,11 @@ class ClientHandle:
     @property
     def limits(self) -> Limits:
         return self._client.limits
+
+    @property
+    def sessions(self) -> Mapping[str, AgentSession]:
+        """Its open sessions by id. The one that is being loaded or resumed is among them, to be spoken in."""
+        return {name: AgentSession.before(session, self) for name, session in self._client.sessions.items()}
 
     def ask(self, method: str, message: Any, result: type[T]) -> T:
         """A request of the protocol, typed both ways."""

@@ -83,7 +83,7 @@ class Connecting:
         side.attach(self._link, agent)
         self._link.start()
         try:
-            await _handshake(agent, self._client, self._limits)
+            await handshake(agent, self._client, self._limits)
         except BaseException:
             await self.__aexit__()
             raise
@@ -104,7 +104,7 @@ def _anonymous() -> Client:
     return Client()
 
 
-async def _handshake(agent: AgentHandle, client: Client, limits: Limits) -> None:
+async def handshake(agent: AgentHandle, client: Client, limits: Limits) -> None:
     request = InitializeRequest(
         protocol_version=max(SUPPORTED),
         client_info=Implementation(

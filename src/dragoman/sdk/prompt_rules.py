@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dragoman.core import STOP_REASONS
 from dragoman.schema.base import Unknown
@@ -11,10 +11,29 @@ from dragoman.schema.v1 import AudioContent, EmbeddedResource, ImageContent, Pro
 from dragoman.wire.codes import invalid_params
 
 if TYPE_CHECKING:
+    from dragoman.core import Debt
+    from dragoman.runtime import Answer
     from dragoman.schema.v1 import PromptRequest
     from dragoman.sdk.agent import Agent
+    from dragoman.sdk.agent_session import AgentSession
 
 CANCELLED = write(PromptResponse(stop_reason="cancelled"))
+
+
+class PromptRunner(Protocol):
+    """Runs the prompt handler of one connection."""
+
+    def prompt(self, debt: Debt, session: AgentSession, request: PromptRequest) -> Answer: ...
+
+    def cancel(self, session_id: str) -> object:
+        """`session/cancel`: every turn asked for so far in this session."""
+
+    def cancel_debt(self, debt: Debt) -> bool:
+        """`$/cancel_request` for a prompt means the same, for this prompt alone. False: it is none."""
+        ...
+
+    async def cancel_and_wait(self, session_id: str) -> None:
+        """Until no turn of this session is left."""
 
 
 def check_blocks(agent: Agent, request: PromptRequest) -> None:

@@ -1,0 +1,129 @@
+"""A client's conversation: whoever reads a request of the agent's also works on it, in the same thread.
+
+The reader's role is put down meanwhile, so that another thread is not held up by a handler that asks the
+user. A handler may ask the agent in turn: its thread simply reads again, inside of the handler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import get_ident
+from time import monotonic
+
+from dragoman.blocking.child import Child
+from dragoman.blocking.link import BlockingLink
+from dragoman.core import Debt
+from dragoman.errors import LinkClosed
+from dragoman.runtime.faults import to_error
+from dragoman.runtime.limits import Limits
+from dragoman.runtime.router import Router
+from dragoman.sdk.blocking_run import step
+from dragoman.wire import error_object
+from dragoman.wire.codes import CANCELLED
+
+FLUSH = 2.0
+"""Seconds that closing grants to what has not left yet: the agent may never read again."""
+
+
+class ClientLink(BlockingLink):
+    """A client's end of the conversation with a child process."""
+
+    def __init__(self, child: Child, router: Router, *, name: str, limits: Limits | None = None) -> None:
+        super().__init__(child.read_fd, child.write_fd, router, name=name, limits=limits)
+        self._child = child
+        child.watch(self.inlet.wake)
+
+    # Work.
+
+    def begin(self, debt: Debt) -> bool:
+        return False
+
+    def perform(self, debt: Debt) -> None:
+        if self._at_end:
+            return  # whoever asked this is dead, and the user is not to be bothered with its questions
+        try:
+            work = self._router.asked(debt)
+            result = work if isinstance(work, bytes) else step(work)
+        except Exception as error:  # noqa: BLE001  # it becomes the error answer; the conversation goes on
+            self.refuse(debt, to_error(error, debt.method))
+        except BaseException:  # Ctrl-C: it is ours to hear, but the agent must not wait for ever
+            self.refuse(debt, error_object(CANCELLED))
+            raise
+        else:
+            self.settle(debt, result)
+
+    def stop(self, debt: Debt) -> None:
+        """Its handler runs in the thread of somebody who called us; it is left to end by itself."""
+
+    @contextmanager
+    def lent_to(self, thread: int) -> Iterator[None]:
+        """If we have the reader's role: that thread has it instead, because we are waiting for it."""
+        lent = self._reader == get_ident()
+        if lent:
+            self._reader = thread
+        try:
+            yield
+        finally:
+            if lent:
+                self._reader = get_ident()
+
+    # What leaves.
+
+    def drain(self) -> None:
+        """Reading what comes meanwhile: an agent that waits for us to read would never read itself."""
+        while self.outbox.pending and not self.outbox.broken:
+            if self._reader == get_ident():
+                self._read_more()
+            elif self._inbox_size < self.limits.backlog_hard_bytes and self._role.acquire(blocking=False):
+                self._reader = get_ident()
+                try:
+                    self._read_more()
+                finally:
+                    self._reader = 0
+                    self._role.release()
+                    self._pass_on()
+            else:
+                self.outbox.wait_for_room(0, check=_never)
+        if self.outbox.broken:
+            raise LinkClosed(self.outbox.broken)
+
+    # The end.
+
+    def _nothing_came(self, now: float) -> None:
+        super()._nothing_came(now)
+        if self._child.silent:
+            self._end_of_input()
+
+    def epitaph(self) -> LinkClosed:
+        return self._child.obituary()
+
+    def close(self) -> None:
+        """End the conversation, and the agent's whole process tree."""
+        self.end(LinkClosed("this side closed the connection"))
+        self.inlet.wake()
+        has_role = self._role.acquire(timeout=FLUSH)  # or somebody's handler hangs while it reads
+        try:
+            self._flush_at_last()
+            self.outbox.close()
+            self._child.close(self.inlet.release())
+            self.inlet.close()
+        finally:
+            if has_role:
+                self._role.release()
+
+    def _flush_at_last(self) -> None:
+        until = monotonic() + FLUSH
+
+        def check() -> None:
+            if monotonic() > until:
+                raise LinkClosed("the agent does not read")
+
+        try:
+            self.outbox.wait_for_room(0, check=check)
+        except LinkClosed:
+            pass  # an agent that does not read loses what it did not read
+
+
+def _never() -> None:
+    """Nothing but room, or the end of the agent, ends this wait."""

@@ -1,0 +1,121 @@
+"""`connect`, for code without `await`: scripts, notebooks, and any thread.
+
+    with connect("some-agent --acp") as agent:
+        session = agent.new_session(cwd="/project")
+        for update in session.prompt("Hello"):
+            ...
+
+A command is talked to without an event loop: the thread that waits for something reads the agent's pipe.
+Everything else that can be connected to (an `Agent` of this process, a transport), and everything on Windows,
+is talked to through an event loop in a thread of its own. Both work inside a running loop too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from types import TracebackType
+from typing import Any, cast
+
+from dragoman.blocking.child import Child
+from dragoman.blocking.client_link import ClientLink
+from dragoman.blocking.handlers import PrivateLoop, inlined
+from dragoman.blocking.prompt import BlockingPrompt
+from dragoman.runtime import Limits, Link
+from dragoman.runtime.limits import DEFAULT_LIMITS
+from dragoman.sdk import connect as awaited
+from dragoman.sdk.agent_handle import AgentHandle as AwaitedAgent
+from dragoman.sdk.blocking_agent import AgentHandle
+from dragoman.sdk.blocking_run import Crossing, step
+from dragoman.sdk.client import Client
+from dragoman.sdk.client_side import ClientSide
+from dragoman.sdk.connect import Target
+
+
+def connect(
+    target: Target,
+    *,
+    client: Client | None = None,
+    limits: Limits | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    on_stderr: Callable[[bytes], None] | None = None,
+) -> Piped | Looped:
+    """An agent, started if need be, and initialized, for the length of a `with`. A string is a command line;
+    no shell runs it. `on_stderr` is called from another thread.
+    """
+    if isinstance(target, str | Sequence) and os.name != "nt":
+
+        def start() -> Child:
+            return Child(target, cwd=cwd, env=env, on_stderr=on_stderr)
+
+        return Piped(start, client or Client(), limits or DEFAULT_LIMITS)
+    return Looped(
+        awaited.connect(target, client=client, limits=limits, cwd=cwd, env=env, on_stderr=on_stderr)
+    )
+
+
+class Piped:
+    """An agent's process, talked to directly. Nothing starts before the `with` is entered."""
+
+    def __init__(self, start: Callable[[], Child], client: Client, limits: Limits) -> None:
+        self._start = start
+        self._client = client
+        self._limits = limits
+        self._private = PrivateLoop()
+        self._link: ClientLink | None = None
+
+    def __enter__(self) -> AgentHandle:
+        side = ClientSide(inlined(self._client, wait_for=self._wait_for))
+        link = self._link = ClientLink(self._start(), side, name=self._client.link_name, limits=self._limits)
+        agent = AwaitedAgent(cast(Link, link), side)  # it offers what the SDK uses of one
+        side.attach(cast(Link, link), agent)
+        try:
+            step(awaited.handshake(agent, self._client, self._limits))
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return AgentHandle(agent, step, prompts=BlockingPrompt)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._link is not None:
+                self._link.close()
+        finally:
+            self._private.close()
+
+    def _wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """For an async handler: in a loop of its own, whose thread may read for us meanwhile."""
+        assert self._link is not None
+        self._private.start()
+        with self._link.lent_to(self._private.thread):
+            return self._private(work)
+
+
+class Looped:
+    """Anything else, talked to through an event loop in a thread of its own."""
+
+    def __init__(self, connecting: awaited.Connecting) -> None:
+        self._connecting = connecting
+        self._private = PrivateLoop()
+        self._crossing: Crossing | None = None
+
+    def __enter__(self) -> AgentHandle:
+        loop = self._private.start()
+        self._crossing = Crossing(loop, owner=self._private.thread)
+        try:
+            return AgentHandle(self._crossing(self._connecting.__aenter__()), self._crossing)
+        except BaseException:
+            self._private.close()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._crossing is not None
+        try:
+            self._crossing(self._connecting.__aexit__(kind, error, trace))
+        finally:
+            self._private.close()

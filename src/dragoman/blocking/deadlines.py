@@ -1,0 +1,69 @@
+"""Looks now and then whether a call is overdue.
+
+A deadline is a bound, not a stopwatch: whoever reads the pipe comes back from it every `interval` to look,
+which costs a call nothing but a comparison. Silence is the peer's only while we owe it no answer.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
+from dragoman.runtime.calls import LONGEST_LOOK, SHORTEST_LOOK
+
+if TYPE_CHECKING:
+    from dragoman.blocking.link import BlockingLink
+    from dragoman.blocking.waiting import Waiting
+
+
+class Deadlines:
+    """All deadlines of one link."""
+
+    __slots__ = ("_link", "interval", "next_look")
+
+    def __init__(self, link: BlockingLink) -> None:
+        self._link = link
+        self.interval: float | None = None
+        self.next_look = inf
+
+    def watch(self, waiting: Waiting) -> None:
+        now = monotonic()
+        shortest = inf
+        if waiting.deadline is not None:
+            waiting.expires = now + waiting.deadline
+            shortest = waiting.deadline
+        if waiting.silence is not None:
+            self._link.heard = now  # the clock of silence starts when the turn does
+            shortest = min(shortest, waiting.silence)
+        if self.interval is not None and shortest >= 4 * self.interval:
+            return  # somebody looks often enough already
+        look = max(SHORTEST_LOOK, min(LONGEST_LOOK, shortest / 4))
+        if self.interval is None or look < self.interval:
+            self.interval = look
+            self.next_look = min(self.next_look, now + look)
+            self._link.look_sooner()
+
+    def look(self, now: float) -> None:
+        link = self._link
+        if link.connection.debts or link.on_hold:
+            link.heard = now  # while the peer waits for us, or we do not listen, it is not the silent one
+        watched = False
+        for call in tuple(link.connection.calls.values()):
+            waiting = call.context
+            overdue = self._overdue(waiting, call.method, now)
+            if overdue is not None:
+                link.give_up(call, overdue)
+            elif waiting.deadline is not None or waiting.silence is not None:
+                watched = True
+        if not watched:
+            self.interval = None
+        self.next_look = now + self.interval if self.interval is not None else inf
+
+    def _overdue(self, waiting: Waiting, method: str, now: float) -> DragomanError | None:
+        if waiting.deadline is not None and now >= waiting.expires:
+            return CallTimeout(method, waiting.deadline)
+        if waiting.silence is not None and now >= self._link.heard + waiting.silence:
+            return SilenceTimeout(f"the peer's silence during {method}", waiting.silence)
+        return None

@@ -1,0 +1,136 @@
+"""Handlers, called in the thread that has something for them.
+
+`inlined` gives a copy of an agent or a client whose handlers wait for nothing but the pipe. Plain functions
+are called on the spot. Coroutine functions of a client run in a private event loop, in a thread of its own,
+so that they may be used inside a running loop too.
+
+Notifications of one session are handled one by one: if a handler asks the peer for something, and more
+notifications arrive before the answer, they wait until that handler is through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine, Hashable
+from typing import Any, TypeVar
+
+from dragoman.blocking.prompt import BlockingPrompt
+from dragoman.blocking.voice import VoicedSession
+from dragoman.blocking.worker import current_worker
+from dragoman.sdk.agent import Agent
+from dragoman.sdk.blocking_faces import faces
+from dragoman.sdk.blocking_run import Runner, step
+from dragoman.sdk.client import Client
+from dragoman.sdk.handlers import Handler, Handlers
+
+A = TypeVar("A", Agent, Client)
+
+STUBBORN = 1.0
+"""Seconds that a coroutine gets to end after its cancellation."""
+
+Await = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def inlined(declared: A, *, wait_for: Await) -> A:
+    """The same agent or client with inline handlers; `wait_for` runs the coroutines of async ones."""
+    shown = copy.copy(declared)
+    lanes = _Lanes()
+    shown.handlers = Handlers()
+    for method, handler in declared.handlers.items():
+        shown.handlers.replace(method, _Inline(handler, lanes, wait_for))
+    return shown
+
+
+class _Inline(Handler):
+    """A handler that is always called on the spot."""
+
+    __slots__ = ("_handler", "_lanes", "_wait_for")
+
+    def __init__(self, handler: Handler, lanes: _Lanes, wait_for: Await) -> None:
+        self._handler = handler
+        self._lanes = lanes
+        self._wait_for = wait_for
+        self.is_async = False
+
+    async def work(self, message: Any, peer: Any) -> Any:
+        """A request. Never suspends."""
+        return self._call(message, peer)
+
+    def now(self, message: Any, peer: Any) -> Any:
+        """A notification."""
+        lane = getattr(message, "session_id", None)
+        self._lanes.run(lane, lambda: self._call(message, peer))
+
+    def _call(self, message: Any, peer: Any) -> Any:
+        if self._handler.is_async:
+            return self._wait_for(self._handler.now(message, peer))
+        run: Runner = current_worker() or step
+        return self._handler.now(*faces(message, peer, run, voice=VoicedSession, prompts=BlockingPrompt))
+
+
+class _Lanes:
+    """Notifications that wait behind a handler of the same session."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Hashable, deque[Callable[[], Any]]] = {}
+
+    def run(self, lane: Hashable, handle: Callable[[], Any]) -> None:
+        waiting = self._waiting.get(lane)
+        if waiting is not None:  # we are inside that handler: it asked something, and this came meanwhile
+            waiting.append(handle)
+            return
+        waiting = self._waiting[lane] = deque([handle])
+        try:
+            while waiting:
+                waiting.popleft()()
+        finally:
+            del self._waiting[lane]
+
+
+class PrivateLoop:
+    """An event loop in a thread of its own, started when the first coroutine comes."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def thread(self) -> int:
+        """The number of the thread, once it runs."""
+        assert self._thread is not None
+        return self._thread.ident or 0
+
+    def start(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._loop.run_forever, name="async handlers", daemon=True)
+            self._thread.start()
+        return self._loop
+
+    def __call__(self, work: Coroutine[Any, Any, Any]) -> Any:
+        future = asyncio.run_coroutine_threadsafe(work, self.start())
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()  # if it was Ctrl-C; otherwise there is nothing left to cancel
+            raise
+
+    def close(self) -> None:
+        if self._loop is not None and self._thread is not None:
+            asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+            self._loop = None
+
+
+async def _cancel_all() -> None:
+    """Nothing outlives its loop."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=STUBBORN)

@@ -1,0 +1,149 @@
+"""What leaves: any thread adds frames, none of them waits for the peer while it holds the lock.
+
+A frame goes out at once, if nothing is before it. What the system does not take is kept and pushed on by
+whoever reads the pipe, or by a sender that waits for room; nobody who reads ever waits to write, because
+the peer may be waiting for us to read. Frames that come in quick succession may be gathered for a moment
+(`gather`), so that a stream costs one write for hundreds of them.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+from collections import deque
+from collections.abc import Callable
+from math import inf
+from time import monotonic
+
+from dragoman.errors import LinkClosed
+from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER
+from dragoman.transport.nonblocking import Outlet
+
+LINGER = 0.003
+"""Seconds that a gathered frame waits for company at most."""
+
+QUIET = 0.001
+"""Seconds after which a frame is no longer part of a stream, and leaves at once."""
+
+PATIENCE = 0.05
+"""Seconds between two looks, while a sender waits for room, at whether it shall still send."""
+
+
+class Outbox:
+    """The way out. `wake` makes the reader look here: there is something to push, or to flush in time."""
+
+    __slots__ = ("_gathered", "_last", "_lock", "_outlet", "_queue", "_wake", "broken", "due", "pending")
+
+    def __init__(self, fd: int, *, wake: Callable[[], None]) -> None:
+        self._outlet = Outlet(fd)
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._gathered = bytearray()
+        self._queue: deque[memoryview] = deque()  # what the system did not take yet
+        self._last = 0.0  # when something left
+        self.due = inf  # when something that was gathered must leave
+        self.pending = 0  # bytes in the queue
+        self.broken = ""  # why nothing can be sent any more
+
+    @property
+    def fd(self) -> int:
+        return self._outlet.fd
+
+    @property
+    def congested(self) -> bool:
+        """More is kept than a sender should add to."""
+        return self.pending > HIGH_WATER
+
+    def add(self, frame: bytes) -> None:
+        """Send it now, after what came before it."""
+        with self._lock:
+            if self._gathered:
+                self._gathered += frame
+                self._send_gathered()
+            else:
+                self._send(frame)
+
+    def gather(self, frame: bytes) -> None:
+        """Send it now if the stream is quiet, else within a moment."""
+        with self._lock:
+            self._gathered += frame
+            now = monotonic()
+            if len(self._gathered) >= FLUSH_AT or now - self._last > QUIET:
+                self._last = now
+                self._send_gathered()
+            elif self.due == inf:
+                self.due = now + LINGER
+                self._wake()
+
+    def flush(self) -> None:
+        """Send what was gathered."""
+        with self._lock:
+            self._send_gathered()
+
+    async def flow(self) -> None:
+        """As in the asyncio face; there is nothing to wait for that `wait_for_room` does not do."""
+        self.flush()
+
+    def push(self) -> None:
+        """Send on what was kept, as far as the system takes it."""
+        with self._lock:
+            while self._queue and not self.broken:
+                block = self._queue.popleft()
+                self.pending -= len(block)
+                if not self._put(block):
+                    return
+
+    def wait_for_room(self, down_to: int = HIGH_WATER, *, check: Callable[[], None]) -> None:
+        """Wait while more is kept than that. `check` is asked again and again, and raises to stop it."""
+        while self.pending > down_to and not self.broken:
+            check()
+            poll = select.poll()
+            poll.register(self._outlet.fd, select.POLLOUT)
+            poll.poll(PATIENCE * 1000)
+            self.push()
+        if self.broken:
+            raise LinkClosed(self.broken)
+
+    def close(self) -> None:
+        with self._lock:
+            self._stop("written to after close")
+            self._outlet.close()
+
+    def _send_gathered(self) -> None:
+        if self._gathered:
+            block, self._gathered = bytes(self._gathered), bytearray()
+            self.due = inf
+            self._send(block)
+
+    def _send(self, block: bytes) -> None:
+        if self.broken:
+            raise LinkClosed(self.broken)
+        if self._queue:
+            self._queue.append(memoryview(block))
+            self.pending += len(block)
+        elif not self._put(memoryview(block)):
+            self._wake()
+
+    def _put(self, block: memoryview) -> bool:
+        """Write what the system takes; False when some of it had to be kept."""
+        try:
+            sent = self._outlet.put(block)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            self._stop(f"the peer no longer reads ({os.strerror(error.errno or 0)})")
+            self._wake()
+            return True
+        if sent == len(block):
+            return True
+        self._queue.appendleft(block[sent:])
+        self.pending += len(block) - sent
+        return False
+
+    def _stop(self, why: str) -> None:
+        self.broken = self.broken or why
+        self._queue.clear()
+        self._gathered.clear()
+        self.due = inf
+        self.pending = 0

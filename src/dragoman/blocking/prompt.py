@@ -1,0 +1,54 @@
+"""A turn of a client that reads the pipe by itself while it waits for updates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from dragoman.blocking.signals import Signal
+from dragoman.errors import LocalMistake
+from dragoman.sdk.prompt import PromptTurn
+
+if TYPE_CHECKING:
+    from dragoman.blocking.client_link import ClientLink
+    from dragoman.schema.v1 import ContentBlock
+    from dragoman.sdk.session import Session
+
+
+class BlockingPrompt(PromptTurn):
+    """Waits by reading; its coroutines never suspend."""
+
+    def __init__(self, session: Session, blocks: Sequence[ContentBlock], *, silence: float | None) -> None:
+        super().__init__(session, blocks, silence=silence)
+        self._news = Signal()
+        self._waits = False
+
+    @property
+    def is_hungry(self) -> bool:
+        return self._waits or self._left
+
+    async def _more(self) -> None:
+        session = self._session
+        self._waits = True
+        if session.agent.link.on_hold:
+            session.agent.side.weigh_backlog()
+        try:
+            _link(session).wait(self._news)
+        finally:
+            self._waits = False
+        self._news.clear()  # what came after that is seen by whoever looks now
+
+    @staticmethod
+    async def _after_the_last(session: Session) -> None:
+        while session.turn is not None:
+            last = session.turn
+            if not last._left or last._call is None:
+                raise LocalMistake("a turn is already running in this session; take its result or cancel it")
+            _link(session).wait(cast("Signal", last._call.context))
+
+    def _wake_up(self) -> None:
+        self._news.set()
+
+
+def _link(session: Session) -> ClientLink:
+    return cast("ClientLink", session.agent.link)  # the only kind of link with which these are made

@@ -1,0 +1,74 @@
+"""`serve`, without an event loop: for agents whose handlers are all plain functions.
+
+It keeps the same promises as the asyncio server: standard output is armoured before anything else happens,
+the process ends when its input ends, or on SIGTERM, and work that arrived together with the end of input
+gets a moment to finish. A handler that does not end is left behind in its thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+from dragoman.blocking.agent_link import AgentLink
+from dragoman.blocking.agent_side import BlockingAgentSide
+from dragoman.blocking.handlers import inlined
+from dragoman.errors import LocalMistake
+from dragoman.runtime import Limits
+from dragoman.sdk.agent import Agent
+from dragoman.sdk.serve import EOF_GRACE
+from dragoman.sdk.serve import serve as serve_in_loop
+
+FLUSH = 2.0
+"""Seconds that the last words get to leave: the client may never read again."""
+
+
+def serve(agent: Agent, *, limits: Limits | None = None) -> None:
+    """Serve one client over stdin and stdout until it hangs up. Blocks."""
+    if waits := sorted(method for method, handler in agent.handlers.items() if handler.is_async):
+        raise LocalMistake(
+            f"{', '.join(waits)}: an async handler needs an event loop; use dragoman.serve, or a plain `def`"
+        )
+    if os.name == "nt":  # its pipes cannot be waited for with a deadline
+        serve_in_loop(agent, limits=limits)
+        return
+    from dragoman.transport.stdio import claim_stdio
+
+    stdio = claim_stdio()
+    with contextlib.suppress(KeyboardInterrupt):
+        serve_over(agent, stdio.read_fd, stdio.write_fd, limits=limits)
+
+
+def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | None = None) -> None:
+    """Serve one client over two descriptors, which are closed at the end. Blocks."""
+    side = BlockingAgentSide(inlined(agent, wait_for=_cannot_be))
+    link = AgentLink(read_fd, write_fd, side, name=agent.link_name, limits=limits)
+    side.attach_to(link)
+    try:
+        with _ended_by_signal(link):
+            link.attend()
+            if not link.dismissed:
+                link.finish(EOF_GRACE)
+    finally:
+        link.close(flush=FLUSH)
+
+
+@contextlib.contextmanager
+def _ended_by_signal(link: AgentLink) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: link.dismiss())
+    waker = signal.set_wakeup_fd(link.inlet.wake_fd)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(waker)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _cannot_be(work: object) -> object:
+    raise AssertionError("an agent with async handlers is not served here")

@@ -1,0 +1,141 @@
+"""Prompt turns whose handlers have threads: one at a time in a session, each with exactly one stop reason.
+
+A cancel reaches the handler by the call that it is in, or makes next. Whatever it does then, the answer is
+`cancelled` and never an error. A handler that does not stop in time is left behind: the turn is answered
+without it and it can no longer speak.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from dragoman.blocking.signals import Gate
+from dragoman.blocking.voice import VoicedTurn
+from dragoman.blocking.worker import Worker, current_worker
+from dragoman.core import Debt, RunningTurn, Turns
+from dragoman.errors import Cancelled
+from dragoman.schema.codec import write
+from dragoman.sdk.prompt_rules import CANCELLED, check_blocks, response_to
+from dragoman.wire.codes import invalid_request, method_not_found
+
+if TYPE_CHECKING:
+    from dragoman.blocking.agent_link import AgentLink
+    from dragoman.runtime import Answer
+    from dragoman.schema.v1 import PromptRequest, PromptResponse
+    from dragoman.sdk.agent import Agent
+    from dragoman.sdk.agent_session import AgentSession
+    from dragoman.sdk.client_handle import ClientHandle
+
+
+class _Running:
+    """What belongs to a turn while it lasts."""
+
+    __slots__ = ("answered", "debt", "machine", "over", "started", "turn", "worker")
+
+    def __init__(self, debt: Debt, machine: RunningTurn, turn: VoicedTurn) -> None:
+        self.debt = debt
+        self.machine = machine
+        self.turn = turn
+        self.worker: Worker | None = None  # once its handler runs
+        self.started = Gate()
+        self.over = threading.Event()
+
+
+class ThreadTurns:
+    """Runs the prompt handler, in the thread that the link gives to each prompt."""
+
+    def __init__(self, agent: Agent, client: ClientHandle, link: AgentLink) -> None:
+        self._agent = agent
+        self._client = client
+        self._link = link
+        self._turns = Turns()
+        self._running: dict[RunningTurn, _Running] = {}
+        self._lock = threading.RLock()  # of the two above; a cancel may end a turn
+
+    def prompt(self, debt: Debt, session: AgentSession, request: PromptRequest) -> Answer:
+        if "session/prompt" not in self._agent.handlers:
+            raise method_not_found("session/prompt")
+        check_blocks(self._agent, request)
+        with self._lock:
+            machine = self._turns.ask(session.id, may_wait=self._agent.busy == "queue")
+            if machine is None:
+                raise invalid_request("a turn is running in this session")
+            running = _Running(debt, machine, VoicedTurn(self._client, session, request, machine))
+            self._running[machine] = running
+            if self._turns.running(session.id) is machine:
+                running.started.open()
+        return self._run(running)
+
+    def cancel(self, session_id: str) -> None:
+        """`session/cancel`: every turn asked for so far in this session."""
+        with self._lock:
+            hit = [self._running[machine] for machine in self._turns.cancel(session_id)]
+        for running in hit:
+            self._stop(running)
+
+    def cancel_debt(self, debt: Debt) -> bool:
+        """`$/cancel_request` for a prompt means the same, for this prompt alone."""
+        for running in tuple(self._running.values()):
+            if running.debt is debt:
+                running.machine.cancelled = True
+                self._stop(running)
+                return True
+        return False
+
+    async def cancel_and_wait(self, session_id: str) -> None:
+        """In the thread of whoever closes the session."""
+        self.cancel(session_id)
+        for running in tuple(self._running.values()):
+            if running.machine.session_id == session_id:
+                running.over.wait()
+
+    async def _run(self, running: _Running) -> bytes:
+        stop_reason = "cancelled"
+        try:
+            running.started.wait()
+            response = await self._handle(running)
+            stop_reason = response.stop_reason
+            return write(response)
+        except Cancelled:
+            if not running.machine.cancelled:
+                raise  # not the client's cancel: the connection is being closed
+            return CANCELLED
+        except Exception:
+            # An abort often surfaces as some library's own exception; after a cancel that is not an error.
+            if running.machine.cancelled:
+                return CANCELLED
+            raise
+        finally:
+            self._finish(running, stop_reason)
+
+    async def _handle(self, running: _Running) -> PromptResponse:
+        handler = self._agent.handlers.get("session/prompt")
+        assert handler is not None
+        outcome = None
+        running.worker = current_worker()
+        # Looked at after the worker is shown: a cancel that did not see it has set the mark before.
+        if not running.machine.cancelled:
+            outcome = await handler.work(running.turn, self._client)
+        return response_to(outcome, cancelled=running.machine.cancelled)
+
+    def _finish(self, running: _Running, stop_reason: str) -> None:
+        with self._lock:
+            running.turn.close()
+            self._running.pop(running.machine, None)
+            following = self._turns.end(running.machine, stop_reason)
+            if following is not None:
+                self._running[following].started.open()
+        running.over.set()
+
+    def _stop(self, running: _Running) -> None:
+        if running.worker is None:
+            running.started.open()  # it waits its turn, and need not any more
+            return
+        running.worker.cancel()
+        self._link.later(self._client.limits.cancel_seconds, lambda: self._leave_behind(running))
+
+    def _leave_behind(self, running: _Running) -> None:
+        if not running.over.is_set() and self._link.gone is None:
+            self._finish(running, "cancelled")
+            self._link.settle(running.debt, CANCELLED)

@@ -1,0 +1,64 @@
+"""A handler's thread, and how a cancel reaches it.
+
+A thread cannot be stopped from outside. A cancelled one hears of it from the call that it is in, or makes
+next: that raises `Cancelled`, once. Calls after that work again, so that the handler can clean up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dragoman.errors import Cancelled
+from dragoman.sdk.blocking_run import step
+
+if TYPE_CHECKING:
+    from dragoman.blocking.agent_link import AgentLink
+    from dragoman.core import Debt
+
+T = TypeVar("T")
+
+_local = threading.local()
+
+
+def current_worker() -> Worker | None:
+    """The worker that this thread is, or last called for."""
+    return getattr(_local, "worker", None)
+
+
+class Worker:
+    """Works on one request; also the runner of everything that its handler asks and says meanwhile."""
+
+    __slots__ = ("_link", "debt", "unheard")
+
+    def __init__(self, link: AgentLink, debt: Debt) -> None:
+        self._link = link
+        self.debt = debt
+        self.unheard = False  # cancelled, and its handler has not been told yet
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+        _local.worker = self  # also in threads that the handler started by itself
+        if self.unheard:
+            work.close()
+            self.check()
+        return step(work)
+
+    def here(self) -> None:
+        """This thread is the worker from now on."""
+        _local.worker = self
+
+    def check(self) -> None:
+        """Raise what has to be told."""
+        if self.unheard:
+            self.unheard = False
+            raise Cancelled
+
+    def cancel(self) -> None:
+        self.unheard = True
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        """If a call is waited for, that is where the cancel is told."""
+        if self._link.interrupt(self):
+            self.unheard = False
