@@ -80,6 +80,17 @@ def _dragoman() -> Peer:
     return Peer("dragoman", "Dragoman", programs)
 
 
+def _dragoman_blocking() -> Peer:
+    """One call at a time is what it is for: it has no calls in flight, and replays like the other face."""
+    programs = _python_programs(sys.executable, "dragoman_blocking")
+    return Peer(
+        "dragoman_blocking",
+        "Dragoman, blocking",
+        programs,
+        skips=frozenset({"inflight", "replay", "large"}),
+    )
+
+
 def all_peers() -> list[Peer]:
     return [
         _official("official_py", "Python 0.12.1"),
@@ -87,4 +98,5 @@ def all_peers() -> list[Peer]:
         _typescript(),
         _raw(),
         _dragoman(),
+        _dragoman_blocking(),
     ]
