@@ -141,7 +141,7 @@ def _classes(kind: Any) -> tuple[type, ...]:
         return _classes(get_args(kind)[0])
     if get_origin(kind) in (Union, types.UnionType):
         return tuple(found for member in get_args(kind) for found in _classes(member))
-    return () if kind is None else (kind,) if isinstance(kind, type) else (object,)
+    return () if kind is None else (object,) if kind is Any else (kind,)
 
 
 def _plain(raw: Raw | None) -> Any:
