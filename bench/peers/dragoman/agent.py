@@ -7,7 +7,7 @@ import json
 import time
 from typing import Any
 
-from dragoman import Agent, AgentSession, ClientHandle, Turn, serve
+from dragoman import Agent, ClientHandle, Turn, serve
 from dragoman.schema.codec import reader
 from dragoman.schema.v1 import LoadSessionRequest, NewSessionRequest, NewSessionResponse, SessionNotification
 from peers.measure import Meter, load_mix, percentiles
@@ -30,9 +30,7 @@ async def load_session(request: LoadSessionRequest, client: ClientHandle) -> Non
     read = reader(SessionNotification)
     notes = [read(json.dumps({"sessionId": request.session_id, "update": u}).encode()) for u in load_mix()]
     count = int(request.session_id.removeprefix("replay-"))
-    session = AgentSession(
-        client, request.session_id, cwd=request.cwd, additional_directories=[], mcp_servers=[]
-    )
+    session = client.sessions[request.session_id]
     meter.start()
     for n in range(count):
         await session.update(notes[n % len(notes)].update)
