@@ -126,7 +126,7 @@ class AgentSide:
 
     async def _initialize_with(self, own: Handler, request: InitializeRequest, version: int) -> bytes:
         answer: InitializeResponse | None = await own.work(request, self.client)
-        return write(answer or offer(self.agent, request, version))
+        return _written("initialize", answer or offer(self.agent, request, version))
 
     def _new_session(self, params: Raw | None) -> Answer:
         request = read_params(params, NewSessionRequest)

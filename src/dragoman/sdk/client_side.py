@@ -229,7 +229,12 @@ class ClientSide:
 
     async def _answered(self, method: str, handler: Handler, request: Any) -> bytes:
         answer = await handler.work(request, self.agent)
-        return b"{}" if answer is None else write(answer)
+        if answer is None:
+            return b"{}"
+        expected = CLIENT_REQUESTS[method].result
+        if not isinstance(answer, expected):
+            raise TypeError(f"the handler of {method} returned {type(answer).__name__}, not {expected}")
+        return write(answer)
 
     async def _extension(self, handler: Handler, params: Any) -> bytes:
         return write(await handler.work(params, self.agent))
