@@ -93,11 +93,11 @@ def line(frame: bytes | dict[str, Any]) -> bytes:
     return text if text.endswith(b"\n") else text + b"\n"
 
 
-def request(request_id: Any, method: str, **params: Any) -> dict[str, Any]:
+def request(request_id: Any, method: str, /, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
-def note(method: str, **params: Any) -> dict[str, Any]:
+def note(method: str, /, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
