@@ -40,7 +40,8 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"dragoman {VERSION}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    # The prog is named because argparse would format a usage to find it, which costs more than all the rest.
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="dragoman")
     _add_agent(commands)
     return parser
 
@@ -53,7 +54,7 @@ def _add_agent(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog=AGENT_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    names = agent.add_subparsers(metavar="NAME", required=True)
+    names = agent.add_subparsers(metavar="NAME", required=True, prog="dragoman agent")
     echo = names.add_parser(
         "echo", help="says what it was told; its slash commands do all that an agent can do"
     )

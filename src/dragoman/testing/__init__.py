@@ -1,16 +1,42 @@
-"""What helps in testing: contract checks, raw and scripted peers, golden transcripts; for us and users."""
+"""What helps in testing: contract checks, raw and scripted peers, golden transcripts; for us and users.
 
-from dragoman.testing.faults import FAULTS, Variant, faulty
-from dragoman.testing.golden import assert_golden, normalised
-from dragoman.testing.raw_peer import RawPeer
-from dragoman.testing.recording import RecordingTransport
-from dragoman.testing.script.expecting import ScriptFailed
-from dragoman.testing.script.script import Script
-from dragoman.testing.script.statements import ScriptError
-from dragoman.testing.scripted import ScriptedAgent, ScriptedClient
-from dragoman.testing.talking import talking_to
-from dragoman.testing.transcript import Passed, Transcript
-from dragoman.testing.transports import check_transport
+The names below are loaded when they are first used: a scripted agent is started as a process many times in a
+test run, and the pytest plugin is loaded in every run of whoever installed us.
+"""
+
+import typing as _typing
+
+if _typing.TYPE_CHECKING:
+    from dragoman.testing.faults import FAULTS, Variant, faulty
+    from dragoman.testing.golden import assert_golden, normalised
+    from dragoman.testing.raw_peer import RawPeer
+    from dragoman.testing.recording import RecordingTransport
+    from dragoman.testing.script.expecting import ScriptFailed
+    from dragoman.testing.script.script import Script
+    from dragoman.testing.script.statements import ScriptError
+    from dragoman.testing.scripted import ScriptedAgent, ScriptedClient
+    from dragoman.testing.talking import talking_to
+    from dragoman.testing.transcript import Passed, Transcript
+    from dragoman.testing.transports import check_transport
+
+_HOMES = {
+    "FAULTS": "faults",
+    "Passed": "transcript",
+    "RawPeer": "raw_peer",
+    "RecordingTransport": "recording",
+    "Script": "script.script",
+    "ScriptError": "script.statements",
+    "ScriptFailed": "script.expecting",
+    "ScriptedAgent": "scripted",
+    "ScriptedClient": "scripted",
+    "Transcript": "transcript",
+    "Variant": "faults",
+    "assert_golden": "golden",
+    "check_transport": "transports",
+    "faulty": "faults",
+    "normalised": "golden",
+    "talking_to": "talking",
+}
 
 __all__ = [
     "FAULTS",
@@ -30,3 +56,18 @@ __all__ = [
     "normalised",
     "talking_to",
 ]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'dragoman.testing' has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(f"dragoman.testing.{home}"), name)
+    globals()[name] = found  # the next look-up does not come here
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

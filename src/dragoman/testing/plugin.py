@@ -13,15 +13,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from dragoman.testing.golden import assert_golden
-from dragoman.testing.raw_peer import RawPeer
-from dragoman.testing.script.script import Script
-from dragoman.testing.scripted import ScriptedAgent
-from dragoman.testing.transcript import Passed
+if TYPE_CHECKING:  # imported when used: most test runs of those who installed us use none of it
+    from dragoman.testing import Passed, RawPeer, Script, ScriptedAgent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -48,6 +45,7 @@ class RawAgent(Protocol):
 @pytest.fixture
 def raw_agent(request: pytest.FixtureRequest) -> RawAgent:
     """`async with raw_agent() as peer:` drives the agent under test, byte by byte."""
+    from dragoman.testing import RawPeer
 
     def start(
         command: Sequence[str] | str | None = None,
@@ -66,6 +64,8 @@ def raw_agent(request: pytest.FixtureRequest) -> RawAgent:
 @pytest.fixture
 def scripted_agent(tmp_path: Path) -> Callable[[Script | str], ScriptedAgent]:
     """`scripted_agent('on prompt\\n  say "Hello"')`: in memory, or as a process by its `command()`."""
+    from dragoman.testing import ScriptedAgent
+
     return lambda script: ScriptedAgent(script, folder=tmp_path)
 
 
@@ -80,6 +80,8 @@ class Golden(Protocol):
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Golden:
     """Compare a transcript with `golden/NAME.ndjson` beside the test, or write it with `--update-golden`."""
+    from dragoman.testing import assert_golden
+
     folder = request.path.parent / "golden"
     update = True if request.config.getoption("--update-golden") else None
 
