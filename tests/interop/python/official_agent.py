@@ -161,6 +161,8 @@ class StoryAgent:
         answer = await self.client.request_permission(session_id, asked, OPTIONS)
         allowed = answer.outcome.outcome == "selected" and answer.outcome.option_id in ("yes", "always")
         chosen = answer.outcome.option_id if answer.outcome.outcome == "selected" else "nothing"
+        if allowed:
+            await self.progress(session_id, call, status="in_progress")
         await self.progress(session_id, call, status="completed" if allowed else "failed")
         await self.say(session_id, f"{chosen} was chosen")
 
@@ -182,15 +184,16 @@ class StoryAgent:
         await self.say(session_id, "written")
 
     async def do_run(self, session_id: str, rest: str, prompt: list[Any]) -> None:
+        start = ToolCallStart(
+            session_update="tool_call", tool_call_id="call-run", title="Run", kind="execute"
+        )
+        await self.client.session_update(session_id, start)
         env = [EnvVariable(name="STORY", value="1")]
         created = await self.client.create_terminal(
             session_id=session_id, command="echo", args=["hello"], env=env, cwd="/story", output_byte_limit=99
         )
         shown = TerminalToolCallContent(type="terminal", terminal_id=created.terminal_id)
-        start = ToolCallStart(
-            session_update="tool_call", tool_call_id="call-run", title="Run", kind="execute", content=[shown]
-        )
-        await self.client.session_update(session_id, start)
+        await self.progress(session_id, "call-run", content=[shown])
         ended = await self.client.wait_for_terminal_exit(session_id, created.terminal_id)
         output = await self.client.terminal_output(session_id, created.terminal_id)
         await self.client.kill_terminal(session_id, created.terminal_id)

@@ -1,0 +1,52 @@
+"""The programs of the story: who can play which part, and how to start them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TS = Path(__file__).parent / "ts"
+
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None or not (TS / "node_modules" / "@agentclientprotocol").is_dir(),
+    reason="needs node and the TypeScript SDK: make setup",
+)
+
+
+def python(module: str) -> list[str]:
+    return [sys.executable, "-m", f"tests.interop.python.{module}"]
+
+
+CLIENTS = {
+    "ours": python("our_client"),
+    "official-python": python("official_client"),
+    "typescript": ["node", str(TS / "client.mjs")],
+}
+AGENTS = {
+    "ours": python("our_agent"),
+    "adapted": python("adapted_agent"),
+    "official-python": python("official_agent"),
+    "typescript": ["node", str(TS / "agent.mjs")],
+}
+
+
+def tapped(journal: Path, command: list[str]) -> list[str]:
+    """The same command with a tap before it."""
+    return [sys.executable, "-m", "tests.interop.tap", str(journal), *command]
+
+
+def tell(client: list[str], tale: str, orders: list[str], agent: list[str]) -> dict[str, Any]:
+    """Let a client walk through a tale with an agent; what it saw."""
+    run = subprocess.run(
+        [*client, tale, json.dumps(orders), *agent], cwd=ROOT, capture_output=True, text=True, timeout=50
+    )
+    assert run.returncode == 0, run.stderr
+    report: dict[str, Any] = json.loads(run.stdout)
+    return report
