@@ -2,17 +2,18 @@
 
 import asyncio
 import sys
+from pathlib import Path
 
 from dragoman import connect
-from dragoman.schema.v1 import AgentMessageChunk, TextContent
+
+ECHO = Path(__file__).with_name("echo_agent.py")
 
 
 async def main() -> None:
-    async with connect([sys.executable, "examples/echo_agent.py"]) as agent:
+    async with connect([sys.executable, str(ECHO)]) as agent:
         session = await agent.new_session(cwd="/tmp")
-        async for update in session.prompt("Hello"):
-            if isinstance(update, AgentMessageChunk) and isinstance(update.content, TextContent):
-                print(update.content.text, end="")
+        async for text in session.prompt("Hello").texts():
+            print(text, end="")
     print()
 
 

@@ -76,6 +76,12 @@ class PromptTurn:
     def __await__(self) -> Generator[object, None, TurnResult]:
         return self._drain().__await__()
 
+    async def texts(self) -> AsyncGenerator[str, None]:
+        """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
+        async for update in self:
+            if isinstance(update, AgentMessageChunk) and isinstance(update.content, TextContent):
+                yield update.content.text
+
     async def _drain(self) -> TurnResult:
         async for _ in self:
             pass
