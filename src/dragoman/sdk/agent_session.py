@@ -17,7 +17,7 @@ class AgentSession(Lender):
     It can speak outside turns too: commands, modes, titles, usage.
     """
 
-    __slots__ = ("additional_directories", "cwd", "data", "id", "mcp_servers")
+    __slots__ = ("additional_directories", "closing", "cwd", "data", "id", "mcp_servers")
 
     def __init__(
         self,
@@ -33,6 +33,7 @@ class AgentSession(Lender):
         self.cwd = cwd
         self.additional_directories = additional_directories
         self.mcp_servers = mcp_servers
+        self.closing = False  # `session/close` is under way: nothing new is begun in it
         self.data: dict[str, Any] = {}
         """The agent's own memory of this session."""
 

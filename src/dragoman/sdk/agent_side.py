@@ -140,16 +140,21 @@ class AgentSide:
 
     def _close_session(self, params: Raw | None) -> Answer:
         request = read_params(params, CloseSessionRequest)
-        self.session(request.session_id)
-        return self._close(request)
+        session = self.session(request.session_id)
+        session.closing = True
+        return self._close(session, request)
 
-    async def _close(self, request: CloseSessionRequest) -> bytes:
-        # No prompt finds it from now on; the running turn is answered first, as by a cancel.
-        self.sessions.pop(request.session_id, None)
-        await self._turns.cancel_and_wait(request.session_id)
-        own = self.agent.handlers.get("session/close")
-        if own is not None:
-            await own.work(request, self.client)
+    async def _close(self, session: AgentSession, request: CloseSessionRequest) -> bytes:
+        # The running turn is answered first, as by a cancel; then the session is gone, whatever its handler
+        # does.
+        try:
+            await self._turns.cancel_and_wait(session.id)
+            own = self.agent.handlers.get("session/close")
+            if own is not None:
+                await own.work(request, self.client)
+        finally:
+            if self.sessions.get(session.id) is session:  # it may have been loaded anew meanwhile
+                del self.sessions[session.id]
         return b"{}"
 
     def _prompt(self, debt: Debt) -> Answer:
@@ -182,7 +187,7 @@ class AgentSide:
 
     async def _open_with(self, handler: Handler, method: str, request: Any) -> bytes:
         known = getattr(request, "session_id", None) if method != "session/fork" else None
-        fresh = known is not None and known not in self.sessions
+        fresh = known is not None and (known not in self.sessions or self.sessions[known].closing)
         if known is not None and fresh:
             self._open(known, request)  # its handler speaks in it: a load replays before it answers
         try:
@@ -207,7 +212,7 @@ class AgentSide:
 
     def session(self, session_id: str) -> AgentSession:
         session = self.sessions.get(session_id)
-        if session is None:
+        if session is None or session.closing:
             raise session_not_found(session_id)
         return session
 
