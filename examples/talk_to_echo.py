@@ -64,7 +64,10 @@ async def typed() -> AsyncIterator[str]:
 async def ask(question: str) -> str | None:
     if sys.stdin.isatty():
         print(question, end="", flush=True)
-    return await lines.get()
+    line = await lines.get()
+    if line is None:
+        lines.put_nowait(None)  # the end stays the end, whoever asks next
+    return line
 
 
 @client.request_permission
