@@ -96,6 +96,8 @@ async def test_a_failure_tells_nothing_of_its_reason(caplog: pytest.LogCaptureFi
             "/wait",
             "/wait nan",
             "/wait -1",
+            f"/stream {'9' * 5000}",
+            "/mode nonsense",
         ),
         *(
             "/stop because",

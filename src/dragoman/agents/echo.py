@@ -13,14 +13,13 @@ from uuid import uuid4
 
 from dragoman import Agent, ClientHandle, Turn
 from dragoman.agents import VERSION
-from dragoman.agents.echo_commands import Outcome, announcement, commands
-from dragoman.agents.echo_modes import Modes
+from dragoman.agents.echo_commands import COMMANDS, Outcome, announcement
+from dragoman.agents.echo_modes import AT_FIRST, switch
 from dragoman.errors import LinkClosed
 from dragoman.schema.codec import write
 from dragoman.schema.v1 import (
     AudioContent,
     BlobResourceContents,
-    CloseSessionRequest,
     ContentBlock,
     EmbeddedResource,
     ImageContent,
@@ -37,34 +36,27 @@ PIECES = 4
 
 
 def echo_agent() -> Agent:
-    """A new echo agent with a memory of its own."""
+    """A new echo agent."""
     agent = Agent("echo", version=VERSION, title="Echo", image=True, audio=True, embedded_context=True)
-    modes = Modes()
-    known = commands(modes)
-    announced = announcement(known)
 
     @agent.new_session
     async def new_session(request: NewSessionRequest, client: ClientHandle) -> NewSessionResponse:
         session_id = str(uuid4())
-        note = write(SessionNotification(session_id=session_id, update=announced))
+        note = write(SessionNotification(session_id=session_id, update=announcement()))
         # The answer leaves when this function returns, and it returns without waiting: this comes after it.
         asyncio.get_running_loop().call_soon(_tell, client, note)
-        return NewSessionResponse(session_id=session_id, modes=modes.state(session_id))
+        return NewSessionResponse(session_id=session_id, modes=AT_FIRST)
 
     @agent.set_mode
-    async def set_mode(request: SetSessionModeRequest) -> None:
-        modes.set(request.session_id, request.mode_id)
-
-    @agent.close_session
-    async def close_session(request: CloseSessionRequest) -> None:
-        modes.forget(request.session_id)
+    async def set_mode(request: SetSessionModeRequest, client: ClientHandle) -> None:
+        switch(client.sessions[request.session_id], request.mode_id)
 
     @agent.prompt
     async def reply(turn: Turn) -> Outcome:
         text = turn.text
         name, _, argument = text[1:].partition(" ")
-        if text.startswith("/") and name in known:
-            return await known[name].run(turn, argument.strip())
+        if text.startswith("/") and name in COMMANDS:
+            return await COMMANDS[name].run(turn, argument.strip())
         await echo(turn, text)
         return None
 

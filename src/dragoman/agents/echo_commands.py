@@ -7,15 +7,17 @@ answered with how the command is used, never with an error: errors are what `/fa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 from msgspec import UNSET
 
 from dragoman import Turn
 from dragoman.agents import echo_tools
-from dragoman.agents.echo_modes import Modes
+from dragoman.agents.echo_modes import AVAILABLE, current, switch
+from dragoman.agents.echo_tools import Misused, seconds, whole
 from dragoman.schema.v1 import (
     STOP_REASONS,
     AvailableCommand,
@@ -42,76 +44,19 @@ class Command:
     run: Callable[[Turn, str], Awaitable[Outcome]]
 
 
-class Misused(Exception):
-    """The argument makes no sense."""
-
-
-def commands(modes: Modes) -> dict[str, Command]:
-    """All slash commands by name."""
-
-    async def mode(turn: Turn, argument: str) -> None:
-        if argument:
-            modes.set(turn.session.id, argument)
-            await turn.mode(argument)
-        await turn.say(f"The mode is {modes.get(turn.session.id)}.")
-
-    table = {
-        "stream": Command("Send N updates, each SIZE characters long", "N [SIZE]", stream),
-        "wait": Command("Do nothing for a while", "SECONDS", wait),
-        "ask": Command("Ask for permission; if it is given, create the file", "PATH", echo_tools.ask),
-        "plan": Command("Show a plan and work through it", "", plan),
-        "think": Command("Think aloud, then answer", "[TEXT]", think),
-        "read": Command("Read a file through the client", "PATH", echo_tools.read),
-        "write": Command("Write a file through the client", "PATH TEXT", echo_tools.write),
-        "run": Command("Run a command in a terminal of the client", "COMMAND", echo_tools.run),
-        "child": Command("Start a tree of child processes and wait for it", "SECONDS", echo_tools.child),
-        "fail": Command("Fail, with a secret in the reason", "", fail),
-        "stop": Command("End the turn with this reason", "REASON", stop),
-        "usage": Command("Report tokens and cost", "[USED]", usage),
-        "notice": Command("Give a notice", "[TEXT]", notice),
-        "mode": Command("Tell the mode, or change it", "[ID]", mode),
-    }
-    return {name: _explained(name, command) for name, command in table.items()}
-
-
-def announcement(known: Mapping[str, Command]) -> AvailableCommandsUpdate:
-    """What a client is told after it opened a session."""
-    return AvailableCommandsUpdate(
-        available_commands=[
-            AvailableCommand(
-                name=name,
-                description=command.description,
-                input=UnstructuredCommandInput(hint=command.hint) if command.hint else UNSET,
-            )
-            for name, command in known.items()
-        ]
-    )
-
-
-def _explained(name: str, command: Command) -> Command:
-    async def run(turn: Turn, argument: str) -> Outcome:
-        try:
-            return await command.run(turn, argument)
-        except (Misused, echo_tools.Misused):
-            await turn.say(f"Usage: /{name} {command.hint}".rstrip())
-            return None
-
-    return Command(command.description, command.hint, run)
-
-
 async def stream(turn: Turn, argument: str) -> None:
-    words = argument.split()
-    if not 1 <= len(words) <= 2 or not all(word.isascii() and word.isdigit() for word in words):
+    count, *size = [whole(word) for word in argument.split()] or [-1]
+    if count < 0 or len(size) > 1:
         raise Misused
-    count, size = int(words[0]), min(int(words[1]) if len(words) == 2 else 0, LARGEST)
+    width = min(*size, LARGEST) if size else 0
     for number in range(count):
-        await turn.say(f"{number} ".ljust(size, "."))
+        await turn.say(f"{number} ".ljust(width, "."))
 
 
 async def wait(turn: Turn, argument: str) -> None:
-    seconds = echo_tools.seconds(argument)
-    await asyncio.sleep(seconds)
-    await turn.say(f"Waited {seconds:g} seconds.")
+    duration = seconds(argument)
+    await asyncio.sleep(duration)
+    await turn.say(f"Waited {duration:g} seconds.")
 
 
 async def plan(turn: Turn, argument: str) -> None:
@@ -141,9 +86,7 @@ async def stop(turn: Turn, argument: str) -> Outcome:
 
 
 async def usage(turn: Turn, argument: str) -> Outcome:
-    if argument and not (argument.isascii() and argument.isdigit()):
-        raise Misused
-    used = int(argument or 1000)
+    used = whole(argument or "1000")
     await turn.usage(used=used, size=max(used, 200_000), cost=0.01)
     tokens = Usage(total_tokens=used, input_tokens=used - used // 10, output_tokens=used // 10)
     return PromptResponse(stop_reason="end_turn", usage=tokens)
@@ -151,3 +94,60 @@ async def usage(turn: Turn, argument: str) -> Outcome:
 
 async def notice(turn: Turn, argument: str) -> None:
     await turn.notice(argument or "Something you may want to know")
+
+
+async def mode(turn: Turn, argument: str) -> None:
+    if argument:
+        if argument not in [known.id for known in AVAILABLE]:
+            raise Misused
+        switch(turn.session, argument)
+        await turn.mode(argument)
+    await turn.say(f"The mode is {current(turn.session)}.")
+
+
+def _explained(name: str, command: Command) -> Command:
+    """The command that says how it is used when its argument makes no sense."""
+
+    async def run(turn: Turn, argument: str) -> Outcome:
+        try:
+            return await command.run(turn, argument)
+        except Misused:
+            await turn.say(f"Usage: /{name} {command.hint}".rstrip())
+            return None
+
+    return Command(command.description, command.hint, run)
+
+
+_TABLE = {
+    "stream": Command("Send N updates, each SIZE characters long", "N [SIZE]", stream),
+    "wait": Command("Do nothing for a while", "SECONDS", wait),
+    "ask": Command("Ask for permission; if it is given, create the file", "PATH", echo_tools.ask),
+    "plan": Command("Show a plan and work through it", "", plan),
+    "think": Command("Think aloud, then answer", "[TEXT]", think),
+    "read": Command("Read a file through the client", "PATH", echo_tools.read),
+    "write": Command("Write a file through the client", "PATH TEXT", echo_tools.write),
+    "run": Command("Run a command in a terminal of the client", "COMMAND", echo_tools.run),
+    "child": Command("Start a tree of child processes and wait for it", "SECONDS", echo_tools.child),
+    "fail": Command("Fail, with a secret in the reason", "", fail),
+    "stop": Command("End the turn with this reason", "REASON", stop),
+    "usage": Command("Report tokens and cost", "[USED]", usage),
+    "notice": Command("Give a notice", "[TEXT]", notice),
+    "mode": Command("Tell the mode, or change it", "[ID]", mode),
+}
+
+COMMANDS = {name: _explained(name, command) for name, command in _TABLE.items()}
+
+
+@cache
+def announcement() -> AvailableCommandsUpdate:
+    """What a client is told after it opened a session."""
+    return AvailableCommandsUpdate(
+        available_commands=[
+            AvailableCommand(
+                name=name,
+                description=command.description,
+                input=UnstructuredCommandInput(hint=command.hint) if command.hint else UNSET,
+            )
+            for name, command in COMMANDS.items()
+        ]
+    )

@@ -1,9 +1,10 @@
-"""The modes of the echo agent. They change nothing but what it says about itself: there is something to
-switch.
+"""The modes of the echo agent. They change nothing but what it says about itself: they are there to be
+switched.
 """
 
 from __future__ import annotations
 
+from dragoman import AgentSession
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1 import SessionMode, SessionModeState
 
@@ -11,26 +12,16 @@ AVAILABLE = [
     SessionMode(id="plain", name="Plain", description="Echoes"),
     SessionMode(id="bench", name="Bench", description="Echoes too; it is here to be switched to"),
 ]
+AT_FIRST = SessionModeState(current_mode_id=AVAILABLE[0].id, available_modes=AVAILABLE)
 INVALID_PARAMS = -32602
 
 
-class Modes:
-    """Which session is in which mode."""
+def current(session: AgentSession) -> str:
+    return str(session.data.get("mode", AT_FIRST.current_mode_id))
 
-    def __init__(self) -> None:
-        self._changed: dict[str, str] = {}  # only those that left the first mode or came back to it
 
-    def get(self, session_id: str) -> str:
-        return self._changed.get(session_id, AVAILABLE[0].id)
-
-    def set(self, session_id: str, mode_id: str) -> None:
-        known = [mode.id for mode in AVAILABLE]
-        if mode_id not in known:
-            raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: no such mode; known are {', '.join(known)}")
-        self._changed[session_id] = mode_id
-
-    def forget(self, session_id: str) -> None:
-        self._changed.pop(session_id, None)
-
-    def state(self, session_id: str) -> SessionModeState:
-        return SessionModeState(current_mode_id=self.get(session_id), available_modes=AVAILABLE)
+def switch(session: AgentSession, mode_id: str) -> None:
+    known = [mode.id for mode in AVAILABLE]
+    if mode_id not in known:
+        raise ErrorAnswer(INVALID_PARAMS, f"Invalid params: no such mode; known are {', '.join(known)}")
+    session.data["mode"] = mode_id

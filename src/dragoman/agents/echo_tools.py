@@ -47,6 +47,12 @@ def seconds(argument: str) -> float:
     return value
 
 
+def whole(argument: str) -> int:
+    if not (argument.isascii() and argument.isdigit() and len(argument) <= 12):
+        raise Misused
+    return int(argument)
+
+
 async def ask(turn: Turn, argument: str) -> None:
     """Create a file, once it was allowed."""
     path = _path(turn, argument)
