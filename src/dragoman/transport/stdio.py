@@ -7,7 +7,7 @@ passed on to standard error, and counted. Call it before user code is imported; 
 imports nothing but the standard library.
 
 The catcher never holds a writer up for long: if standard error is stuck or closed, what was caught is
-dropped, and counted too.
+dropped, and counted too. The same then holds for what Python itself writes to standard error (see `patient`).
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from dragoman.transport.patient import PATIENCE, PatientFile, claim_stderr
+
 if TYPE_CHECKING:
     from dragoman.transport.contract import Limits
     from dragoman.transport.pipe import PipeTransport
 
 STDIN, STDOUT, STDERR = 0, 1, 2
-
-PATIENCE = 0.1
-"""Seconds that standard error gets to take a piece of caught output before the piece is dropped."""
 
 NOTICE = b"dragoman: standard output belongs to the protocol; what was written to it is shown here instead\n"
 
@@ -39,8 +38,12 @@ class Stdio:
         self.write_fd = write_fd
         self.caught_bytes = 0
         self.caught_lines = 0
-        self.dropped_bytes = 0
-        self.stuck = False
+        self.shown = PatientFile(STDERR)
+
+    @property
+    def dropped_bytes(self) -> int:
+        """What was caught and could not be shown."""
+        return self.shown.dropped
 
     def open(self, *, limits: Limits | None = None) -> PipeTransport:
         """The transport over the claimed descriptors; it owns them, so there is only one."""
@@ -61,6 +64,7 @@ def claim_stdio() -> Stdio:
         _claimed = Stdio(os.dup(STDIN), os.dup(STDOUT))  # private: not inherited by children
         _leave_nothing_to_read()
         _catch_output(_claimed)
+        claim_stderr(STDERR)
     return _claimed
 
 
@@ -95,30 +99,11 @@ def _catch_output(claim: Stdio) -> None:
 def _forward(caught: int, claim: Stdio) -> None:
     while chunk := os.read(caught, 65536):
         if not claim.caught_bytes:
-            _show(NOTICE, claim)
+            claim.shown.write(NOTICE)
         claim.caught_bytes += len(chunk)
         claim.caught_lines += chunk.count(b"\n")
-        _show(chunk, claim)
+        claim.shown.write(chunk)
     os.close(caught)
-
-
-def _show(text: bytes, claim: Stdio) -> None:
-    rest = memoryview(text)
-    try:
-        while rest and _has_room(STDERR, seconds=0.0 if claim.stuck else PATIENCE):
-            rest = rest[os.write(STDERR, rest[:4096]) :]
-    except OSError:
-        pass  # standard error is closed: counting is all that is left to do
-    claim.dropped_bytes += len(rest)
-    claim.stuck = bool(rest)  # whoever was given time once, and did not use it, is not waited for again
-
-
-def _has_room(fd: int, *, seconds: float) -> bool:
-    if os.name == "nt":
-        return True
-    from dragoman.transport.nonblocking import writable
-
-    return writable(fd, seconds=seconds)
 
 
 def _let_go(catcher: threading.Thread) -> None:

@@ -1,0 +1,237 @@
+"""Descriptors of every kind: closed, full, unread, files, sockets, terminals."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.faults.cases import cases, fault
+from tests.faults.talk import ECHO, code, line, notification, opening, program, prompt, read, request
+from tests.faults.watch import cpu, descriptors, eventually, pipes
+
+pytestmark = pytest.mark.bound(40)
+
+IN_TIME = 5.0
+INITIALIZE = line(request("i", "initialize", {"protocolVersion": 1, "clientCapabilities": {}}))
+NEW = line(request("n", "session/new", {"cwd": "/tmp", "mcpServers": []}))
+
+
+def redirected(how: str, *words: str | Path) -> list[str]:
+    """The echo agent with its descriptors as a shell would arrange them; `$1`, `$2` … are the words."""
+    script = f'n=$#; exec "$0" -m dragoman agent echo {how}'
+    return ["/bin/sh", "-c", script, ECHO[0], *map(str, words)]
+
+
+@fault("SUP-14")
+def test_requests_from_a_file_are_answered_into_a_file(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(INITIALIZE + NEW + line(request("x", "_x")) + b"broken\n")
+    with (tmp_path / "in").open("rb") as given, (tmp_path / "out").open("wb") as taken:
+        done = subprocess.run(ECHO, stdin=given, stdout=taken, timeout=20, check=False)
+    assert done.returncode == 0
+    said = [read(text) for text in (tmp_path / "out").read_bytes().splitlines()]
+    assert [message["id"] for message in said if "method" not in message] == ["i", "n", "x", None]
+
+
+@fault("SUP-X19")
+def test_ten_thousand_requests_from_a_file_have_as_many_answers(tmp_path: Path) -> None:
+    requests = b"".join(line(request(n, "_many")) for n in range(10_000))
+    (tmp_path / "in").write_bytes(INITIALIZE + requests)
+    with (tmp_path / "in").open("rb") as given, (tmp_path / "out").open("wb") as taken:
+        assert subprocess.run(ECHO, stdin=given, stdout=taken, timeout=20, check=False).returncode == 0
+    answers = [read(text)["id"] for text in (tmp_path / "out").read_bytes().splitlines()]
+    assert answers == ["i", *range(10_000)]
+
+
+@cases(
+    {"SUP-X20": "</dev/null", "SUP-X21": "<&-", "SUP-X22": "<&- >&- 2>&-", "SUP-X23": "</dev/null >/dev/full"}
+)
+def test_without_an_input_there_is_nothing_to_do(case: str) -> None:
+    done = subprocess.run(redirected(case), stdin=subprocess.DEVNULL, timeout=IN_TIME, check=False)
+    assert done.returncode == 0
+
+
+@cases({"SUP-X24": ">&-", "SUP-X25": ">/dev/full"})
+def test_an_output_that_takes_nothing_ends_the_agent(case: str) -> None:
+    done = subprocess.run(redirected(case), input=INITIALIZE + NEW, timeout=IN_TIME, check=False)
+    assert done.returncode >= 0
+
+
+@fault("SUP-X26")
+def test_a_closed_stderr_is_not_mistaken_for_the_wire() -> None:
+    done = subprocess.run(
+        redirected("2>&-"), input=INITIALIZE + NEW, stdout=subprocess.PIPE, timeout=IN_TIME, check=False
+    )
+    assert done.returncode == 0
+    said = [read(text) for text in done.stdout.splitlines()]
+    assert [message["id"] for message in said if "method" not in message] == ["i", "n"]
+
+
+@contextmanager
+def running(fd: int) -> Iterator[subprocess.Popen[bytes]]:
+    """The echo agent with one descriptor for its input and its output."""
+    process = subprocess.Popen(ECHO, stdin=fd, stdout=fd)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@fault("SUP-X27")
+def test_one_socket_may_be_input_and_output() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, running(theirs.fileno()) as process:
+        theirs.close()
+        ours.settimeout(10)
+        ours.sendall(INITIALIZE)
+        assert read(ours.makefile("rb").readline())["id"] == "i"
+        ours.shutdown(socket.SHUT_WR)
+        assert process.wait(timeout=IN_TIME) == 0
+
+
+@fault("SUP-X28")
+def test_a_terminal_may_be_input_and_output() -> None:
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    with running(theirs) as process, os.fdopen(ours, "r+b", buffering=0) as terminal:
+        os.close(theirs)
+        terminal.write(INITIALIZE)
+        said = b""
+        while not said.endswith(b"\n"):
+            said += terminal.read(4096)
+        assert read(said)["id"] == "i"
+        terminal.close()
+        process.wait(timeout=IN_TIME)
+
+
+@fault("SUP-07")
+async def test_a_client_that_hangs_up_while_it_is_talked_to_ends_the_agent() -> None:
+    async with opening() as talk:
+        await talk.peer.send(prompt("turn", talk.session, "/stream 100000000 100"))
+        await talk.said("10 ")
+        talk.peer.close_stdout()
+        await talk.peer.wait(seconds=IN_TIME)
+
+
+@fault("SUP-X29")
+async def test_a_client_that_hung_up_while_idle_is_noticed_at_the_next_word() -> None:
+    async with opening() as talk:
+        talk.peer.close_stdout()
+        await talk.peer.send(request("x", "_x"))
+        await talk.peer.wait(seconds=IN_TIME)
+
+
+@fault("SUP-X30")
+async def test_an_agent_whose_client_hung_up_does_not_spin() -> None:
+    async with opening() as talk:
+        await talk.replies()
+        talk.peer.close_stdout()
+        before = cpu(talk.peer.pid)
+        for _ in range(50):
+            await talk.peer.send(notification("_still_here"))
+        assert cpu(talk.peer.pid) - before < 0.5
+        talk.peer.close_stdin()
+        await talk.peer.wait(seconds=IN_TIME)
+
+
+@fault("SUP-08")
+async def test_a_closed_stderr_does_no_harm() -> None:
+    async with opening() as talk:
+        talk.peer.close_stderr()
+        for _ in range(20):
+            answer, _ = await talk.turn("/fail")
+            assert code(answer) is not None
+        await talk.echoes()
+        talk.peer.close_stdin()
+        assert await talk.peer.wait(seconds=IN_TIME) == 0
+
+
+@fault("SUP-X31")
+async def test_a_stderr_that_nobody_reads_does_not_stop_the_agent(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "stderr")
+    unread = os.open(tmp_path / "stderr", os.O_RDWR)
+    try:
+        async with opening(redirected('2>"$1"', tmp_path / "stderr")) as talk:
+            for _ in range(300):
+                answer, _ = await talk.turn("/fail")
+                assert code(answer) is not None
+            await talk.echoes()
+            talk.peer.close_stdin()
+            assert await talk.peer.wait(seconds=IN_TIME) == 0
+    finally:
+        os.close(unread)
+
+
+@fault("SUP-X32")
+async def test_what_is_printed_never_reaches_the_wire() -> None:
+    # With this, Python would write what is printed before `serve` through to the wire at once.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    async with opening(program("noisy"), env=env) as talk:
+        for _ in range(3):
+            answer, said = await talk.turn("make noise")
+            assert (code(answer), said) == (None, "heard")
+        talk.peer.close_stdin()
+        assert await talk.peer.wait(seconds=IN_TIME) == 0
+        assert [message for message in talk.heard if message.get("method") == "printed"] == []
+        for stray in (
+            "before it serves",
+            "to descriptor one",
+            "from a child",
+            "and its stderr",
+            "from C",
+            "to stderr",
+        ):
+            assert stray in talk.peer.stderr
+
+
+@fault("SUP-X33")
+async def test_children_do_not_hold_the_wire() -> None:
+    async with opening() as talk:
+        wire = pipes(talk.peer.pid)
+        await talk.peer.send(prompt("child", talk.session, "/child 60"))
+        await talk.said("Started")
+        await eventually(lambda: len(talk.peer.processes()) >= 4)
+        others = [pid for pid in talk.peer.processes() if pid != talk.peer.pid]
+        stderr = {os.readlink(f"/proc/{talk.peer.pid}/fd/2")}
+        for pid in others:
+            assert pipes(pid) & (wire - stderr) == set()
+
+
+@fault("SUP-X34")
+async def test_the_folder_of_an_agent_may_vanish(tmp_path: Path) -> None:
+    (folder := tmp_path / "gone").mkdir()
+    async with opening(cwd=folder) as talk:
+        shutil.rmtree(folder)
+        await talk.echoes()
+        answer, _ = await talk.turn("/child 0")
+        assert code(answer) is None
+
+
+@cases(
+    {
+        "SUP-X35": {},
+        "SUP-X36": {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
+        "SUP-X37": {"PYTHONUNBUFFERED": "1", "PYTHONDEVMODE": "1", "HOME": "/nope", "TMPDIR": "/nope"},
+    }
+)
+async def test_the_environment_changes_no_text(case: dict[str, str]) -> None:
+    async with opening(env=case) as talk:
+        await talk.echoes("é€😀")
+
+
+@fault("SUP-X38")
+async def test_a_hundred_trees_leave_no_descriptor_behind() -> None:
+    async with opening() as talk:
+        await talk.turn("/child 0")
+        before = descriptors(talk.peer.pid)
+        for _ in range(30):
+            assert code((await talk.turn("/child 0"))[0]) is None
+        assert descriptors(talk.peer.pid) <= before + 2
