@@ -25,7 +25,7 @@ from dragoman.schema.codec import write
 from dragoman.schema.v1 import PromptResponse
 from dragoman.sdk.proxy import current
 from dragoman.sdk.proxy_calls import Waiting
-from dragoman.sdk.proxy_hooks import Fate, Hook
+from dragoman.sdk.proxy_hooks import Fate, Hook, Judged
 from dragoman.sdk.proxy_lanes import Item, Lanes, Passing
 from dragoman.sdk.proxy_scope import cancelled_request, session_of
 from dragoman.wire import (
@@ -169,7 +169,7 @@ class Flow:
             self.open[passing.id] = passing
             hook = self._hooks.get(passing.method)
             request = envelope if isinstance(envelope, Request) else None
-            self._put(passing.session, Item(frame, hook=hook, envelope=request, passing=passing))
+            self._put(passing.session, frame, hook, request, passing)
 
     def _take_notification(self, frame: bytes, method: str) -> None:
         if method == "$/cancel_request" and self._cancel_held(frame):
@@ -182,13 +182,14 @@ class Flow:
         if isinstance(envelope, Malformed):
             self._complain(envelope)
             return
-        lane: Hashable = session_of(frame)
+        waits = hook is not None and hook.is_async
+        lane: Hashable = session_of(frame) if waits or self.lanes else None
         if method == "session/cancel":
             self._cancel_held_turns(lane)
         if method in ("session/cancel", "$/cancel_request"):
             lane = (method, lane)  # one of its own: cancels overtake
         told = envelope if isinstance(envelope, Notification) else None
-        self._put(lane, Item(frame, hook=hook, envelope=told))
+        self._put(lane, frame, hook, told)
 
     def _take_answer(self, frame: bytes, answered: Id) -> None:
         if isinstance(answered, str) and answered.startswith(self.back._prefix):
@@ -208,7 +209,7 @@ class Flow:
             frame = failure(answered, BAD_ANSWER)
         result = envelope if isinstance(envelope, Response) else None
         lane = session_of(frame) if passing.session is None and (hook or self.lanes) else passing.session
-        self._put(lane, Item(frame, hook=hook if result else None, envelope=result))
+        self._put(lane, frame, hook, result)
 
     def _take_own(self, frame: bytes) -> None:
         event = self.back.calls.receive(decode(frame))
@@ -236,21 +237,30 @@ class Flow:
 
     # Passing on, judging, holding back.
 
-    def _put(self, lane: Hashable, item: Item) -> None:
-        if lane in self.lanes or (item.hook is not None and item.hook.is_async):
-            if item.passing is not None:
-                item.passing.held = item
+    def _put(
+        self,
+        lane: Hashable,
+        frame: bytes,
+        hook: Hook | None,
+        envelope: Judged | None,
+        passing: Passing | None = None,
+    ) -> None:
+        """Let it pass, judge it, or hold it back. Without an envelope there is nothing to judge."""
+        judged = hook if envelope is not None else None
+        if lane in self.lanes or (judged is not None and judged.is_async):
+            item = Item(frame, hook=judged, envelope=envelope, passing=passing)
+            if passing is not None:
+                passing.held = item
             self.lanes.add(lane, item)
             self.weigh()
-        elif item.hook is None or item.envelope is None:
-            self._pass(item.frame)
+        elif judged is None or envelope is None:
+            self._pass(frame)
         else:
-            fate = item.hook.judge(item.frame, item.envelope, self._side)
+            fate = judged.judge(frame, envelope, self._side)
             assert isinstance(fate, Fate)
-            self._settle(item, fate)
+            self._settle(fate, passing)
 
-    def _settle(self, item: Item, fate: Fate) -> None:
-        passing = item.passing
+    def _settle(self, fate: Fate, passing: Passing | None) -> None:
         if passing is not None:
             passing.held = None
             if fate.onward is None:
@@ -261,7 +271,7 @@ class Flow:
             self.back.send(fate.back)
 
     def _settle_held(self, item: Item, fate: Fate) -> None:
-        self._settle(item, fate)
+        self._settle(fate, item.passing)
         self._flush()
         self.weigh()
 
