@@ -3,8 +3,8 @@
     async with turn.tool("Read config", kind="read") as call:
         await call.progress(content=[...])
 
-Leaving the block normally completes the call, leaving it with an exception fails it; neither can be
-forgotten.
+Leaving the block normally completes the call, leaving it with an exception, or after the user said no,
+fails it; neither can be forgotten.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ToolCallReport:
         self.name = name
         self.raw_input = raw_input
         self.locations = list(locations)
-        self._announced = self._ended = False
+        self._announced = self._ended = self._refused = False
 
     @property
     def is_open(self) -> bool:
@@ -113,6 +113,7 @@ class ToolCallReport:
             locations=self.locations or UNSET,
         )
         permission = await self._speaker.ask(call, options)
+        self._refused = not permission
         if permission:
             await self.progress(status="in_progress")
         return permission
@@ -134,7 +135,7 @@ class ToolCallReport:
             return
         try:
             if error is None:
-                await self.complete()
+                await (self.fail() if self._refused else self.complete())
             elif isinstance(error, asyncio.CancelledError | Cancelled):
                 await self.fail("Cancelled")  # version 1 has no status of its own for it
             else:
