@@ -55,8 +55,8 @@ class Method:
         """Overtakes what waits in line."""
         self.session_scoped = session_scoped
         """The params carry, or may carry, a `sessionId`."""
-        self._params = params
-        self._result = result
+        self._params: Any = params  # a name, until the type is asked for
+        self._result: Any = result
         self._package = ""
 
     def __repr__(self) -> str:
@@ -65,12 +65,16 @@ class Method:
     @property
     def params(self) -> Any:
         """The type to read the params as: a struct or a union of structs."""
-        return getattr(import_module(self._package), self._params)
+        if type(self._params) is str:
+            self._params = getattr(import_module(self._package), self._params)
+        return self._params
 
     @property
     def result(self) -> Any:
         """The type to read the result as; None for a notification."""
-        return None if self._result is None else getattr(import_module(self._package), self._result)
+        if type(self._result) is str:
+            self._result = getattr(import_module(self._package), self._result)
+        return self._result
 
     def of(self, package: str) -> Method:
         """Types are named, not held: reading the table loads none of them."""
