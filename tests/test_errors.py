@@ -9,6 +9,7 @@ from dragoman.errors import (
     BadAnswer,
     CallFailed,
     CallTimeout,
+    Cancelled,
     DeadlineExceeded,
     DragomanError,
     ErrorAnswer,
@@ -35,8 +36,12 @@ def test_every_error_hangs_on_exactly_one_branch_of_the_tree() -> None:
     ]
     assert DragomanError in classes
     for kind in classes:
-        if kind is not DragomanError:
+        if kind not in (DragomanError, Cancelled):
             assert sum(issubclass(kind, branch) for branch in BRANCHES) == 1, kind
+
+
+def test_a_cancel_passes_by_whoever_survives_errors() -> None:
+    assert not issubclass(Cancelled, Exception)
 
 
 @pytest.mark.parametrize(

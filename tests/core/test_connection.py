@@ -328,7 +328,7 @@ def test_a_cancel_after_the_answer_is_ignored_and_hits_nothing_later() -> None: 
 def test_a_cancel_does_not_touch_our_own_calls() -> None:
     connection = ready()
     call, _ = connection.call("m", None, "context")
-    assert isinstance(cancel(connection, b'{"requestId":%d}' % call.id), Ignored)
+    assert isinstance(cancel(connection, json.dumps({"requestId": call.id}).encode()), Ignored)
     assert call.id in connection.calls
 
 

@@ -55,15 +55,14 @@ class ConnectionMachine(RuleBasedStateMachine):
         self.held: dict[Id, str] = {}
         self.asked: Counter[Id] = Counter()
         self.answered: Counter[Id] = Counter()
-        self.calls: dict[int, Call[int]] = {}
+        self.calls: dict[Id, Call[int]] = {}
         self.over: list[Call[int]] = []
         self.outcomes: Counter[int] = Counter()
 
-    @initialize(agent=st.booleans())
-    def begin(self, agent: bool) -> None:
-        if agent:
-            self.connection = Connection(Lifecycle())
-            self.ready = self.used = False
+    @initialize(agent=st.booleans(), prefix=st.sampled_from(["", "p-"]))
+    def begin(self, agent: bool, prefix: str) -> None:
+        self.connection = Connection(Lifecycle() if agent else None, prefix=prefix)
+        self.ready = self.used = not agent
 
     # Requests of the peer.
 
@@ -159,11 +158,13 @@ class ConnectionMachine(RuleBasedStateMachine):
         assert all(call.id != other.id for other in (*self.calls.values(), *self.over))
         self.calls[call.id] = call
 
-    @rule(call_id=st.one_of(ids, st.integers(0, 8)), error=st.booleans())
+    @rule(
+        call_id=st.one_of(ids, st.integers(0, 8), st.integers(0, 8).map("p-{}".format)), error=st.booleans()
+    )
     def answer(self, call_id: Id, error: bool) -> None:
         answer: Envelope = Failure(call_id, ErrorObject(1, "m")) if error else Response(call_id, Raw(b"1"))
         event = self.connection.receive(answer)
-        call = self.calls.pop(call_id, None) if isinstance(call_id, int) else None
+        call = self.calls.pop(call_id, None)
         if call is None:
             assert isinstance(event, Ignored)
         else:
@@ -178,9 +179,8 @@ class ConnectionMachine(RuleBasedStateMachine):
         frame = self.connection.forget(call)
         assert (frame is not None) == (call.id in self.calls)
         if frame is not None:
-            assert decode_block(frame) == [
-                Notification("$/cancel_request", Raw(b'{"requestId":%d}' % call.id))
-            ]
+            assert frame == self.connection.cancel(call)
+            assert json.loads(frame)["params"] == {"requestId": call.id}
             self.finish(self.calls.pop(call.id))
 
     @rule()
