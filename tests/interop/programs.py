@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -37,15 +38,27 @@ AGENTS = {
 }
 
 
+def environment(sdk: Path | None) -> dict[str, str]:
+    """Ours, with the SDK in this folder before the installed one."""
+    return dict(os.environ) if sdk is None else {**os.environ, "PYTHONPATH": str(sdk)}
+
+
 def tapped(journal: Path, command: list[str]) -> list[str]:
     """The same command with a tap before it."""
     return [sys.executable, "-m", "tests.interop.tap", str(journal), *command]
 
 
-def tell(client: list[str], tale: str, orders: list[str], agent: list[str]) -> dict[str, Any]:
-    """Let a client walk through a tale with an agent; what it saw."""
+def tell(
+    client: list[str], tale: str, orders: list[str], agent: list[str], *, sdk: Path | None = None
+) -> dict[str, Any]:
+    """Let a client walk through a tale with an agent; what it saw. `sdk` is another official Python SDK."""
     run = subprocess.run(
-        [*client, tale, json.dumps(orders), *agent], cwd=ROOT, capture_output=True, text=True, timeout=50
+        [*client, tale, json.dumps(orders), *agent],
+        cwd=ROOT,
+        env=environment(sdk),
+        capture_output=True,
+        text=True,
+        timeout=50,
     )
     assert run.returncode == 0, run.stderr
     report: dict[str, Any] = json.loads(run.stdout)
