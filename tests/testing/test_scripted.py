@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import Agent, Turn, connect
-from dragoman.errors import LocalMistake, PeerDied
+from dragoman.errors import BadAnswer, CallFailed, LinkClosed, LocalMistake, PeerDied, VersionMismatch
 from dragoman.testing import ScriptedAgent, ScriptedClient, ScriptFailed, normalised, talking_to
 from dragoman.transport.memory import memory_pair
 
@@ -136,6 +136,50 @@ async def test_an_agent_can_speak_first() -> None:
     await ScriptedClient("client\n  expect line *model*\n  initialize").talk_to(
         ScriptedAgent('start\n  line "Loading the model"')
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ('answer {"protocolVersion": 999}', VersionMismatch),
+        ("answer null", BadAnswer),
+        ('fail -32000 "Authentication required"', CallFailed),
+        ("die", LinkClosed),
+    ],
+)
+async def test_initialize_can_be_answered_in_any_way(line: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        async with talking_to(ScriptedAgent(f"on initialize\n  {line}")):
+            pass
+
+
+async def test_sessions_can_be_answered_in_any_way() -> None:
+    agent = ScriptedAgent(
+        """
+        agent a
+          can load
+        on new times=1
+          say early
+          answer
+          say late
+        on new
+          fail -32000 "log in first"
+        on load {"sessionId": "gone"}
+          fail -32002
+        on load
+          user "Hi"
+          say "Hello again"
+        """
+    )
+    async with talking_to(agent) as handle:
+        session = await handle.new_session(cwd="/tmp")
+        with pytest.raises(CallFailed, match="log in first"):
+            await handle.new_session(cwd="/tmp")
+        assert [update.content.text for update in session.late] == ["early", "late"]  # type: ignore[union-attr]
+        loaded = await handle.load_session("old", cwd="/tmp")
+        assert [update.content.text for update in loaded.late] == ["Hi", "Hello again"]  # type: ignore[union-attr]
+        with pytest.raises(CallFailed, match="-32002"):
+            await handle.load_session("gone", cwd="/tmp")
 
 
 async def test_a_process_needs_a_folder() -> None:

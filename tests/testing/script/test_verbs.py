@@ -218,6 +218,10 @@ async def test_waiting_and_repeating() -> None:
         ("answer", "expect stop end_turn"),
         ('fail -32000 "log in" {"why": 1}', 'expect {"error": {"code": -32000, "data": {"why": 1}}}'),
         ("fail -1", "expect error -1"),
+        ("answer null", "expect answer null"),
+        ("answer 1.5", 'expect {"result": 1.5}'),
+        ("answer words", 'expect {"result": "words"}'),
+        ('answer "$text"', 'expect {"result": "go"}'),
     ],
 )
 async def test_an_answer_leaves_when_its_line_is_played(line: str, answer: str) -> None:
@@ -273,6 +277,7 @@ async def test_frames_lines_and_bytes_are_sent_as_they_are() -> None:
         r"""
         frame {"jsonrpc": "2.0", "id": "$id", "result": "twice"}
         frame [1, null]
+        frame true
         line "a banner $text"
         raw "{\"half\":"
         raw " 1}\n"
@@ -281,6 +286,7 @@ async def test_frames_lines_and_bytes_are_sent_as_they_are() -> None:
         """
         expect {"id": "$last", "result": "twice"}
         expect [1, null]
+        expect true
         expect line "a banner go"
         expect {"half": 1}
         expect line "\ufffd"

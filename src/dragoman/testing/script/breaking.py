@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import signal
 
+import msgspec
+
 from dragoman.testing.script.scene import Action, Scene
 from dragoman.testing.script.statements import ScriptError, Statement
-from dragoman.testing.script.verbs import no_body, number, seconds, texts, verb, words
+from dragoman.testing.script.verbs import no_body, number, plain, seconds, texts, verb, words
 
 
 @verb("frame")
@@ -18,9 +20,10 @@ def frame(statement: Statement) -> Action:
     """Any JSON as one line, right or wrong."""
     no_body(statement)
     (given,) = words(statement, least=1, most=1)
+    value = plain(given)
 
     async def act(scene: Scene) -> None:
-        await scene.peer.send(scene.fill(given))
+        await scene.peer.send(msgspec.json.encode(scene.fill(value)))
 
     return act
 

@@ -10,7 +10,7 @@ import asyncio
 
 from dragoman.testing.script.scene import Action, Scene, perform
 from dragoman.testing.script.statements import ScriptError, Statement
-from dragoman.testing.script.verbs import no_body, number, prepare, seconds, texts, verb, words
+from dragoman.testing.script.verbs import no_body, number, plain, prepare, seconds, texts, verb, words
 
 
 @verb("wait")
@@ -78,7 +78,7 @@ def stop(statement: Statement) -> Action:
 def answer(statement: Statement) -> Action:
     """Answer with this result, whatever it is; without one, with the answer that is usual here."""
     no_body(statement)
-    result = words(statement, most=1)
+    result = [plain(word) for word in words(statement, most=1)]
 
     async def act(scene: Scene) -> None:
         await scene.answer(scene.fill(result[0]) if result else scene.outcome)

@@ -19,7 +19,7 @@ from typing import Any
 
 from dragoman.testing.script.patterns import Names, matches
 from dragoman.testing.script.statements import ScriptError, Statement
-from dragoman.testing.script.verbs import number
+from dragoman.testing.script.verbs import number, plain
 
 Fits = Callable[[Any, Names, str], bool]
 """Whether a frame is what is wanted, given the names and what was said before it; None is the end."""
@@ -43,7 +43,7 @@ def form(statement: Statement) -> Form:
         raise ScriptError(statement.line, f"{statement.verb} has no option {name!r}")
     if not statement.words:
         raise ScriptError(statement.line, f"{statement.verb} what?")
-    what, *rest = statement.words
+    what, rest = plain(statement.words[0]), list(statement.words[1:])
     if not isinstance(what, str):
         return _pattern("a frame of this pattern", what)
     make = FORMS.get(what)
@@ -107,7 +107,7 @@ def _notification(statement: Statement, rest: list[Any]) -> Form:
 
 def _answer(statement: Statement, rest: list[Any]) -> Form:
     result = _few(statement, rest, most=1)
-    return _to_last("an answer", {"result": result[0] if result else "$_"})
+    return _to_last("an answer", {"result": plain(result[0]) if result else "$_"})
 
 
 def _stop(statement: Statement, rest: list[Any]) -> Form:

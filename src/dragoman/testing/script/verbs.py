@@ -6,6 +6,7 @@ script is read, not when it is played: a script with a mistake in its last line 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -92,6 +93,17 @@ def seconds(statement: Statement, word: Any) -> float:
     if not 0 <= value < 1e9:
         raise ScriptError(statement.line, f"{word!r} is no number of seconds")
     return value
+
+
+def plain(word: Any) -> Any:
+    """A word where any JSON is meant: `null`, `true`, `false` and numbers are not text there."""
+    if isinstance(word, str):
+        try:
+            value = json.loads(word)
+        except ValueError:
+            return word
+        return word if isinstance(value, str | dict | list) else value
+    return word
 
 
 def branches(statement: Statement, names: Iterable[str]) -> dict[str, Actions]:
