@@ -274,7 +274,7 @@ class Link:
         self._work.dismiss()
         await self._owner.finish(grace)
         self._end(LinkClosed("this side closed the connection"))
-        await self._owner.aclose()
+        await self._owner.aclose(patience=self.limits.cancel_seconds)
         if self.transport.pending or self.outbox.buffer:
             self._flush()
         await self.transport.aclose()

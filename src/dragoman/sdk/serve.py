@@ -1,21 +1,22 @@
 """`serve`: run an agent, a proxy or a chain over this process's own stdio, or over any transport.
 
 Standard output is armoured before anything else happens (see `transport.stdio`). The process ends when its
-input ends, or on SIGTERM, with everything that was running ended first. An end of input that arrives
-together with work (`agent < requests > answers`) leaves the work a moment to finish.
+input ends, or on SIGTERM or SIGINT, with everything that was running ended first and in a few seconds at most
+(see `leaving`). An end of input that arrives together with work (`agent < requests > answers`) leaves the
+work a moment to finish.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 from typing import TYPE_CHECKING, overload
 
 from dragoman.core import Lifecycle
 from dragoman.runtime import Limits, Link
 from dragoman.sdk.agent import Agent
 from dragoman.sdk.agent_side import AgentSide
+from dragoman.sdk.leaving import Leaving
 from dragoman.transport.contract import Transport
 
 if TYPE_CHECKING:
@@ -32,27 +33,24 @@ def serve(served: Agent | Proxy | Conductor, *, limits: Limits | None = None) ->
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve_stdio(served, stdio.open(), limits))
+    with Leaving() as leaving, contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve_stdio(served, stdio.open(), limits, leaving))
 
 
 async def _serve_stdio(
-    served: Agent | Proxy | Conductor, transport: Transport, limits: Limits | None
+    served: Agent | Proxy | Conductor, transport: Transport, limits: Limits | None, leaving: Leaving
 ) -> None:
-    stop = asyncio.Event()
+    leaving.listen()
     loop = asyncio.get_running_loop()
-    with contextlib.suppress(
-        NotImplementedError
-    ):  # Windows has no signal handlers in its loop; there EOF must do
-        loop.add_signal_handler(signal.SIGTERM, stop.set)
     async with serving(served, transport, limits=limits) as link:
         ended = loop.create_task(link.wait_ended())
-        stopped = loop.create_task(stop.wait())
+        stopped = loop.create_task(leaving.asked.wait())
         await asyncio.wait((ended, stopped), return_when=asyncio.FIRST_COMPLETED)
+        leaving.begin()
         for task in (ended, stopped):
             task.cancel()
         await asyncio.wait((ended, stopped))
-        await link.aclose(grace=0 if stop.is_set() else EOF_GRACE)
+        await link.aclose(grace=0 if leaving.asked.is_set() else EOF_GRACE)
 
 
 class Serving:

@@ -1,0 +1,73 @@
+"""The end of a serving process: asked for by a signal, and bounded in time whatever its handlers do.
+
+A handler may swallow its cancellation, block its thread, or block the event loop itself, and then nothing in
+the loop can bring the process to its end. Clients wait a few seconds before they kill, so a thread watches:
+when the end takes longer than `END_WITHIN`, it ends the process on the spot. Child processes that we own do
+not outlive that (see `transport.guard`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+END_WITHIN = 4.0
+"""Seconds from the moment that we are to end until we have. Clients usually grant five."""
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Leaving:
+    """`with Leaving() as leaving:` around the whole run; `asked` is set by the first signal."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._watch: threading.Timer | None = None
+        self._former: dict[int, Any] = {}
+
+    def listen(self) -> None:
+        """From now on a signal wakes the loop that runs here."""
+        self._loop = asyncio.get_running_loop()
+
+    def begin(self) -> None:
+        """The process is to end, from now on within its time."""
+        if self._watch is None:
+            self._watch = threading.Timer(END_WITHIN, _end_now)
+            self._watch.daemon = True
+            self._watch.start()
+
+    def __enter__(self) -> Leaving:
+        if threading.current_thread() is threading.main_thread():  # Python tells no other of signals
+            # Not the loop's own way: a handler that blocks the loop would block that as well.
+            self._former = {number: signal.signal(number, self._signalled) for number in SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+        for number, handler in self._former.items():
+            signal.signal(number, handler)
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        self.begin()
+        if self._loop is None:
+            self.asked.set()
+            return
+        with contextlib.suppress(RuntimeError):  # the loop is closed: we are as good as gone
+            self._loop.call_soon_threadsafe(self.asked.set)
+
+
+def _end_now() -> None:
+    log.error("a handler did not let go within %g s of the end; the process ends without it", END_WITHIN)
+    os._exit(1)
