@@ -232,3 +232,9 @@ def test_data_that_python_cannot_hold_costs_only_the_data(data: bytes) -> None:
 
 def test_an_error_of_which_nothing_can_be_held_is_still_an_error() -> None:
     assert error_of(b'{"id":1,"error":[1e400]}').code == 0
+
+
+def test_a_null_error_beside_a_result_does_not_count() -> None:
+    answer = decode(b'{"jsonrpc":"2.0","id":1,"result":{"a":1},"error":null}')
+    assert isinstance(answer, Response)
+    assert (answer.id, bytes(answer.result)) == (1, b'{"a":1}')

@@ -174,6 +174,9 @@ def _sort_answer(shell: _Shell, frame: bytes) -> Envelope:
             return Malformed(frame, None, "an answer without an id")
     # Some agents leave the id out of an error that they cannot place.
     answered_id = None if shell.id is UNSET else shell.id
+    # Some libraries always write both members and put null into the one that does not count.
+    if shell.error is not UNSET and shell.result is not UNSET and bytes(shell.error) == b"null":
+        shell.error = UNSET
     if (shell.result is UNSET) == (shell.error is UNSET):
         return Malformed(frame, None, "an answer must hold either a result or an error")
     if shell.error is UNSET:
