@@ -213,6 +213,21 @@ async def test_when_a_component_ends_the_client_gets_its_answers_and_then_the_en
     await chain.aclose()
 
 
+async def test_a_client_that_does_not_read_slows_the_agent_down_and_loses_nothing() -> None:
+    async with chain_of(1) as chain:
+        await greet(chain)
+        agent, block = chain.components[0], line(chunk("x" * 1000)) * 50
+        chain.client.transport.pause()
+        for _ in range(40):
+            agent.say(block)
+        for _ in range(200):
+            await asyncio.sleep(0)
+        assert agent.transport.pending > 0, "the agent never felt it"
+        chain.client.transport.resume()
+        for _ in range(40 * 50):
+            assert await chain.client.hear_json() == chunk("x" * 1000)
+
+
 def test_a_chain_needs_a_component() -> None:
     with pytest.raises(ValueError, match="list of components"):
         Conductor([])

@@ -20,6 +20,7 @@ from tests.sdk.proxy_ends import (
     heard_before_the_mark,
     note,
     prompt,
+    request,
 )
 
 
@@ -66,3 +67,17 @@ async def test_errors_deadlines_and_the_end_come_back_to_who_called() -> None:
             await hanging
         with pytest.raises(LinkClosed):
             await proxy.to_agent.call("_again")
+
+
+async def test_a_side_cannot_take_over_the_ids_of_our_calls_to_the_other() -> None:
+    proxy = Proxy()
+    async with Ends(proxy) as ends:
+        call = asyncio.create_task(proxy.to_agent.call("_x"))
+        ours = (await ends.agent.hear_json())["id"]
+        # The agent has learnt an id of ours, and asks the client something under it.
+        ends.agent.say(request(ours, "fs/read_text_file", sessionId="s", path="/a"))
+        await ends.client.hear()
+        ends.client.say(answer(ours, {"content": "for the agent"}))
+        assert await ends.agent.hear_json() == answer(ours, {"content": "for the agent"})
+        ends.agent.say(answer(ours, "for the proxy"))
+        assert await call == "for the proxy"

@@ -182,3 +182,11 @@ async def test_an_id_in_use_cannot_smuggle_a_second_answer_past_a_hook() -> None
         ends.client.say(answer(7, {"content": "secret"}), answer(7, {"content": "secret"}))
         assert await ends.agent.hear_json() == answer(7, {"content": "…"})
         assert await heard_before_the_mark(ends.client, ends.agent) == []
+
+
+async def test_an_error_that_its_sender_could_not_place_passes_the_guard() -> None:
+    proxy = unchanged(Proxy(), "session/update")
+    odd = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
+    async with Ends(proxy) as ends:
+        ends.agent.say(odd)
+        assert await ends.client.hear_json() == odd

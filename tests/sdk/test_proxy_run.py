@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import sys
@@ -9,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from dragoman import Proxy, connect, serving
+from dragoman import Limits, Proxy, connect, serving
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.testing import RawPeer
 from dragoman.transport.memory import memory_pair
-from tests.sdk.proxy_ends import End, answer, prompt, request
+from tests.sdk.proxy_ends import End, Slow, answer, prompt, request
 from tests.transport.programs import alive, eventually, python
 
 pytestmark = pytest.mark.bound(20)
@@ -58,6 +59,32 @@ async def test_requests_from_a_file_get_their_answers() -> None:
         peer.close_stdin()
         answers = [json.loads(frame) for frame in await peer.read_rest(seconds=10)]
         assert [found["id"] for found in answers] == [0, 1]
+        assert await peer.wait() == 0
+
+
+IN_PROCESS = """
+from dragoman import Agent, Conductor, Proxy, serve
+agent = Agent("late")
+
+@agent.prompt
+async def reply(turn):
+    pass
+
+serve(Conductor([Proxy(), Proxy(agent)]))
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[sys.executable, "-c", IN_PROCESS], [sys.executable, "examples/proxy_chain.py"]],
+    ids=["in one process", "as processes"],
+)
+async def test_so_do_those_for_a_chain(command: list[str]) -> None:
+    async with RawPeer(command) as peer:
+        await peer.send(INITIALIZE, request(1, "session/new", cwd="/", mcpServers=[]))
+        peer.close_stdin()
+        answers = [json.loads(frame) for frame in await peer.read_rest(seconds=10)]
+        assert [(found["id"], "result" in found) for found in answers] == [(0, True), (1, True)]
         assert await peer.wait() == 0
 
 
@@ -122,6 +149,23 @@ async def test_however_a_proxy_ends_its_agent_ends_with_it(how: str) -> None:
             peer.send_signal(getattr(signal, how))
         await peer.wait(seconds=10)
         await eventually(lambda: not alive(pid))
+
+
+async def test_what_a_hook_holds_back_of_the_first_block_stops_reading_behind_it() -> None:
+    proxy, slow = Proxy(python(SLEEPY)), Slow()
+    proxy.on("session/prompt")(slow)
+    far, near = memory_pair()
+    client = End(far)
+    async with serving(proxy, near, limits=Limits(backlog_bytes=100)):
+        client.say(prompt(1, "x" * 200))
+        await slow.entered.wait()
+        client.say(prompt(2, "y"))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert far.pending > 0
+        slow.go.set()
+        await eventually(lambda: far.pending == 0)
+    await far.aclose()
 
 
 async def test_a_client_that_never_says_anything_starts_nothing() -> None:

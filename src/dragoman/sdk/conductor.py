@@ -21,6 +21,7 @@ from contextlib import AsyncExitStack
 from dragoman.errors import DragomanError
 from dragoman.runtime import Limits
 from dragoman.runtime.owner import Owner
+from dragoman.runtime.relay import LAST_WORDS
 from dragoman.sdk.conductor_chain import Chain
 from dragoman.sdk.proxy import Target
 from dragoman.sdk.proxy_front import Overheard
@@ -102,6 +103,7 @@ class ConductorRun:
         try:
             chain.start()
             await until(self._stop, chain.ended.wait())
+            await until(self._stop, chain.last_answers(LAST_WORDS))
         finally:
             chain.refuse_the_rest()
             await transports[0].aclose()  # flushed first: the client shall not wait for the others' end

@@ -11,6 +11,7 @@ cancel of the next hop's request; an error of a component is handed on unchanged
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import TypeAlias
 
@@ -35,6 +36,7 @@ from dragoman.runtime.faults import to_error
 from dragoman.runtime.owner import Owner
 from dragoman.sdk.proxy_wrapping import INITIALIZE, INITIALIZE_PROXY, SUCCESSOR, unwrap, wrap
 from dragoman.transport.contract import Transport
+from dragoman.transport.waiting import Waiters
 from dragoman.wire import ErrorObject, decode_block, error_object, failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, method_not_found
 from dragoman.wire.encode import one_line
@@ -53,6 +55,7 @@ class Hop:
     def __init__(self, chain: Chain, transport: Transport, *, index: int) -> None:
         self.index = index
         self.transport = transport
+        self.over = False
         self.books: Connection[Route] = Connection(None if index else Lifecycle())
         self._chain = chain
         self._slow: set[int] = set()  # the hops that do not take what this one says
@@ -108,6 +111,7 @@ class Chain:
         self.owner = owner
         self.ended = asyncio.Event()  # one hop has
         self.hops = [Hop(self, transport, index=index) for index, transport in enumerate(transports)]
+        self._changed = Waiters()  # a request was answered, or a hop has ended
         self._carried: dict[Debt, tuple[Hop, Call[Route]]] = {}
 
     def start(self) -> None:
@@ -134,9 +138,18 @@ class Chain:
         """A hop has ended. Whoever waits for it gets an error that is ours."""
         if hop.index and not self.ended.is_set():
             log.warning("component %d of the chain has ended: %s", hop.index, reason or "it hung up")
+        hop.over = True
         for call in hop.books.abandon():
             self._refuse(*call.context, UNHEARD)
         self.ended.set()
+        self._changed.wake()
+
+    async def last_answers(self, seconds: float) -> None:
+        """The client has said all that it will: `chain < requests > answers` still wants the answers."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.hops[0].books.debts and not any(hop.over for hop in self.hops[1:]):
+                    await self._changed.wait()
 
     def refuse_the_rest(self) -> None:
         """The chain ends: the client gets an answer to everything that it asked."""
@@ -191,6 +204,7 @@ class Chain:
         if answer is None:
             return
         hop.send(answer, source=source)
+        self._changed.wake()
         for event in hop.books.take_held():
             self.happened(hop, event, b"")
 

@@ -28,7 +28,9 @@ from dragoman.sdk.proxy_calls import Waiting
 from dragoman.sdk.proxy_hooks import Fate, Hook, Judged
 from dragoman.sdk.proxy_lanes import Item, Lanes, Passing
 from dragoman.sdk.proxy_scope import cancelled_request, session_of
+from dragoman.transport.waiting import Waiters
 from dragoman.wire import (
+    Failure,
     Id,
     Malformed,
     Notification,
@@ -75,7 +77,8 @@ class Flow:
         self.open: dict[Id, Passing] = {}  # requests that went this way
         self.calls: Connection[Waiting] = Connection(prefix=prefix)
         self.lanes = Lanes(side.owner, side, self._settle_held)
-        self.gone: LinkClosed | None = None  # why nobody takes any more what goes this way
+        self.gone: LinkClosed | None = None  # why nobody answers any more what goes this way
+        self.settled = Waiters()  # woken when nothing that went this way is open any more
         self._side = side
         self._hooks = hooks
         self._results = results  # for the answers to what goes this way
@@ -107,13 +110,14 @@ class Flow:
         self.way.send(frame)
 
     def hang_up(self, gone: LinkClosed) -> None:
-        """Nobody takes any more what goes this way: our own calls fail, and nothing is held for it."""
+        """Nobody answers any more what goes this way: our own calls fail, and so do requests that we hold."""
         self.gone = gone
         for call in self.calls.abandon():
             if not call.context.done():
                 call.context.set_result(gone)
         for item in self.lanes:
-            self.lanes.take_out(item, failure(item.passing.id, UNHEARD) if item.passing else None)
+            if item.passing is not None:
+                self.lanes.take_out(item, failure(item.passing.id, UNHEARD))
 
     def answer_unheard(self) -> None:
         """Whoever still waits for an answer to what went this way gets an error."""
@@ -197,12 +201,11 @@ class Flow:
             return
         passing = self.back.open.get(answered)
         if passing is None or passing.held is not None:
-            if self._is_guarded:
-                log.info("%s: dropped an answer to nothing that was asked", self.way.direction)
-            else:
-                self._pass(frame)
+            self._take_unasked(frame)
             return
         del self.back.open[answered]
+        if not self.back.open:
+            self.back.settled.wake()
         hook = self.back._results.get(passing.method)
         envelope = decode(frame) if hook else None
         if isinstance(envelope, Malformed):
@@ -210,6 +213,13 @@ class Flow:
         result = envelope if isinstance(envelope, Response) else None
         lane = session_of(frame) if passing.session is None and (hook or self.lanes) else passing.session
         self._put(lane, frame, hook, result)
+
+    def _take_unasked(self, frame: bytes) -> None:
+        """A result that belongs to nothing could belong to something by a looser reading than ours."""
+        if self._is_guarded and not isinstance(decode(frame), Failure):
+            log.info("%s: dropped an answer to nothing that was asked", self.way.direction)
+        else:
+            self._pass(frame)
 
     def _take_own(self, frame: bytes) -> None:
         event = self.back.calls.receive(decode(frame))

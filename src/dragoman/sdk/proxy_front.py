@@ -27,6 +27,7 @@ class Overheard:
         self._heard = asyncio.Event()
         self._over: list[BaseException | None] = []  # the end, if it came before the sink
         self._skipped: list[int] = []
+        self._paused = False  # by whoever started us
 
     async def first(self) -> bytes | None:
         """The first block, or None if there is none. Begins to read."""
@@ -52,7 +53,8 @@ class Overheard:
             self._first = None  # it may be large
         for reason in self._over:
             sink.ended(reason)
-        self._transport.resume()
+        if not self._paused:  # the sink may have had enough already
+            self._transport.resume()
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
         self._transport.write(block)
@@ -69,9 +71,11 @@ class Overheard:
         await self._transport.drain()
 
     def pause(self) -> None:
+        self._paused = True
         self._transport.pause()
 
     def resume(self) -> None:
+        self._paused = False
         self._transport.resume()
 
     async def aclose(self) -> None:

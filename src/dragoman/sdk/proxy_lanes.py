@@ -96,11 +96,11 @@ class Lanes:
         lane.queue.append(item)
         self.size += len(item.frame)
 
-    def take_out(self, item: Item, answer: bytes | None) -> None:
+    def take_out(self, item: Item, answer: bytes) -> None:
         """Hold it no longer, and do not send it on; its sender gets `answer`."""
         for lane in self._lanes.values():
             if lane.judging is item:
-                item.answer = answer or b""
+                item.answer = answer
                 assert lane.worker is not None
                 lane.worker.cancel()
             elif item in lane.queue:

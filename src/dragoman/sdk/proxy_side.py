@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 from secrets import token_hex
 
@@ -12,6 +14,7 @@ from dragoman.sdk.proxy import Proxy
 from dragoman.sdk.proxy_calls import ProxyPeer
 from dragoman.sdk.proxy_flow import Flow
 from dragoman.transport.contract import Transport
+from dragoman.transport.memory import MemoryTransport
 
 log = logging.getLogger(__name__)
 
@@ -23,22 +26,21 @@ class ProxySide:
         self.proxy = proxy
         self.relay = Relay(client, agent, interpreter=self, name=f"proxy {proxy.name}")
         self.owner = self.relay.owner
-        prefix = f"{proxy.name}-{token_hex(8)}-"
-        to_agent, to_client = self.relay.to_agent, self.relay.to_client
-        self._agent = self._flow(to_agent, prefix, limits)
-        self._client = self._flow(to_client, prefix, limits)
+        self._agent = self._flow(self.relay.to_agent, limits)
+        self._client = self._flow(self.relay.to_client, limits)
         self._agent.back, self._client.back = self._client, self._agent
         self.to_agent = ProxyPeer(self._agent, seconds=limits.call_seconds)
         self.to_client = ProxyPeer(self._client, seconds=limits.call_seconds)
 
-    def _flow(self, way: Way, prefix: str, limits: Limits) -> Flow:
+    def _flow(self, way: Way, limits: Limits) -> Flow:
         proxy, direction = self.proxy, way.direction
         return Flow(
             self,
             way,
             hooks=proxy.hooks[direction],
             results=proxy.results[direction],
-            prefix=f"{prefix}{direction}-",
+            # Each side sees one of the prefixes, and cannot make up the other.
+            prefix=f"{proxy.name}-{token_hex(8)}-",
             limits=limits,
         )
 
@@ -55,6 +57,15 @@ class ProxySide:
         unheard.hang_up(_gone("client" if heard is self._agent else "agent", way))
         await heard.lanes.finish(seconds)
         unheard.answer_unheard()
+        if heard is self._agent and isinstance(way.target, MemoryTransport):
+            # A program hears the end of its input and may still answer; memory cannot say it, so we wait.
+            await self._answers(seconds)
+
+    async def _answers(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._agent.open and not self.relay.to_client.over.is_set():
+                    await self._agent.settled.wait()
 
 
 def _gone(who: str, way: Way) -> LinkClosed:
