@@ -3,7 +3,7 @@
 It is loaded wherever Dragoman is installed and does nothing until a fixture is used. The fixtures are plain
 functions that give async context managers, so they need no particular plugin for async tests.
 
-    raw_agent(command)      a `RawPeer`; without a command, that of `--agent` or the setting `dragoman_agent`
+    raw_agent(command)      a `RawPeer`; without a command, that of `--dragoman-agent` or `dragoman_agent`
     scripted_agent(script)  a `ScriptedAgent`, whose `command()` needs no folder
     golden(frames, name)    compares with golden/NAME.ndjson beside the test file
 """
@@ -26,7 +26,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--update-golden", action="store_true", help="write golden transcripts instead of comparing with them"
     )
-    group.addoption("--agent", default=None, help="the command of the agent under test, for raw_agent")
+    group.addoption(
+        "--dragoman-agent", default=None, help="the command of the agent under test, for raw_agent"
+    )
     parser.addini("dragoman_agent", "the command of the agent under test, for raw_agent", default="")
 
 
@@ -53,9 +55,13 @@ def raw_agent(request: pytest.FixtureRequest) -> RawAgent:
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> RawPeer:
-        chosen = command or request.config.getoption("--agent") or request.config.getini("dragoman_agent")
+        chosen = (
+            command or request.config.getoption("--dragoman-agent") or request.config.getini("dragoman_agent")
+        )
         if not chosen:
-            raise pytest.UsageError("raw_agent needs a command: raw_agent(…), --agent or dragoman_agent")
+            raise pytest.UsageError(
+                "raw_agent needs a command: raw_agent(…), --dragoman-agent or dragoman_agent"
+            )
         return RawPeer(chosen, cwd=cwd, env=env)
 
     return start
