@@ -206,6 +206,12 @@ async def test_a_process_dies_for_real(
         assert (died.value.returncode, died.value.signal) == (returncode, signal)
 
 
+async def test_a_process_dies_after_everything_it_said_has_left(tmp_path: Path) -> None:
+    agent = ScriptedAgent("on prompt\n  flood 3000 1000\n  say last\n  die SIGKILL", folder=tmp_path)
+    story = "client\n  initialize\n  new\n  prompt go\n  await update agent_message_chunk last\n  expect end"
+    await ScriptedClient(story).talk_to(agent.command())
+
+
 @pytest.mark.bound(20)
 async def test_a_process_that_lingers_has_to_be_killed(tmp_path: Path) -> None:
     agent = ScriptedAgent("start\n  linger\non prompt\n  say hello", folder=tmp_path)
