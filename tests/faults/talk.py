@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
@@ -130,6 +130,17 @@ class Talk:
 
         return await self.until(is_it, since=since, seconds=seconds)
 
+    async def answers_to(self, request_ids: Collection[Any], *, seconds: float = PATIENCE) -> list[Message]:
+        """The answers to many requests, in the order of the ids; they may come in any."""
+        found = {m["id"]: m for m in self.heard if "method" not in m}
+        wanted = set(request_ids)
+        while missing := wanted - found.keys():
+            for _ in range(len(missing)):
+                message = await self.next(seconds=seconds)
+                if "method" not in message:
+                    found[message["id"]] = message
+        return [found[request_id] for request_id in request_ids]
+
     async def asked(self, method: str, *, since: int = 0) -> Message:
         """A request of the agent."""
         return await self.until(lambda m: m.get("method") == method and "id" in m, since=since)
@@ -139,9 +150,9 @@ class Talk:
         return await self.until(lambda m: text in chunk(m, self._named(session)))
 
     async def ask(self, method: str, params: Any = None, *, seconds: float = PATIENCE) -> Message:
-        request_id = self.fresh_id()
+        request_id, since = self.fresh_id(), len(self.heard)
         await self.peer.send(request(request_id, method, params), seconds=seconds)
-        return await self.answer_to(request_id, seconds=seconds)
+        return await self.answer_to(request_id, since=since, seconds=seconds)
 
     async def replies(self, *frames: bytes | Message, seconds: float = PATIENCE) -> list[Message]:
         """All that the agent says to `frames`: what comes before the answer to a request sent behind them.

@@ -226,6 +226,24 @@ async def test_above_the_limit_of_work_requests_are_refused_and_cancels_are_hear
         assert (await peer.next())["id"] == 5  # four took the room that one had left
 
 
+async def test_above_the_number_of_requests_in_flight_the_next_is_refused() -> None:
+    async def wait() -> bytes:
+        await asyncio.Event().wait()
+        return b"1"
+
+    routes = Routes()
+    routes.on_request = {"wait": lambda _: wait(), "now": lambda _: b"2"}
+    async with linked(routes, limits=Limits(work_requests=2)) as (_, peer):
+        peer.send(request(1, "wait"), request(2, "wait"), request(3, "wait"))
+        refused = await peer.next()
+        assert (refused["id"], refused["error"]["code"]) == (3, -32603)
+        peer.send(cancel_request(1))
+        assert (await peer.next())["id"] == 1
+        peer.send(request(4, "now"), request(5, "wait"), request(6, "wait"))
+        assert await peer.next() == result(4, 2)
+        assert (await peer.next())["id"] == 6
+
+
 async def test_a_lone_request_may_be_larger_than_the_limit_of_work() -> None:
     async def length(text: str) -> bytes:
         await asyncio.sleep(0)

@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
+EACH = 512
+"""Bytes that a waiting notification costs beside its params; many that say nothing are still many."""
+
 
 class _Lane:
     __slots__ = ("queue", "started")

@@ -15,6 +15,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     the cancels.
     """
 
+    work_requests: int = 20_000
+    """Their number, because each costs some three kilobytes even when it says nothing."""
+
     backlog_bytes: int = 8 * MEBIBYTE
     """Updates that a session's reader has not taken yet; above it we stop reading, so that the agent feels
     it.

@@ -100,7 +100,7 @@ class Link:
         self._owner = Owner(name)
         self.lanes = Lanes(self.connection, self._owner, self._relieved)
         self._deadlines = Deadlines(self)
-        self._work = Workshop(self.connection, router, self._owner, self._send, limit=self.limits.work_bytes)
+        self._work = Workshop(self.connection, router, self._owner, self._send, limits=self.limits)
         self._feeding = False  # a block is being dealt with: its answers leave together at its end
         self._holds: dict[str, None] = {}  # why reading is stopped
         self._gone: LinkClosed | None = None

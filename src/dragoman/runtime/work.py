@@ -13,6 +13,7 @@ from typing import Any
 
 from dragoman.core import Asked, Complaint, Connection, Debt
 from dragoman.runtime.faults import to_error
+from dragoman.runtime.limits import Limits
 from dragoman.runtime.owner import Owner
 from dragoman.runtime.router import Router
 from dragoman.runtime.stepping import Rest, Stepper
@@ -31,7 +32,7 @@ class Workshop:
     __slots__ = (
         "_connection",
         "_debts",
-        "_limit",
+        "_limits",
         "_router",
         "_send",
         "_size",
@@ -47,12 +48,12 @@ class Workshop:
         owner: Owner,
         send: Callable[[bytes], None],
         *,
-        limit: int,
+        limits: Limits,
     ) -> None:
         self._connection = connection
         self._router = router
         self._send = send
-        self._limit = limit
+        self._limits = limits
         self._stepper = Stepper(owner, self._carry_on)
         self._tasks: dict[Debt, asyncio.Task[None]] = {}
         self._debts: dict[Rest[bytes], Debt] = {}
@@ -61,7 +62,7 @@ class Workshop:
 
     def ask(self, debt: Debt) -> None:
         """Work on it: it is answered on the spot, or has a task."""
-        if self._tasks and self._size + _size(debt) > self._limit:
+        if self._tasks and self._is_full(debt):
             busy = error_object(INTERNAL_ERROR, "Internal error: too much work in flight")
             self._settled(self._connection.refuse(debt, busy))
             return
@@ -80,6 +81,10 @@ class Workshop:
             self._debts[rest] = debt
             self._tasks[debt] = task
             self._size += _size(debt)
+
+    def _is_full(self, debt: Debt) -> bool:
+        limits = self._limits
+        return self._size + _size(debt) > limits.work_bytes or len(self._tasks) >= limits.work_requests
 
     def settle(self, debt: Debt, result: bytes) -> None:
         """Answer a debt from outside its handler, whose own answer then no longer counts."""

@@ -17,6 +17,7 @@ from msgspec import Raw
 from dragoman.core import Debt, negotiate
 from dragoman.errors import ErrorAnswer
 from dragoman.runtime import Answer, Link
+from dragoman.runtime.lanes import EACH
 from dragoman.schema.codec import write
 from dragoman.schema.v1 import (
     CancelNotification,
@@ -96,7 +97,8 @@ class AgentSide:
         lane = getattr(message, "session_id", None)
         if handler.is_async:
             work = functools.partial(handler.now, message, self.client)
-            self.client.link.lanes.submit(lane, work, len(bytes(params or b"")))
+            size = EACH + (0 if params is None else memoryview(params).nbytes)
+            self.client.link.lanes.submit(lane, work, size)
         else:
             handler.now(message, self.client)
 

@@ -17,6 +17,7 @@ from msgspec import Raw
 from dragoman.core import Debt
 from dragoman.errors import ErrorAnswer
 from dragoman.runtime import Answer, Link
+from dragoman.runtime.lanes import EACH
 from dragoman.schema.choice import decode_choice
 from dragoman.schema.codec import reader, write
 from dragoman.schema.errors import SchemaError
@@ -273,7 +274,7 @@ class ClientSide:
         except ErrorAnswer as error:  # a notification cannot be answered; that it made no sense is noted
             self._deviation(method, str(error))
             return
-        self._hand_to(handler, message, getattr(message, "session_id", None), _size(params))
+        self._hand_to(handler, message, getattr(message, "session_id", None), EACH + _size(params))
 
     def _hand_to(self, handler: Handler, message: Any, lane: str | None, size: int) -> None:
         if handler.is_async:

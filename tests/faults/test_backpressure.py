@@ -1,0 +1,145 @@
+"""A client that does not read: the agent waits, stays small, still hears, and loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+import pytest
+
+from tests.faults.cases import cases, fault
+from tests.faults.talk import PARSE, Talk, cancel, code, line, opening, prompt, read, request
+from tests.faults.watch import MEBIBYTE, cpu, eventually, forget_peak, peak, settled
+
+pytestmark = pytest.mark.bound(60)
+
+COUNT = 50_000
+IN_TIME = 5.0
+SIZE = 16 * 1024
+PIECES = 64 * MEBIBYTE // SIZE
+
+
+async def stalled(talk: Talk) -> None:
+    """A turn of 64 MiB whose client stopped reading; returns when nothing moves any more."""
+    talk.peer.pause()
+    await talk.peer.send(prompt("turn", talk.session, f"/stream {PIECES} {SIZE}"))
+    await settled(lambda: cpu(talk.peer.pid))
+
+
+@fault("BPR-01")
+async def test_a_stream_waits_for_its_reader_and_then_arrives_whole() -> None:
+    async with opening() as talk:
+        before = forget_peak(talk.peer.pid)
+        await stalled(talk)
+        assert peak(talk.peer.pid) - before <= 32
+        talk.peer.resume()
+        lines = await talk.peer.read_lines(PIECES + 1, seconds=30)
+        assert peak(talk.peer.pid) - before <= 32
+        for number, text in enumerate(lines[:-1]):
+            words = read(text)["params"]["update"]["content"]["text"]
+            assert len(words) == SIZE
+            assert words.startswith(f"{number} ")
+        assert read(lines[-1])["result"] == {"stopReason": "end_turn"}
+
+
+@cases({"BPR-02": signal.SIGTERM, "BPR-X1": None, "BPR-X2": signal.SIGINT})
+async def test_a_client_that_never_reads_again_cannot_keep_the_agent(case: int | None) -> None:
+    async with opening() as talk:
+        await stalled(talk)
+        if case is None:
+            talk.peer.close_stdin()
+        else:
+            talk.peer.send_signal(case)
+        await talk.peer.wait(seconds=IN_TIME)
+
+
+@fault("BPR-X3")
+async def test_a_cancel_is_heard_while_nobody_reads() -> None:
+    async with opening() as talk:
+        await stalled(talk)
+        await talk.peer.send(cancel(talk.session))
+        await settled(lambda: cpu(talk.peer.pid))
+        talk.peer.resume()
+        answer = await talk.answer_to("turn", seconds=20)
+        assert answer["result"] == {"stopReason": "cancelled"}
+        assert len(talk.heard) < PIECES
+        await talk.echoes()
+
+
+@fault("BPR-X4")
+async def test_an_agent_that_waits_for_its_reader_does_not_spin() -> None:
+    async with opening() as talk:
+        await stalled(talk)
+        before = cpu(talk.peer.pid)
+        await asyncio.sleep(1.5)  # this is what is measured
+        assert cpu(talk.peer.pid) - before <= 0.1
+
+
+@fault("BPR-04")
+async def test_requests_that_nobody_reads_the_answers_of_are_all_answered_in_the_end() -> None:
+    async with opening() as talk:
+        talk.peer.pause()
+        before = forget_peak(talk.peer.pid)
+        talk.peer.send_soon(b"".join(line(request(n, "_unread")) for n in range(COUNT)))
+        await settled(lambda: cpu(talk.peer.pid))
+        assert peak(talk.peer.pid) - before <= 64
+        talk.peer.resume()
+        lines = await talk.peer.read_lines(COUNT, seconds=30)
+        assert [read(text)["id"] for text in lines] == list(range(COUNT))
+        assert peak(talk.peer.pid) - before <= 64
+
+
+@fault("BPR-X5")
+async def test_garbage_that_nobody_reads_the_refusals_of_takes_no_memory() -> None:
+    async with opening() as talk:
+        talk.peer.pause()
+        before = forget_peak(talk.peer.pid)
+        talk.peer.send_soon(b"garbage\n" * (2 * COUNT))
+        await settled(lambda: cpu(talk.peer.pid))
+        assert peak(talk.peer.pid) - before <= 32
+        talk.peer.resume()
+        lines = await talk.peer.read_lines(2 * COUNT, seconds=40)
+        assert {code(read(text)) for text in lines} == {PARSE}
+        await talk.echoes()
+
+
+@fault("BPR-X6")
+async def test_turns_that_nobody_reads_are_all_answered_in_the_end() -> None:
+    async with opening() as talk:
+        sessions = [await talk.new_session() for _ in range(20)]
+        talk.peer.pause()
+        before = forget_peak(talk.peer.pid)
+        for number in range(2000):
+            talk.peer.send_soon(line(prompt(number, sessions[number % 20], f"/stream 20 {SIZE // 8}")))
+        await settled(lambda: cpu(talk.peer.pid))
+        assert peak(talk.peer.pid) - before <= 64
+        talk.peer.resume()
+        assert len(await talk.answers_to(range(2000), seconds=30)) == 2000
+
+
+@fault("BPR-X7")
+async def test_large_answers_that_nobody_reads_take_no_more_than_they_must() -> None:
+    async with opening() as talk:
+        talk.peer.pause()
+        before = forget_peak(talk.peer.pid)
+        name = "i" * MEBIBYTE  # an id is echoed, so every answer is this large
+        for number in range(64):
+            talk.peer.send_soon(line(request(f"{number}{name}", "_large")))
+        await settled(lambda: cpu(talk.peer.pid))
+        assert peak(talk.peer.pid) - before <= 32
+        talk.peer.resume()
+        lines = await talk.peer.read_lines(64, seconds=30)
+        assert [read(text)["id"] for text in lines] == [f"{number}{name}" for number in range(64)]
+
+
+@fault("BPR-X8")
+async def test_a_reader_of_single_bytes_gets_everything() -> None:
+    async with opening() as talk:
+        await talk.peer.send(prompt("turn", talk.session, "/stream 200 1000"))
+        for _ in range(200):
+            talk.peer.pause()
+            await eventually(lambda: True)
+            talk.peer.resume()
+            await talk.next()
+        assert code(await talk.answer_to("turn")) is None
+        assert talk.words() == "".join(f"{n} ".ljust(1000, ".") for n in range(200))

@@ -1,0 +1,159 @@
+"""Much of everything, for long: memory, descriptors and time stay where they were."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.faults.cases import fault
+from tests.faults.talk import (
+    INTERNAL,
+    UNKNOWN,
+    code,
+    line,
+    notification,
+    opening,
+    program,
+    prompt,
+    request,
+    starting,
+)
+from tests.faults.watch import cpu, descriptors, forget_peak, memory, peak, settled
+
+pytestmark = pytest.mark.bound(60)
+
+COUNT = 50_000
+SECONDS_IDLE = 3.0
+
+
+@fault("BPR-05")
+async def test_unknown_notifications_cost_nothing() -> None:
+    async with opening() as talk:
+        before = forget_peak(talk.peer.pid)
+        await talk.peer.send(line(notification("_unknown", {"n": 1})) * COUNT, seconds=20)
+        assert code(await talk.ask("_ping", seconds=10)) == UNKNOWN
+        assert peak(talk.peer.pid) - before <= 64
+
+
+@fault("BPR-X9")
+async def test_requests_before_initialize_cost_nothing() -> None:
+    async with starting() as talk:
+        await talk.peer.send(line(request(0, "_early")))
+        await talk.answer_to(0)
+        before = forget_peak(talk.peer.pid)
+        talk.peer.send_soon(b"".join(line(request(n, "_early", {"pad": "x" * 100})) for n in range(COUNT)))
+        await talk.peer.read_lines(COUNT, seconds=30)
+        assert peak(talk.peer.pid) - before <= 64
+        await talk.initialize()
+
+
+@fault("BPR-X10")
+async def test_notifications_to_a_slow_handler_wait_outside() -> None:
+    async with opening(program("slow")) as talk:
+        before = forget_peak(talk.peer.pid)
+        talk.peer.send_soon(line(notification("_tell")) * (4 * COUNT))
+        await settled(lambda: cpu(talk.peer.pid))
+        assert peak(talk.peer.pid) - before <= 64
+
+
+@fault("BPR-X11")
+async def test_requests_to_a_slow_handler_are_bounded_and_answered() -> None:
+    async with opening(program("slow")) as talk:
+        before = forget_peak(talk.peer.pid)
+        talk.peer.send_soon(b"".join(line(request(n, "_work", {"n": n})) for n in range(COUNT)))
+        await settled(lambda: cpu(talk.peer.pid))
+        assert peak(talk.peer.pid) - before <= 96
+        talk.peer.send_soon(line(notification("_go")))
+        codes = {code(answer) for answer in await talk.answers_to(range(COUNT), seconds=30)}
+        assert codes <= {None, INTERNAL}
+        assert None in codes
+
+
+@fault("BPR-07")
+async def test_sessions_that_were_left_hold_no_descriptors() -> None:
+    async with opening() as talk:
+        await talk.echoes()
+        before = descriptors(talk.peer.pid)
+        sessions = [await talk.new_session() for _ in range(200)]
+        assert descriptors(talk.peer.pid) <= before + 10
+        await talk.echoes(session=sessions[0])
+
+
+@fault("BPR-X12")
+async def test_sessions_that_were_closed_hold_no_memory() -> None:
+    async with opening() as talk:
+        figures = []
+        for _ in range(6):
+            for _ in range(300):
+                session = await talk.new_session()
+                assert code(await talk.ask("session/close", {"sessionId": session})) is None
+            figures.append(memory(talk.peer.pid))
+        assert figures[-1] - figures[0] <= 4
+
+
+@fault("BPR-X13")
+async def test_ten_thousand_turns_leave_nothing_behind() -> None:
+    async with opening() as talk:
+        figures = []
+        for _ in range(10):
+            for _ in range(20):
+                block = b"".join(line(prompt(n, talk.session, "/stream 3")) for n in range(50))
+                await talk.peer.send(block)
+                await talk.peer.read_lines(50 * 4)
+            figures.append((memory(talk.peer.pid), descriptors(talk.peer.pid)))
+        assert figures[-1][0] - figures[1][0] <= 4
+        assert figures[-1][1] <= figures[1][1]
+        await talk.echoes()
+
+
+@fault("BPR-X14")
+async def test_a_thousand_turns_at_once_are_all_answered() -> None:
+    async with opening() as talk:
+        sessions = [await talk.new_session() for _ in range(1000)]
+        before = forget_peak(talk.peer.pid)
+        frames = [prompt(n, session, "/wait 0.2") for n, session in enumerate(sessions)]
+        talk.peer.send_soon(b"".join(map(line, frames)))
+        assert {code(answer) for answer in await talk.answers_to(range(1000))} == {None}
+        assert peak(talk.peer.pid) - before <= 64
+
+
+@fault("BPR-X15")
+async def test_cancels_without_end_cost_nothing() -> None:
+    async with opening() as talk:
+        before = forget_peak(talk.peer.pid)
+        await talk.peer.send(prompt("turn", talk.session, "/wait 60"))
+        frames = line(notification("session/cancel", {"sessionId": talk.session}))
+        await talk.peer.send(frames * COUNT, seconds=20)
+        assert (await talk.answer_to("turn"))["result"] == {"stopReason": "cancelled"}
+        await talk.echoes()
+        assert peak(talk.peer.pid) - before <= 32
+
+
+@fault("BPR-X16")
+async def test_answers_that_nobody_asked_for_cost_nothing() -> None:
+    async with opening() as talk:
+        before = forget_peak(talk.peer.pid)
+        frames = b"".join(line({"jsonrpc": "2.0", "id": n, "result": {}}) for n in range(COUNT))
+        await talk.peer.send(frames, seconds=20)
+        assert await talk.replies() == []
+        assert peak(talk.peer.pid) - before <= 32
+
+
+@fault("BPR-08")
+async def test_an_idle_agent_sleeps() -> None:
+    async with opening() as talk:
+        await talk.echoes()
+        before = cpu(talk.peer.pid)
+        await asyncio.sleep(SECONDS_IDLE)  # this is what is measured
+        assert cpu(talk.peer.pid) - before <= 0.05 * SECONDS_IDLE
+
+
+@fault("BPR-X17")
+async def test_an_agent_with_a_waiting_turn_sleeps() -> None:
+    async with opening() as talk:
+        await talk.peer.send(prompt("turn", talk.session, "/wait 60"))
+        await talk.peer.send(b'{"jsonrpc":"2.0","half":')
+        before = cpu(talk.peer.pid)
+        await asyncio.sleep(SECONDS_IDLE / 2)  # this is what is measured
+        assert cpu(talk.peer.pid) - before <= 0.05 * SECONDS_IDLE
