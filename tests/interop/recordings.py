@@ -117,6 +117,9 @@ class Books:
         self._ids: dict[Any, Any] = {}  # the ids that were recorded, and those that our books gave
 
     def walk(self, frame: Recorded) -> None:
+        match frame.envelope:
+            case Failure(id=None):
+                return  # a complaint about a frame, not an answer to a request
         (self._receive if frame.to == self._party else self._send)(frame)
 
     def _send(self, frame: Recorded) -> None:
