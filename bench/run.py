@@ -59,22 +59,29 @@ def _run_scenario(
 ) -> None:
     """Round after round over all peers, so that a machine that slows down slows all of them."""
     able = [peer for peer in peers if peer.takes_part(scenario.name, scenario.needs)]
-    for number in range(rounds if quick or scenario.rounds is None else scenario.rounds):
+    wanted = rounds if quick or scenario.rounds is None else scenario.rounds
+    for number in range(0 if scenario.rehearsed else 1, wanted + 1):
         for peer in able:
             if (scenario.name, peer.name) in results.failures:
                 continue
-            began = time.monotonic()
+            label = f"{scenario.name} {number or 'rehearsal'} {peer.name}"
             try:
-                figures = scenario.measure(peer, quick=quick)
+                figures = _measured(scenario, peer, label, quick=quick)
             except (Failed, OSError, ValueError, LookupError) as failure:
                 # A program that leaves early or prints nonsense is a failure of its peer, not of the run.
                 results.failures[scenario.name, peer.name] = f"{failure}" or type(failure).__name__
-                print(f"{scenario.name} {number + 1} {peer.name}: FAILS: {failure!r}", flush=True)
+                print(f"{label}: FAILS: {failure!r}", flush=True)
                 continue
-            results.add(peer.name, figures)
-            shown = ", ".join(f"{key.partition('.')[2]} {value:,.4g}" for key, value in figures.items())
-            took = time.monotonic() - began
-            print(f"{scenario.name} {number + 1} {peer.name}: {shown} ({took:.1f} s)", flush=True)
+            if number:
+                results.add(peer.name, figures)
+
+
+def _measured(scenario: Scenario, peer: Peer, label: str, *, quick: bool) -> dict[str, float]:
+    began = time.monotonic()
+    figures = scenario.measure(peer, quick=quick)
+    shown = ", ".join(f"{key.partition('.')[2]} {value:,.4g}" for key, value in figures.items())
+    print(f"{label}: {shown} ({time.monotonic() - began:.1f} s)", flush=True)
+    return figures
 
 
 def _named(known: list[Named], names: str | None) -> list[Named]:

@@ -71,7 +71,13 @@ def _tree(
 ) -> Iterator[subprocess.Popen[bytes]]:
     try:
         process = subprocess.Popen(
-            command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=BENCH, start_new_session=True
+            command,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=BENCH,
+            env=_plain_environment(),
+            start_new_session=True,
         )
     except OSError as error:
         raise Failed(f"cannot start {command[0]}: {error}") from error
@@ -85,6 +91,15 @@ def _tree(
                 with contextlib.suppress(OSError):
                     pipe.close()
         _end(process, grace=GRACE_SECONDS if clean else 0.0)
+
+
+def _plain_environment() -> dict[str, str]:
+    """Ours without what changes how an interpreter runs: one told to cache no bytecode compiles every time."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name == "PYTHONPATH" or not name.startswith(("PYTHON", "NODE_"))
+    }
 
 
 def _end(process: subprocess.Popen[bytes], *, grace: float) -> None:

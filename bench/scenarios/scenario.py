@@ -14,9 +14,13 @@ class Measure(Protocol):
 
 @dataclass(frozen=True)
 class Scenario:
-    """One measurement gives figures by key; ``rounds`` is set where the usual number would be too few."""
+    """One measurement gives figures by key; ``rounds`` is set where the usual number would be too few.
+
+    What is ``rehearsed`` runs once unmeasured: the first start of a program compiles and caches its bytecode.
+    """
 
     name: str
     needs: tuple[str, ...]
     measure: Measure
     rounds: int | None = None
+    rehearsed: bool = False

@@ -51,6 +51,6 @@ def _first_line(fd: int, deadline: float) -> bytes:
     return line
 
 
-IMPORT = Scenario("import", ("import",), partial(_import, program="import"), rounds=7)
-IMPORT_ALL = Scenario("import_all", ("import_all",), partial(_import, program="import_all"))
-START = Scenario("start", ("echo",), _start, rounds=9)
+IMPORT = Scenario("import", ("import",), partial(_import, program="import"), rounds=7, rehearsed=True)
+IMPORT_ALL = Scenario("import_all", ("import_all",), partial(_import, program="import_all"), rehearsed=True)
+START = Scenario("start", ("echo",), _start, rounds=9, rehearsed=True)
