@@ -130,6 +130,14 @@ async def test_an_escaped_name_does_not_slip_past_its_hook(name: bytes) -> None:
         assert (await ends.client.hear_json())["error"]["message"] == "Refused by a proxy"
 
 
+async def test_nor_does_an_escaped_name_in_a_block_without_ids() -> None:
+    proxy = Proxy()
+    proxy.on("session/update")(lambda update: None)
+    async with Ends(proxy) as ends:
+        ends.agent.say(line(chunk("x")).replace(b"session/update", rb"session\/update"))
+        assert await heard_before_the_mark(ends.agent, ends.client) == []
+
+
 async def test_frames_around_a_hooked_one_stay_in_their_order() -> None:
     proxy = Proxy()
 

@@ -18,6 +18,7 @@ from tests.sdk.proxy_ends import (
     note,
     prompt,
     request,
+    unchanged_later,
 )
 
 
@@ -81,6 +82,21 @@ async def test_a_cancelled_turn_that_is_still_held_is_answered_here_and_never_be
         ends.client.say(prompt(4, "d"))
         assert (await ends.agent.hear_json())["id"] == 4
     assert slow.cancelled
+
+
+async def test_a_cancel_overtakes_whatever_else_its_session_holds_back() -> None:
+    proxy, slow = Proxy(), Slow()
+    proxy.on("session/set_mode")(slow)
+    proxy.on("session/cancel")(unchanged_later)
+    mode = request(1, "session/set_mode", sessionId="s", modeId="m")
+    cancel = note("session/cancel", sessionId="s")
+    async with Ends(proxy) as ends:
+        ends.client.say(mode)
+        await slow.entered.wait()
+        ends.client.say(cancel)
+        assert await ends.agent.hear_json() == cancel
+        slow.go.set()
+        assert await ends.agent.hear_json() == mode
 
 
 async def test_a_cancelled_request_that_is_still_held_is_answered_here() -> None:

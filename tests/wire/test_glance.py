@@ -56,6 +56,11 @@ def test_two_objects_on_one_line_are_not_taken_for_two_frames() -> None:
     assert glance_block(block) == [UNREADABLE, UNREADABLE, UNREADABLE]
 
 
+def test_two_objects_on_one_line_are_unreadable_and_their_neighbours_are_not() -> None:
+    block = b'{"method":"a"}\n{"method":"b"}{"method":"c"}\n{"method":"d"}\n'
+    assert glance_block(block) == [Glance("a"), UNREADABLE, Glance("d")]
+
+
 def test_an_object_over_two_lines_is_no_frame() -> None:
     assert glance_block(b'{"method":\n"a"}\n') == [UNREADABLE, UNREADABLE]
 
