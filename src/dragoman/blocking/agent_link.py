@@ -15,23 +15,37 @@ from collections import deque
 from collections.abc import Callable
 from itertools import count
 from math import inf
+from os import read
+from threading import get_ident
 from time import monotonic
+from typing import Any, TypeVar
+
+from msgspec import Raw
 
 from dragoman.blocking.link import BlockingLink
+from dragoman.blocking.plain import plain_answer
 from dragoman.blocking.signals import Gate, Signal
 from dragoman.blocking.waiting import Waiting
 from dragoman.blocking.worker import Worker, current_worker
-from dragoman.core import Answered, Debt, Lifecycle
+from dragoman.core import Call, Debt, Lifecycle
 from dragoman.errors import Cancelled, LinkClosed
 from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.outbox import HIGH_WATER
 from dragoman.runtime.router import Router, Work
+from dragoman.schema.codec import strict_reader, write
 from dragoman.sdk.blocking_run import step
-from dragoman.wire import error_object
+from dragoman.sdk.capabilities import Capabilities
+from dragoman.sdk.client_handle import ClientHandle
+from dragoman.sdk.methods import CLIENT_REQUESTS
+from dragoman.sdk.reading import read_result
+from dragoman.transport.contract import READ_SIZE
+from dragoman.wire import ErrorObject, error_object
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 LEASE = 0.005
 """Seconds that the main thread keeps away from the pipe after a handler had an answer. It is also what the
@@ -56,6 +70,7 @@ class AgentLink(BlockingLink):
         self._main_gate = Gate()
         self._main_waits = False  # for the role to be put down, however long that takes
         self._lease = 0.0
+        self._granted: dict[str, Capabilities] = {}  # by method: where it was found to be allowed
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
         self.dismissed = False
@@ -96,7 +111,7 @@ class AgentLink(BlockingLink):
     def _call_main(self) -> None:
         self._main.reached = True
         self._main_gate.open()
-        self.inlet.wake()
+        self.wake()
 
     def _tick(self) -> None:
         now = monotonic()
@@ -135,19 +150,84 @@ class AgentLink(BlockingLink):
         except LinkClosed:
             pass  # a peer that does not read loses what it did not read
 
+    # The usual way of a call.
+
+    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T], worker: Worker) -> T:
+        """What `ClientHandle.ask` and `call` do, for the thread of a handler."""
+        if self._granted.get(method) is not client.capabilities:
+            self._check(client, method)
+        if self._gone is not None:
+            raise self._gone.with_traceback(None)
+        params = write(message)
+        waiting = Waiting(self.limits.call_seconds, None, None, worker)
+        if waiting.deadline is not None:
+            self._deadlines.watch(waiting)
+        with self._books:
+            call, frame = self.connection.call(method, params, waiting)
+            try:
+                self.outbox.put(frame)
+            except LinkClosed:
+                self.wake()  # the end of what the peer says explains it better
+        if worker.unheard:
+            worker.interrupt()
+        answer: T | None = self._read_answer(call, result)
+        return read_result(self.await_result(call), result, method) if answer is None else answer
+
+    def _check(self, client: ClientHandle, method: str) -> None:
+        capability = CLIENT_REQUESTS[method].capability
+        if capability is not None:
+            client.capabilities.require(capability, method)
+        self._granted[method] = client.capabilities
+
+    def _read_answer(self, call: Call[Waiting], kind: Any) -> Any:
+        """Read once: what comes next is nearly always the answer. None when it was not, or not so plainly."""
+        if self._busy or self._inbox or not (self._whole and self._role.acquire(blocking=False)):
+            return None
+        self._reader = get_ident()
+        try:
+            events = self._poll(self.poll_ms)
+            if len(events) != 1 or events[0][0] != self._fd:
+                self._busy = True
+                return None
+            block = read(self._fd, READ_SIZE)
+            plain = plain_answer(block, call.id)
+            if plain is not None:
+                try:
+                    answer = strict_reader(kind)(plain)
+                except (ValueError, TypeError, RecursionError):
+                    pass  # not so plain
+                else:
+                    # Unless somebody has given the call up meanwhile, and told the waiting.
+                    return answer if self.connection.calls.pop(call.id, None) else None
+            self._look_at(block)
+            return None
+        finally:
+            self._reader = 0
+            self._role.release()
+            self._lease = monotonic() + LEASE
+            if self._followers or self._main_waits or self._lease >= self._deadlines.next_look:
+                self._pass_on()
+
+    def _look_at(self, chunk: bytes) -> None:
+        if block := self._framed(chunk):
+            self.put_into_inbox(block)
+
     # The reader's role.
 
     def _pass_on(self) -> None:
         if self._followers:
             super()._pass_on()
         if self._workers:
-            self._lease = monotonic() + LEASE
+            now = monotonic()
+            self._lease = now + LEASE
+            if now >= self._deadlines.next_look:
+                self._deadlines.look(now)
         if self._main_waits:
             self._main_gate.open()
 
-    def _answered(self, event: Answered[Waiting]) -> None:
+    def _answered(self, call: Call[Waiting], answer: Raw | ErrorObject) -> None:
         self._main.reached = True  # if it is the main thread who reads: the one who asked shall do that now
-        super()._answered(event)
+        super()._answered(call, answer)
 
     def _seconds(self) -> float | None:
         seconds = super()._seconds()
@@ -176,24 +256,23 @@ class AgentLink(BlockingLink):
 
     # Work.
 
-    def begin(self, debt: Debt) -> bool:
+    def begin(self, debt: Debt) -> None:
         if self._workers and self._size + _size(debt) > self.limits.work_bytes:
             self.refuse(debt, error_object(INTERNAL_ERROR, "Internal error: too much work in flight"))
-            return True
+            return
         try:
             work = self._router.asked(debt)
         except Exception as error:  # noqa: BLE001  # it becomes the error answer; the conversation goes on
             self.refuse(debt, to_error(error, debt.method))
-            return True
+            return
         if isinstance(work, bytes):
             self.settle(debt, work)
-            return True
+            return
         self._size += _size(debt)
         if len(self._workers) >= THREADS and debt.method != "session/prompt":
             self._queue.append((debt, work))
         else:
             self._start(debt, work)
-        return True
 
     def perform(self, debt: Debt) -> None:
         raise AssertionError("every request has a thread of its own")
@@ -246,9 +325,8 @@ class AgentLink(BlockingLink):
         """End the calls that this worker waits for; False when it waits for none."""
         with self._books:
             calls = [call for call in self.connection.calls.values() if call.context.worker is worker]
-        for call in calls:
-            self.give_up(call, Cancelled())
-        return bool(calls)
+        told = [self.give_up(call, Cancelled()) for call in calls]
+        return any(told)
 
     # What leaves.
 

@@ -10,16 +10,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import get_ident
 from time import monotonic
+from typing import Any
 
 from dragoman.blocking.child import Child
+from dragoman.blocking.client_side import BlockingClientSide, ShortWay
 from dragoman.blocking.link import BlockingLink
-from dragoman.core import Debt
+from dragoman.blocking.plain import plain_request
+from dragoman.blocking.signals import Signal
+from dragoman.core import Asked, Debt
 from dragoman.errors import LinkClosed
 from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
-from dragoman.runtime.router import Router
 from dragoman.sdk.blocking_run import step
-from dragoman.wire import error_object
+from dragoman.wire import Request, decode_block, error_object
 from dragoman.wire.codes import CANCELLED
 
 FLUSH = 2.0
@@ -29,22 +32,68 @@ FLUSH = 2.0
 class ClientLink(BlockingLink):
     """A client's end of the conversation with a child process."""
 
-    def __init__(self, child: Child, router: Router, *, name: str, limits: Limits | None = None) -> None:
-        super().__init__(child.read_fd, child.write_fd, router, name=name, limits=limits)
+    def __init__(
+        self, child: Child, side: BlockingClientSide, *, name: str, limits: Limits | None = None
+    ) -> None:
+        super().__init__(child.read_fd, child.write_fd, side, name=name, limits=limits)
         self._child = child
-        child.watch(self.inlet.wake)
+        self._side = side
+        self._requests: dict[Debt, tuple[ShortWay, Any]] = {}  # that have been read already
+        child.watch(self.wake)
+
+    # The usual turn of a reader.
+
+    def wait(self, signal: Signal) -> None:
+        """Read, work, read again, as long as requests come one by one; anything else is the long way."""
+        while not (signal.reached or self._busy or self._inbox or self._told or not self._whole):
+            if not self._role.acquire(blocking=False):
+                break
+            self._reader = get_ident()
+            try:
+                block = self.read_block()
+                debt = self._take(block) if block else None
+            finally:
+                self._reader = 0
+                self._role.release()
+                if self._followers:
+                    self._pass_on()
+            if debt is not None:
+                self.perform(debt)
+        super().wait(signal)
 
     # Work.
 
-    def begin(self, debt: Debt) -> bool:
-        return False
+    def begin(self, debt: Debt) -> Debt:
+        return debt
+
+    def _take(self, block: bytes) -> Debt | None:
+        plain = plain_request(block)
+        way = None if plain is None else self._side.short_ways.get(plain[1])
+        if plain is None or way is None:
+            return super()._take(block)
+        number, method, params = plain
+        try:
+            request = way.read(params)
+        except (ValueError, TypeError, RecursionError):
+            return super()._take(block)  # not so plain
+        with self._books:
+            event = self.connection.ask(Request(number, method))
+        if type(event) is not Asked:
+            self._consider(event)
+            return None
+        self._requests[event.debt] = way, request
+        return event.debt
 
     def perform(self, debt: Debt) -> None:
         if self._at_end:
             return  # whoever asked this is dead, and the user is not to be bothered with its questions
+        short = self._requests.pop(debt, None)
         try:
-            work = self._router.asked(debt)
-            result = work if isinstance(work, bytes) else step(work)
+            if short is not None:
+                result = self._side.answer(*short)
+            else:
+                work = self._router.asked(debt)
+                result = work if isinstance(work, bytes) else step(work)
         except Exception as error:  # noqa: BLE001  # it becomes the error answer; the conversation goes on
             self.refuse(debt, to_error(error, debt.method))
         except BaseException:  # Ctrl-C: it is ours to hear, but the agent must not wait for ever
@@ -74,11 +123,11 @@ class ClientLink(BlockingLink):
         """Reading what comes meanwhile: an agent that waits for us to read would never read itself."""
         while self.outbox.pending and not self.outbox.broken:
             if self._reader == get_ident():
-                self._read_more()
+                self._read_ahead()
             elif self._inbox_size < self.limits.backlog_hard_bytes and self._role.acquire(blocking=False):
                 self._reader = get_ident()
                 try:
-                    self._read_more()
+                    self._read_ahead()
                 finally:
                     self._reader = 0
                     self._role.release()
@@ -87,6 +136,11 @@ class ClientLink(BlockingLink):
                 self.outbox.wait_for_room(0, check=_never)
         if self.outbox.broken:
             raise LinkClosed(self.outbox.broken)
+
+    def _read_ahead(self) -> None:
+        if block := self.read_block():
+            self._inbox.extend(decode_block(block))
+            self._inbox_size += len(block)
 
     # The end.
 
@@ -101,7 +155,7 @@ class ClientLink(BlockingLink):
     def close(self) -> None:
         """End the conversation, and the agent's whole process tree."""
         self.end(LinkClosed("this side closed the connection"))
-        self.inlet.wake()
+        self.wake()
         has_role = self._role.acquire(timeout=FLUSH)  # or somebody's handler hangs while it reads
         try:
             self._flush_at_last()

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from dragoman.blocking.child import Child
 from dragoman.blocking.client_link import ClientLink
+from dragoman.blocking.client_side import BlockingClientSide
 from dragoman.blocking.handlers import PrivateLoop, inlined
 from dragoman.blocking.prompt import BlockingPrompt
 from dragoman.runtime import Limits, Link
@@ -26,9 +27,8 @@ from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk import connect as awaited
 from dragoman.sdk.agent_handle import AgentHandle as AwaitedAgent
 from dragoman.sdk.blocking_agent import AgentHandle
-from dragoman.sdk.blocking_run import Crossing, step
+from dragoman.sdk.blocking_run import STEPPING, Crossing, step
 from dragoman.sdk.client import Client
-from dragoman.sdk.client_side import ClientSide
 from dragoman.sdk.connect import Target
 
 
@@ -66,7 +66,7 @@ class Piped:
         self._link: ClientLink | None = None
 
     def __enter__(self) -> AgentHandle:
-        side = ClientSide(inlined(self._client, wait_for=self._wait_for))
+        side = BlockingClientSide(inlined(self._client, wait_for=self._wait_for))
         link = self._link = ClientLink(self._start(), side, name=self._client.link_name, limits=self._limits)
         agent = AwaitedAgent(cast(Link, link), side)  # it offers what the SDK uses of one
         side.attach(cast(Link, link), agent)
@@ -75,7 +75,7 @@ class Piped:
         except BaseException:
             self.__exit__(None, None, None)
             raise
-        return AgentHandle(agent, step, prompts=BlockingPrompt)
+        return AgentHandle(agent, STEPPING, prompts=BlockingPrompt)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

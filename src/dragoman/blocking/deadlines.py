@@ -14,7 +14,7 @@ from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
 from dragoman.runtime.calls import LONGEST_LOOK, SHORTEST_LOOK
 
 if TYPE_CHECKING:
-    from dragoman.blocking.link import BlockingLink
+    from dragoman.blocking.intake import Intake
     from dragoman.blocking.waiting import Waiting
 
 
@@ -23,7 +23,7 @@ class Deadlines:
 
     __slots__ = ("_link", "interval", "next_look")
 
-    def __init__(self, link: BlockingLink) -> None:
+    def __init__(self, link: Intake) -> None:
         self._link = link
         self.interval: float | None = None
         self.next_look = inf
@@ -42,6 +42,7 @@ class Deadlines:
         look = max(SHORTEST_LOOK, min(LONGEST_LOOK, shortest / 4))
         if self.interval is None or look < self.interval:
             self.interval = look
+            self._link.poll_ms = look * 1000
             self.next_look = min(self.next_look, now + look)
             self._link.look_sooner()
 
@@ -58,7 +59,7 @@ class Deadlines:
             elif waiting.deadline is not None or waiting.silence is not None:
                 watched = True
         if not watched:
-            self.interval = None
+            self.interval = self._link.poll_ms = None
         self.next_look = now + self.interval if self.interval is not None else inf
 
     def _overdue(self, waiting: Waiting, method: str, now: float) -> DragomanError | None:

@@ -18,11 +18,11 @@ from collections.abc import Callable, Coroutine, Hashable
 from typing import Any, TypeVar
 
 from dragoman.blocking.prompt import BlockingPrompt
-from dragoman.blocking.voice import VoicedSession
+from dragoman.blocking.voice import VoicedSession, VoicedTurn
 from dragoman.blocking.worker import current_worker
 from dragoman.sdk.agent import Agent
 from dragoman.sdk.blocking_faces import faces
-from dragoman.sdk.blocking_run import Runner, step
+from dragoman.sdk.blocking_run import STEPPING, Runner
 from dragoman.sdk.client import Client
 from dragoman.sdk.handlers import Handler, Handlers
 
@@ -40,35 +40,43 @@ def inlined(declared: A, *, wait_for: Await) -> A:
     lanes = _Lanes()
     shown.handlers = Handlers()
     for method, handler in declared.handlers.items():
-        shown.handlers.replace(method, _Inline(handler, lanes, wait_for))
+        shown.handlers.replace(method, Inline(handler, lanes, wait_for))
     return shown
 
 
-class _Inline(Handler):
+class Inline(Handler):
     """A handler that is always called on the spot."""
 
-    __slots__ = ("_handler", "_lanes", "_wait_for")
+    __slots__ = ("_handler", "_lanes", "_wait_for", "answer", "direct")
 
     def __init__(self, handler: Handler, lanes: _Lanes, wait_for: Await) -> None:
         self._handler = handler
         self._lanes = lanes
         self._wait_for = wait_for
         self.is_async = False
+        self.answer: Callable[[Any, Any], Any] = self._await if handler.is_async else self._call
+        """Takes the message and the peer, and returns what the handler answers."""
+        self.direct = None if handler.is_async or handler.wants_peer else handler.function
+        """The function itself, if it takes nothing but the message."""
 
     async def work(self, message: Any, peer: Any) -> Any:
         """A request. Never suspends."""
-        return self._call(message, peer)
+        return self.answer(message, peer)
 
     def now(self, message: Any, peer: Any) -> Any:
         """A notification."""
         lane = getattr(message, "session_id", None)
-        self._lanes.run(lane, lambda: self._call(message, peer))
+        self._lanes.run(lane, lambda: self.answer(message, peer))
+
+    def _await(self, message: Any, peer: Any) -> Any:
+        return self._wait_for(self._handler.now(message, peer))
 
     def _call(self, message: Any, peer: Any) -> Any:
-        if self._handler.is_async:
-            return self._wait_for(self._handler.now(message, peer))
-        run: Runner = current_worker() or step
-        return self._handler.now(*faces(message, peer, run, voice=VoicedSession, prompts=BlockingPrompt))
+        handler = self._handler
+        if not handler.wants_peer and type(message) is not VoicedTurn:
+            return handler.function(message)
+        run: Runner = current_worker() or STEPPING
+        return handler.now(*faces(message, peer, run, voice=VoicedSession, prompts=BlockingPrompt))
 
 
 class _Lanes:

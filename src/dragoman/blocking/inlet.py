@@ -18,7 +18,7 @@ READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
 class Inlet:
     """Reads `fd`, and owns it."""
 
-    __slots__ = ("_listening", "_poll", "_pushed", "_wake_in", "_wake_out", "fd")
+    __slots__ = ("_listening", "_poll", "_pushed", "_wake_in", "_wake_out", "fd", "poll")
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -28,6 +28,8 @@ class Inlet:
         self._poll = select.poll()
         self._poll.register(fd, READABLE)
         self._poll.register(self._wake_in, select.POLLIN)
+        self.poll = self._poll.poll
+        """Waits for the pipe, or to be woken; for who has nothing to push, and listens."""
         self._listening = True
         self._pushed = -1  # the descriptor whose room we wait for
 

@@ -33,12 +33,25 @@ PATIENCE = 0.05
 class Outbox:
     """The way out. `wake` makes the reader look here: there is something to push, or to flush in time."""
 
-    __slots__ = ("_gathered", "_last", "_lock", "_outlet", "_queue", "_wake", "broken", "due", "pending")
+    __slots__ = (
+        "_gathered",
+        "_last",
+        "_outlet",
+        "_queue",
+        "_wake",
+        "_write",
+        "broken",
+        "due",
+        "lock",
+        "pending",
+    )
 
     def __init__(self, fd: int, *, wake: Callable[[], None]) -> None:
         self._outlet = Outlet(fd)
+        self._write = self._outlet.put
         self._wake = wake
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
+        """Whoever holds it may `put`; the books of a conversation are kept under the same lock."""
         self._gathered = bytearray()
         self._queue: deque[memoryview] = deque()  # what the system did not take yet
         self._last = 0.0  # when something left
@@ -57,16 +70,25 @@ class Outbox:
 
     def add(self, frame: bytes) -> None:
         """Send it now, after what came before it."""
-        with self._lock:
-            if self._gathered:
-                self._gathered += frame
-                self._send_gathered()
-            else:
-                self._send(frame)
+        with self.lock:
+            self.put(frame)
+
+    def put(self, frame: bytes) -> None:
+        """The same, for whoever holds the lock."""
+        if self._gathered or self._queue or self.broken:
+            self._gathered += frame
+            self._send_gathered()
+            return
+        try:
+            sent = self._write(frame)
+        except OSError as error:
+            sent = self._failed(error, len(frame))
+        if sent != len(frame):
+            self._keep(memoryview(frame)[sent:])
 
     def gather(self, frame: bytes) -> None:
         """Send it now if the stream is quiet, else within a moment."""
-        with self._lock:
+        with self.lock:
             self._gathered += frame
             now = monotonic()
             if len(self._gathered) >= FLUSH_AT or now - self._last > QUIET:
@@ -78,7 +100,7 @@ class Outbox:
 
     def flush(self) -> None:
         """Send what was gathered."""
-        with self._lock:
+        with self.lock:
             self._send_gathered()
 
     async def flow(self) -> None:
@@ -87,12 +109,20 @@ class Outbox:
 
     def push(self) -> None:
         """Send on what was kept, as far as the system takes it."""
-        with self._lock:
-            while self._queue and not self.broken:
-                block = self._queue.popleft()
-                self.pending -= len(block)
-                if not self._put(block):
+        with self.lock:
+            while self._queue:
+                block = self._queue[0]
+                try:
+                    sent = self._write(block)
+                except OSError as error:
+                    sent = self._failed(error, 0)
+                if self.broken:
                     return
+                self.pending -= sent
+                if sent != len(block):
+                    self._queue[0] = block[sent:]
+                    return
+                self._queue.popleft()
 
     def wait_for_room(self, down_to: int = HIGH_WATER, *, check: Callable[[], None]) -> None:
         """Wait while more is kept than that. `check` is asked again and again, and raises to stop it."""
@@ -106,40 +136,38 @@ class Outbox:
             raise LinkClosed(self.broken)
 
     def close(self) -> None:
-        with self._lock:
+        with self.lock:
             self._stop("written to after close")
             self._outlet.close()
 
     def _send_gathered(self) -> None:
-        if self._gathered:
-            block, self._gathered = bytes(self._gathered), bytearray()
-            self.due = inf
-            self._send(block)
-
-    def _send(self, block: bytes) -> None:
         if self.broken:
             raise LinkClosed(self.broken)
-        if self._queue:
-            self._queue.append(memoryview(block))
-            self.pending += len(block)
-        elif not self._put(memoryview(block)):
-            self._wake()
+        if not self._gathered:
+            return
+        block, self._gathered = bytes(self._gathered), bytearray()
+        self.due = inf
+        sent = 0
+        if not self._queue:
+            try:
+                sent = self._write(block)
+            except OSError as error:
+                sent = self._failed(error, len(block))
+        if sent != len(block):
+            self._keep(memoryview(block)[sent:])
 
-    def _put(self, block: memoryview) -> bool:
-        """Write what the system takes; False when some of it had to be kept."""
-        try:
-            sent = self._outlet.put(block)
-        except BlockingIOError:
-            sent = 0
-        except OSError as error:
-            self._stop(f"the peer no longer reads ({os.strerror(error.errno or 0)})")
-            self._wake()
-            return True
-        if sent == len(block):
-            return True
-        self._queue.appendleft(block[sent:])
-        self.pending += len(block) - sent
-        return False
+    def _keep(self, rest: memoryview) -> None:
+        self._queue.append(rest)
+        self.pending += len(rest)
+        self._wake()
+
+    def _failed(self, error: OSError, lost: int) -> int:
+        """Nothing was taken, for now or for ever; then everything is as good as sent."""
+        if isinstance(error, BlockingIOError):
+            return 0
+        self._stop(f"the peer no longer reads ({os.strerror(error.errno or 0)})")
+        self._wake()
+        return lost
 
     def _stop(self, why: str) -> None:
         self.broken = self.broken or why

@@ -19,7 +19,7 @@ Outcome: TypeAlias = Raw | ErrorObject | BaseException
 class Waiting(Signal):
     """What a link keeps with a call. It answers to what the SDK does with a call's `future`."""
 
-    __slots__ = ("_callbacks", "_outcome", "answered", "deadline", "expires", "lane", "silence", "worker")
+    __slots__ = ("_callbacks", "answered", "deadline", "expires", "lane", "outcome", "silence", "worker")
 
     def __init__(
         self,
@@ -36,23 +36,28 @@ class Waiting(Signal):
         self.worker = worker
         self.expires = 0.0
         self.answered = False
-        self._outcome: Outcome | None = None
+        self.outcome: Outcome | None = None
         self._callbacks: list[Callable[[object], None]] | None = None
 
     @property
     def future(self) -> Waiting:
         return self
 
-    def settle(self, outcome: Outcome) -> None:
-        """The first outcome counts."""
-        if self._outcome is None:
-            self._outcome = outcome
-            self.set()
-            for callback in self._callbacks or ():
+    def settle(self, outcome: Outcome) -> bool:
+        """The first outcome counts; False when there was one."""
+        if self.outcome is not None:
+            return False
+        self.outcome = outcome
+        self.reached = True  # in this order, as in `set`
+        if self.gate is not None:
+            self.gate.open()
+        if self._callbacks is not None:
+            for callback in self._callbacks:
                 callback(self)
+        return True
 
     def add_done_callback(self, callback: Callable[[object], None]) -> None:
-        if self._outcome is not None:
+        if self.outcome is not None:
             callback(self)
         elif self._callbacks is None:
             self._callbacks = [callback]
@@ -63,5 +68,5 @@ class Waiting(Signal):
         return self.reached
 
     def result(self) -> Outcome:
-        assert self._outcome is not None
-        return self._outcome
+        assert self.outcome is not None
+        return self.outcome

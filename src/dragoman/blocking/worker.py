@@ -16,6 +16,7 @@ from dragoman.sdk.blocking_run import step
 if TYPE_CHECKING:
     from dragoman.blocking.agent_link import AgentLink
     from dragoman.core import Debt
+    from dragoman.sdk.client_handle import ClientHandle
 
 T = TypeVar("T")
 
@@ -43,6 +44,13 @@ class Worker:
             work.close()
             self.check()
         return step(work)
+
+    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
+        """The short way for `client.ask`, which is most of what is ever run."""
+        _local.worker = self
+        if self.unheard:
+            self.check()
+        return self._link.ask(client, method, message, result, self)
 
     def here(self) -> None:
         """This thread is the worker from now on."""

@@ -161,7 +161,7 @@ class Connection(Generic[C]):
         if not self._held:
             return []
         held, self._held, self._held_size = self._held, {}, 0
-        return [self._ask(asked) for asked in held.values()]
+        return [self.ask(asked) for asked in held.values()]
 
     # What arrives.
 
@@ -172,7 +172,7 @@ class Connection(Generic[C]):
         if kind is Notification:
             return self._told(envelope)  # type: ignore[arg-type]
         if kind is Request:
-            return self._ask(envelope)  # type: ignore[arg-type]
+            return self.ask(envelope)  # type: ignore[arg-type]
         if isinstance(envelope, Response):
             return self._answered(envelope.id, envelope.result)
         if isinstance(envelope, Failure):
@@ -190,7 +190,8 @@ class Connection(Generic[C]):
             return Ignored(f"{note.method} before initialize")
         return Told(note.method, note.params)
 
-    def _ask(self, asked: Request) -> Event[C]:
+    def ask(self, asked: Request) -> Event[C]:
+        """What `receive` does with a request."""
         if asked.id in self.debts or asked.id in self._held:
             return self._complain(asked, "this id is still in use by an earlier request")
         gate = self.lifecycle.ask(asked.method)

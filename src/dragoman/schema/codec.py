@@ -24,7 +24,7 @@ from .errors import SchemaError
 if TYPE_CHECKING:
     from .lenient import Deviation
 
-__all__ = ["Source", "examine", "read", "reader", "write", "write_into"]
+__all__ = ["Source", "examine", "read", "reader", "strict_reader", "write", "write_into"]
 
 T = TypeVar("T")
 Source = bytes | bytearray | memoryview | Raw
@@ -70,6 +70,11 @@ def reader(kind: Any) -> Callable[[Source | None], Any]:
         return _read_leniently(raw, kind)
 
     return read_one
+
+
+def strict_reader(kind: Any) -> Callable[[Source], Any]:
+    """The native decoder alone, for those who have another way for what it refuses; raises what it raises."""
+    return _decoders[kind]
 
 
 def examine(raw: Source | None, kind: Any) -> tuple[Any, list[Deviation]]:

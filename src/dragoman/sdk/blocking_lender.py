@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from dragoman.schema.v1 import ReadTextFileResponse, WriteTextFileRequest, WriteTextFileResponse
 from dragoman.sdk.blocking_speaker import Speaker
 from dragoman.sdk.blocking_tools import Terminal
-from dragoman.sdk.lender import ALLOW_OR_REJECT, Permission
+from dragoman.sdk.lender import ALLOW_OR_REJECT, Permission, reading
 
 if TYPE_CHECKING:
     from dragoman.schema.v1 import (
@@ -32,10 +33,17 @@ class Lender(Speaker):
         self._lender = inner
 
     def read_text_file(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
-        return self._run(self._lender.read_text_file(path, line=line, limit=limit))
+        inner = self._lender
+        if inner._over:
+            inner._check_open()
+        request = reading(inner.session_id, path, line, limit)
+        return self._run.ask(inner.client, "fs/read_text_file", request, ReadTextFileResponse).content
 
     def write_text_file(self, path: str, content: str) -> None:
-        self._run(self._lender.write_text_file(path, content))
+        inner = self._lender
+        inner._check_open()
+        request = WriteTextFileRequest(session_id=inner.session_id, path=path, content=content)
+        self._run.ask(inner.client, "fs/write_text_file", request, WriteTextFileResponse)
 
     def create_terminal(
         self,

@@ -3,8 +3,8 @@
 Everything that the SDK can ask or say is written once, as a coroutine. A `Runner` takes such a coroutine to
 its end and returns what it returned. There are two kinds:
 
-- `step`, for a conversation that has no event loop: there a coroutine never suspends, because what it waits
-  for is waited for inside of it, by the thread that runs it;
+- `Stepping`, for a conversation that has no event loop: there a coroutine never suspends, because what it
+  waits for is waited for inside of it, by the thread that runs it;
 - `Crossing`, for a thread beside an event loop: each call crosses to the loop and back.
 
 A `Crossing` can be cancelled, once: the call that its thread is in, or makes next, raises `Cancelled`. Calls
@@ -17,9 +17,12 @@ import asyncio
 import concurrent.futures
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from dragoman.errors import Cancelled, LinkClosed, LocalMistake
+
+if TYPE_CHECKING:
+    from dragoman.sdk.client_handle import ClientHandle
 
 T = TypeVar("T")
 
@@ -32,6 +35,10 @@ class Runner(Protocol):
 
     def __call__(self, work: Coroutine[Any, Any, T], /) -> T: ...
 
+    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
+        """Run `client.ask`, by a shorter way if there is one."""
+        ...
+
 
 def step(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that never suspends."""
@@ -41,6 +48,21 @@ def step(work: Coroutine[Any, Any, T]) -> T:
         return done.value  # type: ignore[no-any-return]
     work.close()
     raise LocalMistake("this waits for an event loop, and a blocking conversation has none")
+
+
+class Stepping:
+    """Runs coroutines that never suspend."""
+
+    __slots__ = ()
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+        return step(work)
+
+    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
+        return step(client.ask(method, message, result))
+
+
+STEPPING = Stepping()
 
 
 def iterate(items: AsyncIterator[T], run: Runner) -> Iterator[T]:
@@ -84,13 +106,15 @@ class Crossing:
             with self._lock:
                 self._inside.discard(future)
 
+    def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
+        return self(client.ask(method, message, result))
+
     def cancel(self) -> None:
         """The client wants no more of this."""
         with self._lock:
-            inside, self._inside = self._inside, set()
-            self._unheard = not inside
-        for future in inside:
-            future.cancel()
+            # One that has just come to its end cannot be cancelled any more: then the next call tells.
+            told = [future.cancel() for future in self._inside]
+            self._unheard = not any(told)
 
     def _begin(self, work: Coroutine[Any, Any, T], done: threading.Event) -> concurrent.futures.Future[T]:
         if threading.get_ident() == self._owner:

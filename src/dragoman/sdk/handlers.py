@@ -20,11 +20,11 @@ R = TypeVar("R")
 class Handler:
     """A registered function, whatever its shape."""
 
-    __slots__ = ("_function", "_wants_peer", "is_async")
+    __slots__ = ("function", "is_async", "wants_peer")
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-        self._wants_peer = _positional_count(function) >= 2
+        self.function = function
+        self.wants_peer = _positional_count(function) >= 2
         call = getattr(function, "__call__", None)  # noqa: B004  # an object whose __call__ is async counts as async
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
@@ -44,7 +44,7 @@ class Handler:
 
     def now(self, message: Any, peer: Any) -> Any:
         """Call it here: the result of a plain function, the coroutine of an async one."""
-        return self._function(message, peer) if self._wants_peer else self._function(message)
+        return self.function(message, peer) if self.wants_peer else self.function(message)
 
 
 class Handlers:

@@ -61,12 +61,7 @@ class Lender(Speaker):
 
     async def read_text_file(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         self._check_open()
-        request = ReadTextFileRequest(
-            session_id=self.session_id,
-            path=path,
-            line=UNSET if line is None else line,
-            limit=UNSET if limit is None else limit,
-        )
+        request = reading(self.session_id, path, line, limit)
         return (await self.client.ask("fs/read_text_file", request, ReadTextFileResponse)).content
 
     async def write_text_file(self, path: str, content: str) -> None:
@@ -151,6 +146,15 @@ class Lender(Speaker):
             "elicitation/create", request, kind, deadline=None
         )
         return answer
+
+
+def reading(session_id: str, path: str, line: int | None, limit: int | None) -> ReadTextFileRequest:
+    return ReadTextFileRequest(
+        session_id=session_id,
+        path=path,
+        line=UNSET if line is None else line,
+        limit=UNSET if limit is None else limit,
+    )
 
 
 def _untagged(update: ToolCallUpdate) -> ToolCallUpdate:

@@ -1,0 +1,45 @@
+"""A running client whose handlers are called where their request is read: what `sdk.client_side` is, with a
+short way for the requests that agents make most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from dragoman.blocking.handlers import Inline
+from dragoman.schema.codec import strict_reader, write
+from dragoman.sdk.client import Client
+from dragoman.sdk.client_side import ClientSide
+from dragoman.sdk.methods import CLIENT_REQUESTS
+
+_SPECIAL = frozenset({"session/request_permission", "elicitation/create"})
+
+
+class ShortWay(NamedTuple):
+    """For a request that is read, handled and answered without anything in between."""
+
+    read: Callable[[bytes], Any]
+    handle: Callable[[Any], Any]
+
+
+class BlockingClientSide(ClientSide):
+    """The router of a client's link. Its client has inline handlers."""
+
+    __slots__ = ("short_ways",)
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self.short_ways = {
+            method: ShortWay(strict_reader(CLIENT_REQUESTS[method].params), handler.direct)
+            for method, handler in client.handlers.items()
+            if method in CLIENT_REQUESTS and method not in _SPECIAL
+            if isinstance(handler, Inline) and handler.direct is not None
+        }
+
+    def answer(self, way: ShortWay, request: Any) -> bytes:
+        """What `asked` would lead to, for a request that has been read."""
+        if request.session_id not in self.sessions:
+            self._check_known(request)
+        answer = way.handle(request)
+        return b"{}" if answer is None else write(answer)

@@ -1,0 +1,217 @@
+"""How a conversation without an event loop reads its pipe.
+
+A block of whole frames is read by one wait and one read, as long as there is nothing else to do; what there
+may be (output that the peer did not take, timers, a reader that has to be slowed down) is looked after on
+another way, which is taken only while there is a reason to. An answer that is written as everybody writes
+answers is cut out of its frame without looking at the envelope twice.
+
+It knows descriptors, frames and deadlines. What frames mean to a conversation is `link`'s to know.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections import deque
+from os import read
+from time import monotonic
+
+from dragoman.blocking.deadlines import Deadlines
+from dragoman.blocking.inlet import Inlet
+from dragoman.blocking.outbox import Outbox
+from dragoman.blocking.waiting import Waiting
+from dragoman.core import Call, Connection, Lifecycle
+from dragoman.errors import LinkClosed
+from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
+from dragoman.runtime.outbox import HIGH_WATER
+from dragoman.runtime.router import Router
+from dragoman.transport.contract import READ_SIZE
+from dragoman.wire import Envelope, LineFramer, decode_block, error_object, failure
+from dragoman.wire.codes import INVALID_REQUEST
+
+log = logging.getLogger(__name__)
+
+DEAF = 0.2
+"""Seconds of silence after which a peer that no longer reads counts as gone."""
+
+
+class Intake(ABC):
+    """The reading half of a link. All of it is done by the thread that has the reader's role."""
+
+    def __init__(
+        self,
+        read_fd: int,
+        write_fd: int,
+        router: Router,
+        *,
+        name: str,
+        lifecycle: Lifecycle | None,
+        limits: Limits | None,
+    ) -> None:
+        self.name = name
+        self.limits = limits or DEFAULT_LIMITS
+        self.connection: Connection[Waiting] = Connection(lifecycle)
+        self.complaints = 0  # frames that we had to refuse, for whoever wants to know how the peer behaves
+        self.answer_bytes = 0  # answers given since the peer last took all that we sent
+        self.heard = monotonic()
+        self.poll_ms: float | None = None  # how long to wait for the pipe, if there is nothing else to do
+        self.inlet = Inlet(read_fd)
+        self.outbox = Outbox(write_fd, wake=self.wake)
+        self._poll = self.inlet.poll
+        self._fd = read_fd
+        self._router = router
+        self._framer = LineFramer()
+        self._whole = False  # the framer holds no piece of a frame
+        self._inbox: deque[Envelope] = deque()
+        self._inbox_size = 0
+        self._told = False  # the router has notifications that it was not told to hand over
+        self._busy = False  # there may be something else to do
+        self._at_end = False  # the input has ended; what is in the inbox comes first
+        self._holds: dict[str, None] = {}  # why reading is stopped
+        self._deadlines = Deadlines(self)
+        self._gone: LinkClosed | None = None
+
+    def wake(self) -> None:
+        """There is something else to do for whoever reads, or is about to."""
+        self._busy = True
+        self.inlet.wake()
+
+    def send(self, frame: bytes) -> None:
+        """Send what nobody waits for."""
+        try:
+            self.outbox.add(frame)
+        except LinkClosed:
+            pass  # nobody is there to take it; the end of the link reports why
+
+    def read_block(self) -> bytes:
+        """Wait for the pipe, once. Returns whole frames, or nothing."""
+        if self._busy:
+            return self._read_with_care()
+        events = self._poll(self.poll_ms)
+        if len(events) != 1 or events[0][0] != self._fd:
+            self._busy = True  # woken, or time to look at the deadlines
+            return b""
+        try:
+            chunk = read(self._fd, READ_SIZE)
+        except OSError:
+            self._busy = True
+            return b""
+        self.heard = now = monotonic()
+        if now >= self._deadlines.next_look:
+            self._deadlines.look(now)
+        if self._whole and chunk[-1:] == b"\n":
+            return chunk
+        return self._framed(chunk)
+
+    def put_into_inbox(self, block: bytes) -> None:
+        taken = 0 if self._inbox else self._router.told_block(block)
+        if taken:
+            self.connection.stamp += taken
+            self._router.fed(len(block))
+        else:
+            self._inbox.extend(decode_block(block))
+            self._inbox_size += len(block)
+
+    def _hand_over(self) -> None:
+        self._told = False
+        size, self._inbox_size = self._inbox_size, 0
+        self._router.fed(size)
+
+    def _framed(self, chunk: bytes) -> bytes:
+        framer = self._framer
+        block = framer.feed(chunk) if chunk else framer.finish()
+        self._whole = chunk[-1:] == b"\n"
+        if not chunk:
+            self._at_end = self._busy = True
+        for size in framer.take_skipped():
+            self._oversized(size)
+        return block
+
+    def _oversized(self, size: int) -> None:
+        self.complaints += 1
+        limit = self._framer.limit
+        log.warning("%s: dropped a message of %d bytes; the limit is %d", self.name, size, limit)
+        why = f"Invalid request: the message is larger than the limit of {limit} bytes"
+        self.send(failure(None, error_object(INVALID_REQUEST, why)))
+
+    # While there is something else to do.
+
+    def _read_with_care(self) -> bytes:
+        if self._at_end:
+            self._end_of_input()
+            return b""
+        self._busy = False  # before the looks that follow: what comes after a look sets it again
+        outbox = self.outbox
+        listening, seconds = self._may_listen(), self._seconds()
+        if outbox.pending or seconds is not None or not listening:
+            self._busy = True
+        elif self.poll_ms is not None:
+            seconds = self.poll_ms / 1000
+        chunk, room = self.inlet.read(seconds, push_to=outbox.fd if outbox.pending else -1, listen=listening)
+        if room:
+            outbox.push()
+        now = monotonic()
+        if now >= self._deadlines.next_look:
+            self._deadlines.look(now)
+        if chunk is None:
+            self._nothing_came(now)
+            return b""
+        self.heard = now
+        return self._framed(chunk)
+
+    def _seconds(self) -> float | None:
+        """How long the pipe may be waited for, if there is a reason not to wait for ever."""
+        return DEAF if self.outbox.broken else None
+
+    def _may_listen(self) -> bool:
+        if self._holds:
+            return False
+        if self.answer_bytes <= HIGH_WATER:
+            return True
+        pending = self.outbox.pending
+        if pending == 0:
+            self.answer_bytes = 0
+        return pending <= HIGH_WATER
+
+    def _nothing_came(self, now: float) -> None:
+        if self.outbox.broken and now >= self.heard + DEAF:
+            self._end_of_input()
+
+    def hold(self, why: str) -> None:
+        """Stop reading, so that the peer feels it. Each reason is lifted by itself."""
+        self._holds[why] = None
+        self._busy = True
+
+    def listen(self, why: str) -> None:
+        """This reason to stop reading is gone."""
+        if self._holds and self._holds.pop(why, why) is None:
+            self.wake()
+
+    @property
+    def on_hold(self) -> bool:
+        return bool(self._holds)
+
+    def _end_of_input(self) -> None:
+        if self._gone is None:
+            self.end(self.epitaph())
+
+    @property
+    def gone(self) -> LinkClosed | None:
+        """Why nothing can be sent any more; None while the conversation lasts."""
+        return self._gone
+
+    @abstractmethod
+    def look_sooner(self) -> None:
+        """Somebody has a deadline before the reader comes back by itself."""
+
+    @abstractmethod
+    def epitaph(self) -> LinkClosed:
+        """Why there is no more to read."""
+
+    @abstractmethod
+    def end(self, why: LinkClosed) -> None:
+        """No more can be sent or expected."""
+
+    @abstractmethod
+    def give_up(self, call: Call[Waiting], why: BaseException) -> bool:
+        """Stop waiting for an answer."""
