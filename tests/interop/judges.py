@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import acp.schema
 from pydantic import TypeAdapter, ValidationError
 
+from dragoman.schema import v1
 from dragoman.schema.method import Method, Receiver
 from dragoman.schema.v1.methods import METHODS
 
@@ -57,14 +58,14 @@ def _opened(frame: dict[str, Any], way: str, asked: dict[tuple[str, Any], str]) 
     if "method" in frame:
         assert frame.keys() <= {"jsonrpc", "id", "method", "params"}
         entry = _entry(frame["method"], way, request="id" in frame)
-        return Sent(entry._params if entry else None, frame["method"], frame.get("params", {}))
+        return Sent(_name(entry.params) if entry else None, frame["method"], frame.get("params", {}))
     assert frame.keys() in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
     back = "to_client" if way == "to_agent" else "to_agent"
     method = asked[back, frame["id"]]
     if "error" in frame:
         return Sent("Error", method, frame["error"])
     entry = _entry(method, back, request=True)
-    return Sent(entry._result if entry else None, method, frame["result"])
+    return Sent(_name(entry.result) if entry else None, method, frame["result"])
 
 
 def _entry(method: str, way: str, *, request: bool) -> Method | None:
@@ -72,6 +73,13 @@ def _entry(method: str, way: str, *, request: bool) -> Method | None:
     entry = METHODS.get(method, kind="request" if request else "notification", receiver=receiver)
     assert entry is not None or method.startswith("_"), f"{method} is nobody's method"
     return entry
+
+
+def _name(kind: Any) -> str:
+    """What the published schema calls a type; a union has no name of its own."""
+    unions = ("CreateElicitationRequest", "CreateElicitationResponse", "SetSessionConfigOptionRequest")
+    found = [name for name in unions if getattr(v1, name) is kind]
+    return found[0] if found else str(kind.__name__)
 
 
 def refused_by_python(values: list[Sent]) -> list[tuple[Sent, str]]:
