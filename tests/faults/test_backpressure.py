@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import subprocess
 
 import pytest
 
 from tests.faults.cases import cases, fault
-from tests.faults.talk import PARSE, Talk, cancel, code, line, opening, prompt, read, request
-from tests.faults.watch import MEBIBYTE, cpu, eventually, forget_peak, peak, settled
+from tests.faults.talk import ECHO, PARSE, Talk, cancel, code, line, opening, prompt, read, request
+from tests.faults.watch import MEBIBYTE, cpu, forget_peak, peak, settled
 
 pytestmark = pytest.mark.bound(60)
 
@@ -133,13 +135,17 @@ async def test_large_answers_that_nobody_reads_take_no_more_than_they_must() -> 
 
 
 @fault("BPR-X8")
-async def test_a_reader_of_single_bytes_gets_everything() -> None:
-    async with opening() as talk:
-        await talk.peer.send(prompt("turn", talk.session, "/stream 200 1000"))
-        for _ in range(200):
-            talk.peer.pause()
-            await eventually(lambda: True)
-            talk.peer.resume()
-            await talk.next()
-        assert code(await talk.answer_to("turn")) is None
-        assert talk.words() == "".join(f"{n} ".ljust(1000, ".") for n in range(200))
+def test_a_reader_of_single_bytes_gets_everything() -> None:
+    with subprocess.Popen(ECHO, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(
+            line(request("i", "initialize", {"protocolVersion": 1, "clientCapabilities": {}}))
+        )
+        process.stdin.write(b"".join(line(request(n, "_x")) for n in range(500)))
+        said = bytearray()
+        while said.count(b"\n") < 501:
+            said += os.read(process.stdout.fileno(), 1)
+        process.stdin.close()
+        assert process.wait(timeout=IN_TIME) == 0
+    assert [read(text)["id"] for text in bytes(said).splitlines()] == ["i", *range(500)]

@@ -97,6 +97,13 @@ async def test_an_id_beyond_sixty_four_bits_is_echoed_or_refused(shared: Talk) -
         assert same_id(reply["id"], number) or (reply["id"], code(reply)) == (None, INVALID)
 
 
+@fault("ENV-X31")
+async def test_an_id_that_is_no_whole_number_is_refused_however_it_is_written(shared: Talk) -> None:
+    for token in (b"1e400", b"1E2", b"-1e2", b"1e-400", b"0.0", b"9" * 5000, b"1.00000000000000000001"):
+        (reply,) = await shared.replies(b'{"jsonrpc":"2.0","id":%b,"method":"_x"}\n' % token)
+        assert (reply["id"], code(reply)) == (None, INVALID), token[:20]
+
+
 @fault("ENV-X8")
 async def test_the_id_null_has_its_answer(shared: Talk) -> None:
     (reply,) = await shared.replies(request(None, "_null"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from tests.faults.cases import fault
 from tests.faults.talk import INVALID, PARSE, UNKNOWN, code, line, opening, read, request, starting
-from tests.faults.watch import MEBIBYTE, forget_peak, peak
+from tests.faults.watch import MEBIBYTE, forget_peak, memory, peak
 
 pytestmark = pytest.mark.bound(60)
 
@@ -80,6 +82,28 @@ async def test_a_line_that_never_ends_does_not_keep_the_agent_from_ending() -> N
 async def test_a_message_of_sixteen_mebibytes_comes_back_whole() -> None:
     async with opening() as talk:
         await talk.echoes("0123456789abcde\n" * MEBIBYTE)
+
+
+@fault("FRM-X23")
+async def test_a_message_of_sixty_four_mebibytes_is_answered_and_then_forgotten() -> None:
+    async with opening() as talk:
+        before = memory(talk.peer.pid)
+        answer, said = await talk.turn("0123456789abcdef" * (4 * MEBIBYTE), seconds=40)
+        assert code(answer) is None
+        assert len(said) == len("You said: ") + 64 * MEBIBYTE
+        await talk.echoes()
+        assert memory(talk.peer.pid) - before <= 32
+
+
+@fault("FRM-X24")
+async def test_a_program_sent_by_mistake_is_only_garbage() -> None:
+    with open(sys.executable, "rb") as file:
+        noise = file.read(512 * 1024)
+    async with opening() as talk:
+        replies = await talk.replies(noise + b"\n", seconds=20)
+        assert {code(reply) for reply in replies} <= {PARSE, INVALID}
+        assert len(replies) > 0
+        await talk.echoes()
 
 
 @fault("FRM-X22")

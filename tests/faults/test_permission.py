@@ -201,6 +201,19 @@ async def test_an_agent_that_ends_while_it_asks_does_nothing(tmp_path: Path, cas
         assert not question.path.exists()
 
 
+@fault("PER-X30")
+async def test_a_permission_for_a_session_that_was_closed_runs_nothing(tmp_path: Path) -> None:
+    async with asking(tmp_path) as question:
+        talk = question.talk
+        closing = {"jsonrpc": "2.0", "id": "close", "method": "session/close"}
+        await talk.peer.send({**closing, "params": {"sessionId": talk.session}})
+        await talk.peer.send(result(question.id, selected("allow_once")))
+        assert (await talk.answer_to("close"))["result"] == {}
+        assert (await talk.answer_to("ask"))["result"] == {"stopReason": "cancelled"}
+        await talk.replies()
+        assert not question.path.exists()
+
+
 @fault("PER-X29")
 async def test_an_unknown_member_in_a_yes_is_no_reason_for_a_no(tmp_path: Path) -> None:
     async with asking(tmp_path) as question:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 
 import pytest
 
 from tests.faults.cases import cases, fault
-from tests.faults.talk import Talk, code, line, opening, program, prompt, request, starting
+from tests.faults.talk import ECHO, Talk, code, line, opening, program, prompt, request, starting
 from tests.faults.watch import cpu, eventually, state, zombies
 
 pytestmark = pytest.mark.bound(40)
@@ -164,6 +165,35 @@ async def test_a_child_that_ends_is_reaped() -> None:
         assert code(answer) is None
         await eventually(lambda: zombies(talk.peer.pid) == [], seconds=2)
         assert talk.peer.processes() == [talk.peer.pid]
+
+
+@fault("SUP-X39")
+async def test_a_child_that_is_killed_ends_its_turn_and_is_reaped() -> None:
+    async with opening() as talk:
+        await talk.peer.send(prompt("child", talk.session, "/child 60"))
+        started = await talk.said("Started")
+        pid = int(started["params"]["update"]["content"]["text"].split()[1].rstrip("."))
+        os.kill(pid, signal.SIGKILL)
+        assert code(await talk.answer_to("child")) is None
+        await eventually(lambda: talk.peer.processes() == [talk.peer.pid])
+        assert zombies(talk.peer.pid) == []
+
+
+@fault("SUP-X40")
+async def test_few_descriptors_are_enough() -> None:
+    async with opening(["/bin/sh", "-c", 'ulimit -n 24 && exec "$@"', "sh", *ECHO]) as talk:
+        for _ in range(30):
+            await talk.new_session()
+        assert code((await talk.turn("/child 0"))[0]) is None
+        await talk.echoes()
+
+
+@fault("SUP-X41")
+async def test_a_background_job_of_a_shell_does_not_hear_ctrl_c() -> None:
+    async with opening(["/bin/sh", "-c", 'trap "" INT && exec "$@"', "sh", *ECHO]) as talk:
+        talk.peer.send_signal(signal.SIGINT)
+        await talk.echoes()
+        await ends(talk, signal.SIGTERM)
 
 
 @fault("SUP-X18")

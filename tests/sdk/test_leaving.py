@@ -69,6 +69,16 @@ def test_the_handlers_of_signals_are_given_back() -> None:
     assert [signal.getsignal(number) for number in SIGNALS] == before
 
 
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Leaving():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_an_end_in_time_stops_the_watch() -> None:
     before = set(threading.enumerate())
     with Leaving() as leaving:

@@ -48,7 +48,11 @@ class Leaving:
     def __enter__(self) -> Leaving:
         if threading.current_thread() is threading.main_thread():  # Python tells no other of signals
             # Not the loop's own way: a handler that blocks the loop would block that as well.
-            self._former = {number: signal.signal(number, self._signalled) for number in SIGNALS}
+            for number in SIGNALS:
+                if (
+                    signal.getsignal(number) is not signal.SIG_IGN
+                ):  # a shell's background job: Ctrl-C is not for it
+                    self._former[number] = signal.signal(number, self._signalled)
         return self
 
     def __exit__(
