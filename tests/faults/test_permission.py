@@ -13,7 +13,7 @@ import pytest
 from tests.faults.cases import cases, fault
 from tests.faults.talk import Message, Talk, opening, prompt
 
-pytestmark = pytest.mark.bound(30)
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.bound(30)]
 
 
 def selected(option: Any) -> Message:
@@ -27,14 +27,15 @@ def result(request_id: Any, value: Any) -> Message:
 class Question:
     """An agent that waits for permission to make a file."""
 
-    def __init__(self, talk: Talk, path: Path, request_id: int) -> None:
+    def __init__(self, talk: Talk, path: Path, request_id: int, *, since: int) -> None:
         self.talk = talk
         self.path = path
         self.id = request_id
+        self.since = since
 
     async def outcome(self) -> str:
         """How the turn ended, and what it did."""
-        answer = await self.talk.answer_to("ask")
+        answer = await self.talk.answer_to("ask", since=self.since)
         await self.talk.echoes("after the question")
         ran = self.path.read_text() if self.path.exists() else "not run"
         return f"{answer['result']['stopReason']}, {ran.strip()}"
@@ -43,15 +44,20 @@ class Question:
         await self.talk.peer.send(result(self.id, selected("reject_once")))
 
 
+async def ask(talk: Talk, path: Path) -> Question:
+    since = len(talk.heard)
+    await talk.peer.send(prompt("ask", talk.session, f"/ask {path}"))
+    asked = await talk.asked("session/request_permission", since=since)
+    offered = [option["optionId"] for option in asked["params"]["options"]]
+    assert {"allow_once", "reject_once"} <= set(offered)
+    return Question(talk, path, asked["id"], since=since)
+
+
 @asynccontextmanager
 async def asking(folder: Path) -> AsyncIterator[Question]:
+    """With an agent of its own, for what may end it or depends on the number of the question."""
     async with opening() as talk:
-        path = folder / "made"
-        await talk.peer.send(prompt("ask", talk.session, f"/ask {path}"))
-        asked = await talk.asked("session/request_permission")
-        offered = [option["optionId"] for option in asked["params"]["options"]]
-        assert {"allow_once", "reject_once"} <= set(offered)
-        yield Question(talk, path, asked["id"])
+        yield await ask(talk, folder / "made")
 
 
 @fault("PER-09")
@@ -88,10 +94,10 @@ async def test_a_permission_that_is_given_is_used(tmp_path: Path) -> None:
         },
     }
 )
-async def test_any_other_answer_is_a_no(tmp_path: Path, case: Any) -> None:
-    async with asking(tmp_path) as question:
-        await question.talk.peer.send(result(question.id, case))
-        assert await question.outcome() == "end_turn, not run"
+async def test_any_other_answer_is_a_no(shared: Talk, tmp_path: Path, case: Any) -> None:
+    question = await ask(shared, tmp_path / "made")
+    await shared.peer.send(result(question.id, case))
+    assert await question.outcome() == "end_turn, not run"
 
 
 @cases(
@@ -101,12 +107,11 @@ async def test_any_other_answer_is_a_no(tmp_path: Path, case: Any) -> None:
         "PER-X20": [{}, 7, [], {"code": "x"}, {"message": "allow_once"}, {"code": 0, "message": None}],
     }
 )
-async def test_an_error_is_a_no_however_it_looks(tmp_path: Path, case: list[Any]) -> None:
-    for number, error in enumerate(case):
-        (folder := tmp_path / str(number)).mkdir()
-        async with asking(folder) as question:
-            await question.talk.peer.send({"jsonrpc": "2.0", "id": question.id, "error": error})
-            assert await question.outcome() == "end_turn, not run", error
+async def test_an_error_is_a_no_however_it_looks(shared: Talk, tmp_path: Path, case: list[Any]) -> None:
+    for error in case:
+        question = await ask(shared, tmp_path / "made")
+        await shared.peer.send({"jsonrpc": "2.0", "id": question.id, "error": error})
+        assert await question.outcome() == "end_turn, not run", error
 
 
 @fault("PER-07")
