@@ -1,33 +1,25 @@
 """An agent's conversation: handlers have threads of their own, and the reader's role follows the caller.
 
-The main thread reads while nobody else does (`attend`). When a handler asks the client for something, its
-own thread reads until it has the answer, so that a round trip costs no switch of threads. A handler that asks
-once will ask again, so the main thread keeps away for a moment (the lease) after each answer; a handler that
-computes for longer than that does not keep a cancel from being heard.
+What a handler asks of its client goes by the shortest way there is: its thread sends the request, reads the
+pipe once, and has its answer. Whenever something else comes, or somebody else reads, it goes the long way,
+which leads to the same.
 """
 
 from __future__ import annotations
 
-import heapq
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
-from itertools import count
-from math import inf
 from os import read
 from threading import get_ident
 from time import monotonic
 from typing import Any, TypeVar
 
-from msgspec import Raw
-
-from dragoman.blocking.link import BlockingLink
+from dragoman.blocking.attended import LEASE, AttendedLink
 from dragoman.blocking.plain import plain_answer
-from dragoman.blocking.signals import Gate, Signal
 from dragoman.blocking.waiting import Waiting
 from dragoman.blocking.worker import Worker, current_worker
-from dragoman.core import Call, Debt, Lifecycle
+from dragoman.core import Call, Debt
 from dragoman.errors import Cancelled, LinkClosed
 from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
@@ -40,117 +32,37 @@ from dragoman.sdk.client_handle import ClientHandle
 from dragoman.sdk.methods import CLIENT_REQUESTS
 from dragoman.sdk.reading import read_result
 from dragoman.transport.contract import READ_SIZE
-from dragoman.wire import ErrorObject, error_object
+from dragoman.wire import error_object
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-LEASE = 0.005
-"""Seconds that the main thread keeps away from the pipe after a handler had an answer. It is also what the
-interpreter lets a thread compute before another one may run, so a shorter one would be no shorter.
-"""
-
 THREADS = 64
 """Handlers at work at once, turns not counted; more requests wait for one of these threads."""
 
+TURNS = 1024
+"""Turns at once, with those that wait for another of their session; each has a thread."""
 
-class AgentLink(BlockingLink):
-    """An agent's end. `attend` is the main thread's work."""
+
+PATIENCE = 1.0
+"""Seconds that handlers get to clean up when the conversation is over; then they are left behind."""
+
+
+class AgentLink(AttendedLink):
+    """An agent's end."""
 
     def __init__(
         self, read_fd: int, write_fd: int, router: Router, *, name: str, limits: Limits | None = None
     ) -> None:
-        super().__init__(read_fd, write_fd, router, name=name, lifecycle=Lifecycle(), limits=limits)
+        super().__init__(read_fd, write_fd, router, name=name, limits=limits)
         self._workers: dict[Debt, Worker] = {}
-        self._size = 0  # bytes of params of the requests that are worked on
         self._queue: deque[tuple[Debt, Work]] = deque()
-        self._main = Signal()
-        self._main_gate = Gate()
-        self._main_waits = False  # for the role to be put down, however long that takes
-        self._lease = 0.0
+        self._size = 0  # bytes of params of all these requests
         self._granted: dict[str, Capabilities] = {}  # by method: where it was found to be allowed
-        self._timers: list[tuple[float, int, Callable[[], None]]] = []
-        self._numbers = count()
-        self.dismissed = False
 
-    # The main thread.
-
-    def attend(self) -> None:
-        """Read whenever nobody else does, until the end of input or `dismiss`."""
-        while True:
-            self._main.clear()  # before all the looks that follow: what comes after a look sets it again
-            if self._gone is not None or self.dismissed:
-                return
-            self._tick()
-            if self._workers and monotonic() < self._lease:
-                self._main_gate.wait(min(LEASE, self._until_timer()))
-            elif self._role.acquire(blocking=False):
-                self._lead(self._main)
-            else:
-                self._await_role()
-
-    def _await_role(self) -> None:
-        self._main_waits = True
-        if self._role.locked():
-            seconds = self._until_timer()
-            self._main_gate.wait(None if seconds == inf else seconds)
-        self._main_waits = False
-
-    def dismiss(self) -> None:
-        """End `attend`. May be called from a signal handler."""
-        self.dismissed = True
-        self._call_main()
-
-    def later(self, seconds: float, callback: Callable[[], None]) -> None:
-        """Call it in the main thread when the time has come."""
-        heapq.heappush(self._timers, (monotonic() + seconds, next(self._numbers), callback))
-        self._call_main()
-
-    def _call_main(self) -> None:
-        self._main.reached = True
-        self._main_gate.open()
-        self.wake()
-
-    def _tick(self) -> None:
-        now = monotonic()
-        if self.outbox.due <= now:
-            self._flush()
-        while self._timers and self._timers[0][0] <= now:
-            heapq.heappop(self._timers)[2]()
-
-    def _until_timer(self) -> float:
-        due = min(self._timers[0][0] if self._timers else inf, self.outbox.due)
-        return max(0.0, due - monotonic()) if due < inf else inf
-
-    def finish(self, seconds: float) -> None:
-        """Let the handlers end by themselves for a while."""
-        until = monotonic() + seconds
-        while self._workers and monotonic() < until:
-            self._tick()
-            self.outbox.push()
-            self._main_gate.wait(min(LEASE, until - monotonic()))
-
-    def close(self, *, flush: float) -> None:
-        """End the conversation; handlers hear of it from their next call."""
-        self.end(LinkClosed("this side closed the connection"))
-        for worker in tuple(self._workers.values()):
-            worker.cancel()
-        self.finish(self.limits.cancel_seconds)
-        self._flush()
-        until = monotonic() + flush
-
-        def check() -> None:
-            if monotonic() > until:
-                raise LinkClosed("the client does not read")
-
-        try:
-            self.outbox.wait_for_room(0, check=check)
-        except LinkClosed:
-            pass  # a peer that does not read loses what it did not read
-
-    # The usual way of a call.
+    # What a handler asks.
 
     def ask(self, client: ClientHandle, method: str, message: Any, result: type[T], worker: Worker) -> T:
         """What `ClientHandle.ask` and `call` do, for the thread of a handler."""
@@ -200,64 +112,28 @@ class AgentLink(BlockingLink):
                     # Unless somebody has given the call up meanwhile, and told the waiting.
                     return answer if self.connection.calls.pop(call.id, None) else None
             self._look_at(block)
-            return None
+        except OSError:  # the long way knows what that means
+            self._busy = True
         finally:
             self._reader = 0
             self._role.release()
             self._lease = monotonic() + LEASE
             if self._followers or self._main_waits or self._lease >= self._deadlines.next_look:
                 self._pass_on()
+        return None
 
     def _look_at(self, chunk: bytes) -> None:
         if block := self._framed(chunk):
             self.put_into_inbox(block)
 
-    # The reader's role.
+    # What the client asks.
 
-    def _pass_on(self) -> None:
-        if self._followers:
-            super()._pass_on()
-        if self._workers:
-            now = monotonic()
-            self._lease = now + LEASE
-            if now >= self._deadlines.next_look:
-                self._deadlines.look(now)
-        if self._main_waits:
-            self._main_gate.open()
-
-    def _answered(self, call: Call[Waiting], answer: Raw | ErrorObject) -> None:
-        self._main.reached = True  # if it is the main thread who reads: the one who asked shall do that now
-        super()._answered(call, answer)
-
-    def _seconds(self) -> float | None:
-        seconds = super()._seconds()
-        until = self._until_timer()
-        return seconds if until == inf else until if seconds is None else min(seconds, until)
-
-    def _nothing_came(self, now: float) -> None:
-        super()._nothing_came(now)
-        if self.outbox.due <= now:
-            self._flush()
-        if self._timers and self._timers[0][0] <= now:
-            self._call_main()
-
-    def _flush(self) -> None:
-        try:
-            self.outbox.flush()
-        except LinkClosed:
-            pass  # nobody is there to take it; the end of the link reports why
-
-    def end(self, why: LinkClosed) -> None:
-        super().end(why)
-        self._call_main()
-
-    def epitaph(self) -> LinkClosed:
-        return LinkClosed(self.outbox.broken or "the peer closed the connection")
-
-    # Work.
+    @property
+    def at_work(self) -> bool:
+        return bool(self._workers)
 
     def begin(self, debt: Debt) -> None:
-        if self._workers and self._size + _size(debt) > self.limits.work_bytes:
+        if self._is_full(debt):
             self.refuse(debt, error_object(INTERNAL_ERROR, "Internal error: too much work in flight"))
             return
         try:
@@ -268,10 +144,30 @@ class AgentLink(BlockingLink):
         if isinstance(work, bytes):
             self.settle(debt, work)
             return
-        self._size += _size(debt)
-        if len(self._workers) >= THREADS and debt.method != "session/prompt":
-            self._queue.append((debt, work))
+        with self._books:
+            self._size += _size(debt)
+        if debt.method == "session/prompt":
+            self._start(debt, work)
         else:
+            self._queue.append((debt, work))
+            self._start_queued()
+
+    def _is_full(self, debt: Debt) -> bool:
+        limits = self.limits
+        number = len(self._workers) + len(self._queue)
+        return (
+            (number > 0 and self._size + _size(debt) > limits.work_bytes)
+            or number >= limits.work_requests
+            or (debt.method == "session/prompt" and len(self._workers) >= TURNS)
+        )
+
+    def _start_queued(self) -> None:
+        # Also called by a thread that ends: who appends, and who ends, each looks after the other did.
+        while self._queue and len(self._workers) < THREADS:
+            try:
+                debt, work = self._queue.popleft()
+            except IndexError:
+                return
             self._start(debt, work)
 
     def perform(self, debt: Debt) -> None:
@@ -279,6 +175,7 @@ class AgentLink(BlockingLink):
 
     def _start(self, debt: Debt, work: Work) -> None:
         worker = self._workers[debt] = Worker(self, debt)
+        worker.unheard = debt.cancelled
         thread = threading.Thread(target=self._run, args=(worker, work), name=debt.method, daemon=True)
         try:
             thread.start()
@@ -288,33 +185,27 @@ class AgentLink(BlockingLink):
             self._finished(worker)
 
     def _run(self, worker: Worker, work: Work) -> None:
-        while True:
-            worker.here()
-            self._carry_out(worker.debt, work)
-            self._finished(worker)
-            try:
-                debt, work = self._queue.popleft()
-            except IndexError:
-                return
-            worker = self._workers[debt] = Worker(self, debt)
-            worker.unheard = debt.cancelled
-
-    def _carry_out(self, debt: Debt, work: Work) -> None:
+        worker.here()
+        debt = worker.debt
         try:
             result = step(work)
         except Cancelled:
             self.refuse(debt, error_object(CANCELLED))
-        except BaseException as error:  # noqa: BLE001  # it becomes the error answer; SystemExit ends no thread but this
+        except BaseException as error:  # noqa: BLE001  # it becomes the error answer, SystemExit too
             self.refuse(debt, to_error(error, debt.method))
         else:
             self.settle(debt, result)
+        finally:
+            self._finished(worker)
 
     def _finished(self, worker: Worker) -> None:
         self._workers.pop(worker.debt, None)
-        self._size -= _size(worker.debt)
+        with self._books:
+            self._size -= _size(worker.debt)
+        self._start_queued()
         if not self._workers:
             self._lease = 0.0
-            self._main_gate.open()
+            self._gate.open()
 
     def stop(self, debt: Debt) -> None:
         worker = self._workers.get(debt)
@@ -323,25 +214,33 @@ class AgentLink(BlockingLink):
 
     def interrupt(self, worker: Worker) -> bool:
         """End the calls that this worker waits for; False when it waits for none."""
-        with self._books:
-            calls = [call for call in self.connection.calls.values() if call.context.worker is worker]
+        calls = [call for call in tuple(self.connection.calls.values()) if call.context.worker is worker]
         told = [self.give_up(call, Cancelled()) for call in calls]
         return any(told)
 
     # What leaves.
 
+    def make_room(self) -> None:
+        """Wait while the client does not take what is said."""
+        self._wait_for_room(HIGH_WATER)
+
     def drain(self) -> None:
         self._wait_for_room(0)
-
-    def say(self, frame: bytes) -> None:
-        """Send an update, perhaps with those that follow it in a moment."""
-        self.outbox.gather(frame)
-        if self.outbox.congested:
-            self._wait_for_room(HIGH_WATER)
 
     def _wait_for_room(self, down_to: int) -> None:
         worker = current_worker()
         self.outbox.wait_for_room(down_to, check=_never if worker is None else worker.check)
+
+    def close(self, *, flush: float) -> None:
+        """End the conversation; handlers hear of it from their next call."""
+        self.end(LinkClosed("this side closed the connection"))
+        for worker in tuple(self._workers.values()):
+            worker.cancel()
+        self.finish(min(PATIENCE, self.limits.cancel_seconds))
+        self._flush()
+        self.outbox.finish(flush)
+        self.outbox.close()
+        self.inlet.close()
 
 
 def _never() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import get_ident
-from time import monotonic
 from typing import Any
 
 from dragoman.blocking.child import Child
@@ -144,9 +143,9 @@ class ClientLink(BlockingLink):
 
     # The end.
 
-    def _nothing_came(self, now: float) -> None:
-        super()._nothing_came(now)
-        if self._child.silent:
+    def _came_back(self, now: float, *, empty_handed: bool) -> None:
+        super()._came_back(now, empty_handed=empty_handed)
+        if empty_handed and self._child.silent:
             self._end_of_input()
 
     def epitaph(self) -> LinkClosed:
@@ -158,25 +157,13 @@ class ClientLink(BlockingLink):
         self.wake()
         has_role = self._role.acquire(timeout=FLUSH)  # or somebody's handler hangs while it reads
         try:
-            self._flush_at_last()
+            self.outbox.finish(FLUSH)
             self.outbox.close()
             self._child.close(self.inlet.release())
             self.inlet.close()
         finally:
             if has_role:
                 self._role.release()
-
-    def _flush_at_last(self) -> None:
-        until = monotonic() + FLUSH
-
-        def check() -> None:
-            if monotonic() > until:
-                raise LinkClosed("the agent does not read")
-
-        try:
-            self.outbox.wait_for_room(0, check=check)
-        except LinkClosed:
-            pass  # an agent that does not read loses what it did not read
 
 
 def _never() -> None:

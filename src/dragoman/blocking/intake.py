@@ -153,8 +153,8 @@ class Intake(ABC):
         now = monotonic()
         if now >= self._deadlines.next_look:
             self._deadlines.look(now)
+        self._came_back(now, empty_handed=chunk is None)
         if chunk is None:
-            self._nothing_came(now)
             return b""
         self.heard = now
         return self._framed(chunk)
@@ -173,8 +173,9 @@ class Intake(ABC):
             self.answer_bytes = 0
         return pending <= HIGH_WATER
 
-    def _nothing_came(self, now: float) -> None:
-        if self.outbox.broken and now >= self.heard + DEAF:
+    def _came_back(self, now: float, *, empty_handed: bool) -> None:
+        """From waiting for the pipe: is anything else due?"""
+        if empty_handed and self.outbox.broken and now >= self.heard + DEAF:
             self._end_of_input()
 
     def hold(self, why: str) -> None:

@@ -86,17 +86,19 @@ class Outbox:
         if sent != len(frame):
             self._keep(memoryview(frame)[sent:])
 
-    def gather(self, frame: bytes) -> None:
-        """Send it now if the stream is quiet, else within a moment."""
+    def gather(self, frame: bytes) -> bool:
+        """Send it now if the stream is quiet, else within a moment. True when the sender should wait."""
         with self.lock:
             self._gathered += frame
             now = monotonic()
             if len(self._gathered) >= FLUSH_AT or now - self._last > QUIET:
                 self._last = now
                 self._send_gathered()
-            elif self.due == inf:
+                return self.pending > HIGH_WATER
+            if self.due == inf:
                 self.due = now + LINGER
                 self._wake()
+            return False
 
     def flush(self) -> None:
         """Send what was gathered."""
@@ -134,6 +136,19 @@ class Outbox:
             self.push()
         if self.broken:
             raise LinkClosed(self.broken)
+
+    def finish(self, seconds: float) -> None:
+        """Give what is left so much time to leave; a peer that does not read loses what it did not read."""
+        until = monotonic() + seconds
+
+        def check() -> None:
+            if monotonic() > until:
+                raise LinkClosed("the peer does not read")
+
+        try:
+            self.wait_for_room(0, check=check)
+        except LinkClosed:
+            pass
 
     def close(self) -> None:
         with self.lock:

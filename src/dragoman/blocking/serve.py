@@ -7,11 +7,8 @@ gets a moment to finish. A handler that does not end is left behind in its threa
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import threading
-from collections.abc import Iterator
+from types import FrameType
 
 from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.agent_side import BlockingAgentSide
@@ -19,10 +16,11 @@ from dragoman.blocking.handlers import inlined
 from dragoman.errors import LocalMistake
 from dragoman.runtime import Limits
 from dragoman.sdk.agent import Agent
+from dragoman.sdk.leaving import Leaving
 from dragoman.sdk.serve import EOF_GRACE
 from dragoman.sdk.serve import serve as serve_in_loop
 
-FLUSH = 2.0
+FLUSH = 0.5
 """Seconds that the last words get to leave: the client may never read again."""
 
 
@@ -38,8 +36,7 @@ def serve(agent: Agent, *, limits: Limits | None = None) -> None:
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
-    with contextlib.suppress(KeyboardInterrupt):
-        serve_over(agent, stdio.read_fd, stdio.write_fd, limits=limits)
+    serve_over(agent, stdio.read_fd, stdio.write_fd, limits=limits)
 
 
 def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | None = None) -> None:
@@ -47,27 +44,26 @@ def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | No
     side = BlockingAgentSide(inlined(agent, wait_for=_cannot_be))
     link = AgentLink(read_fd, write_fd, side, name=agent.link_name, limits=limits)
     side.attach_to(link)
-    try:
-        with _ended_by_signal(link):
+    with _Leaving(link) as leaving:
+        try:
             link.attend()
+            leaving.begin()
             if not link.dismissed:
                 link.finish(EOF_GRACE)
-    finally:
-        link.close(flush=FLUSH)
+        finally:
+            link.close(flush=FLUSH)
 
 
-@contextlib.contextmanager
-def _ended_by_signal(link: AgentLink) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: link.dismiss())
-    waker = signal.set_wakeup_fd(link.inlet.wake_fd)
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(waker)
-        signal.signal(signal.SIGTERM, before)
+class _Leaving(Leaving):
+    """A signal ends the main thread's attendance."""
+
+    def __init__(self, link: AgentLink) -> None:
+        super().__init__()
+        self._link = link
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        self.begin()
+        self._link.dismiss()
 
 
 def _cannot_be(work: object) -> object:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from dragoman.errors import TurnOver
 from dragoman.schema.codec import write
+from dragoman.schema.v1 import AgentMessageChunk
 from dragoman.sdk.agent_session import AgentSession
 from dragoman.sdk.lender import Lender
+from dragoman.sdk.speaker import _block, _or_unset
 from dragoman.sdk.turn import Turn
 
 if TYPE_CHECKING:
@@ -28,20 +29,31 @@ class Voice(Lender):
     def _link(self) -> AgentLink:
         return cast("AgentLink", self.client.link)  # the only kind of link that gives out voices
 
+    def say_now(self, text: str) -> None:
+        """The short way for `say`, which is most of what an agent ever does."""
+        if not self._say_head:
+            self._prepare()
+        if self._over:
+            self._check_open()
+        if self._link.outbox.gather(b"%b%b}}}}\n" % (self._say_head, _encode(text))):
+            self._link.make_room()
+
     async def say(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
-        if message_id is None and type(text) is str and not self._over:
-            if not self._say_head:
-                self._prepare()
-            self._link.say(b"%b%b}}}}\n" % (self._say_head, _encode(text)))
-            return
-        await super().say(text, message_id=message_id)
+        if message_id is None and type(text) is str:
+            self.say_now(text)
+        else:
+            await self.update(AgentMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
 
     async def update(self, update: SessionUpdate) -> None:
-        if self._over:
-            raise TurnOver("this turn has been answered; nothing can be said in it any more")
+        self._put(update)
+        if self._link.outbox.congested:
+            self._link.make_room()
+
+    def _put(self, update: SessionUpdate) -> None:
+        self._check_open()
         if not self._update_head:
             self._prepare()
-        self._link.say(b"%b%b}}\n" % (self._update_head, write(update)))
+        self._link.outbox.gather(b"%b%b}}\n" % (self._update_head, write(update)))
 
 
 class VoicedSession(Voice, AgentSession):

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dragoman.errors import Cancelled
 from dragoman.sdk.blocking_run import step
 
 if TYPE_CHECKING:
     from dragoman.blocking.agent_link import AgentLink
+    from dragoman.blocking.voice import Voice
     from dragoman.core import Debt
     from dragoman.sdk.client_handle import ClientHandle
+    from dragoman.sdk.speaker import Speaker
 
 T = TypeVar("T")
 
@@ -51,6 +53,13 @@ class Worker:
         if self.unheard:
             self.check()
         return self._link.ask(client, method, message, result, self)
+
+    def say(self, speaker: Speaker, text: str) -> None:
+        """The short way for `speaker.say`."""
+        _local.worker = self
+        if self.unheard:
+            self.check()
+        cast("Voice", speaker).say_now(text)
 
     def here(self) -> None:
         """This thread is the worker from now on."""

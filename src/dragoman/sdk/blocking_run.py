@@ -23,6 +23,7 @@ from dragoman.errors import Cancelled, LinkClosed, LocalMistake
 
 if TYPE_CHECKING:
     from dragoman.sdk.client_handle import ClientHandle
+    from dragoman.sdk.speaker import Speaker
 
 T = TypeVar("T")
 
@@ -38,6 +39,9 @@ class Runner(Protocol):
     def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
         """Run `client.ask`, by a shorter way if there is one."""
         ...
+
+    def say(self, speaker: Speaker, text: str) -> None:
+        """Run `speaker.say`, by a shorter way if there is one."""
 
 
 def step(work: Coroutine[Any, Any, T]) -> T:
@@ -61,6 +65,9 @@ class Stepping:
     def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
         return step(client.ask(method, message, result))
 
+    def say(self, speaker: Speaker, text: str) -> None:
+        step(speaker.say(text))
+
 
 STEPPING = Stepping()
 
@@ -69,6 +76,9 @@ def iterate(items: AsyncIterator[T], run: Runner) -> Iterator[T]:
     """What `async for` would give. Leaving the loop early closes the iterator, as leaving its block would."""
     generator = cast("AsyncGenerator[T, None]", items)  # every one of ours is
     try:
+        if run is STEPPING:
+            yield from _step_through(generator)
+            return
         while True:
             try:
                 item = run(generator.__anext__())
@@ -77,6 +87,21 @@ def iterate(items: AsyncIterator[T], run: Runner) -> Iterator[T]:
             yield item
     finally:
         run(generator.aclose())
+
+
+def _step_through(generator: AsyncGenerator[T, None]) -> Iterator[T]:
+    """`step`, written out: a stream of updates goes through here one by one."""
+    following = generator.__anext__
+    while True:
+        try:
+            following().send(None)
+        except StopIteration as found:
+            item = found.value
+        except StopAsyncIteration:
+            return
+        else:
+            raise LocalMistake("this waits for an event loop, and a blocking conversation has none")
+        yield item
 
 
 class Crossing:
@@ -108,6 +133,9 @@ class Crossing:
 
     def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
         return self(client.ask(method, message, result))
+
+    def say(self, speaker: Speaker, text: str) -> None:
+        self(speaker.say(text))
 
     def cancel(self) -> None:
         """The client wants no more of this."""
