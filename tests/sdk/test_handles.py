@@ -9,11 +9,16 @@ import pytest
 from msgspec import Raw
 
 from dragoman import Agent, Client, Turn, connect
-from dragoman.errors import CallFailed, CallTimeout
+from dragoman.errors import CallFailed, CallTimeout, NotAdvertised
 from dragoman.schema.v1 import (
     ForkSessionResponse,
     ListSessionsRequest,
     ListSessionsResponse,
+    McpServer,
+    McpServerAcp,
+    McpServerHttp,
+    McpServerSse,
+    McpServerStdio,
     SessionInfo,
     SessionMode,
     SessionModeState,
@@ -235,3 +240,41 @@ async def test_a_permission_handler_may_ask_the_agent_and_prompt_it() -> None:
 
     async with connect(agent, client=client) as handle:
         assert (await (await handle.new_session(cwd="/tmp")).prompt("go")).text == "yes"
+
+
+REMOTE: dict[str, McpServer] = {
+    "http": McpServerHttp(name="far", url="https://example.com/mcp", headers=[]),
+    "sse": McpServerSse(name="far", url="https://example.com/sse", headers=[]),
+    "acp": McpServerAcp(name="near", server_id="m-1"),
+}
+
+
+@pytest.mark.parametrize("kind", REMOTE)
+async def test_a_server_of_a_kind_that_the_agent_does_not_take_is_not_sent(kind: str) -> None:
+    local = McpServerStdio(name="here", command="/bin/server", args=[], env=[])
+    servers: list[McpServer] = [local, REMOTE[kind]]
+    async with raw_agent() as (handle, agent):
+        for opening in (
+            handle.new_session(cwd="/tmp", mcp_servers=servers),
+            handle.load_session("s", cwd="/tmp", mcp_servers=servers),
+            handle.resume_session("s", cwd="/tmp", mcp_servers=servers),
+        ):
+            with pytest.raises(NotAdvertised) as refused:
+                await opening
+            assert refused.value.capability == f"mcpCapabilities.{kind}"
+        await handle.new_session(cwd="/tmp", mcp_servers=[local])
+    assert [frame["method"] for frame in agent.seen] == ["initialize", "session/new"]
+
+
+async def test_a_server_of_a_kind_that_the_agent_takes_is_sent() -> None:
+    taken: list[Any] = []
+    agent = Agent("a", mcp_http=True)
+
+    @agent.prompt
+    async def look(turn: Turn) -> None:
+        taken.extend(turn.session.mcp_servers)
+
+    async with connect(agent) as handle:
+        session = await handle.new_session(cwd="/tmp", mcp_servers=[REMOTE["http"]])
+        await session.prompt("look")
+    assert taken == [REMOTE["http"]]

@@ -71,7 +71,7 @@ class AgentHandle:
     ) -> Session:
         request = NewSessionRequest(
             cwd=cwd,
-            mcp_servers=list(mcp_servers),
+            mcp_servers=self._servers(mcp_servers, "session/new"),
             additional_directories=self._roots(additional_directories, "session/new"),
         )
         return await self._opened("session/new", request, NewSessionResponse, cwd)
@@ -90,7 +90,7 @@ class AgentHandle:
         request = LoadSessionRequest(
             session_id=session_id,
             cwd=cwd,
-            mcp_servers=list(mcp_servers),
+            mcp_servers=self._servers(mcp_servers, "session/load"),
             additional_directories=self._roots(additional_directories, "session/load"),
         )
         return await self._reopened("session/load", request, LoadSessionResponse, session_id, cwd)
@@ -107,7 +107,7 @@ class AgentHandle:
         request = ResumeSessionRequest(
             session_id=session_id,
             cwd=cwd,
-            mcp_servers=list(mcp_servers),
+            mcp_servers=self._servers(mcp_servers, "session/resume"),
             additional_directories=self._roots(additional_directories, "session/resume"),
         )
         return await self._reopened("session/resume", request, ResumeSessionResponse, session_id, cwd)
@@ -203,6 +203,13 @@ class AgentHandle:
                 self.side.sessions[session_id] = previous
             raise
         return _with_settings(session, answer)
+
+    def _servers(self, servers: Sequence[McpServer], method: str) -> list[McpServer]:
+        for server in servers:
+            kind = server.__struct_config__.tag  # a command has none, and every agent takes it
+            if kind is not None:
+                self.capabilities.require(f"mcpCapabilities.{kind}", method)
+        return list(servers)
 
     def _roots(self, directories: Sequence[str], method: str) -> Any:
         if not directories:

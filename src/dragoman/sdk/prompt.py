@@ -17,7 +17,10 @@ from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.schema.codec import write
 from dragoman.schema.v1 import (
     AgentMessageChunk,
+    AudioContent,
     ContentBlock,
+    EmbeddedResource,
+    ImageContent,
     PromptRequest,
     PromptResponse,
     SessionUpdate,
@@ -36,6 +39,14 @@ if TYPE_CHECKING:
     from dragoman.sdk.session import Session
 
 
+# Text and links are taken by every agent, these only by one that says so.
+_NEEDED: dict[type, str] = {
+    ImageContent: "promptCapabilities.image",
+    AudioContent: "promptCapabilities.audio",
+    EmbeddedResource: "promptCapabilities.embeddedContext",
+}
+
+
 class TurnResult(Struct, frozen=True, kw_only=True):
     """How a turn ended."""
 
@@ -52,6 +63,10 @@ class PromptTurn:
     """Made by `Session.prompt`. Iterate once, or await."""
 
     def __init__(self, session: Session, blocks: Sequence[ContentBlock], *, silence: float | None) -> None:
+        for block in blocks:
+            needed = _NEEDED.get(type(block))
+            if needed is not None:
+                session.agent.capabilities.require(needed, "session/prompt")
         self._session = session
         self._blocks = blocks
         self._silence = silence
