@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from dragoman import AgentHandle, Client, Limits, Session, connect
 from dragoman.errors import CallFailed, DragomanError
 from dragoman.schema.v1 import ClientCapabilities, ReadTextFileRequest, ReadTextFileResponse
 from dragoman.sdk.official import adapt
+from tests.interop.programs import ROOT
 
 Play = Callable[["Echo", str, dict[str, Any]], Awaitable[str | None]]
 
@@ -353,3 +355,10 @@ async def test_an_error_meant_for_the_client_reaches_it_and_no_other() -> None:
                 await session.prompt("go")
             assert (failed.value.code, failed.value.data) == (code, data)
             assert "sk-1" not in str(failed.value)
+
+
+@pytest.mark.bound(20)
+async def test_the_example_answers() -> None:
+    async with connect([sys.executable, str(ROOT / "examples" / "official_agent.py")]) as agent:
+        session = await agent.new_session(cwd="/tmp")
+        assert (await session.prompt("Hello")).text == "You said: Hello"
