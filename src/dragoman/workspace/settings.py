@@ -1,0 +1,72 @@
+"""How files are lent: what a missing file is answered with, what happens to writes over changed files, sizes.
+
+They are chosen for a workspace and can be chosen anew for each session, because what makes one agent work
+confuses another.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+KIBIBYTE = 1024
+MEBIBYTE = 1024 * KIBIBYTE
+
+
+class FileSettings(Struct, frozen=True, kw_only=True):
+    """The defaults lose nothing and hide nothing."""
+
+    missing: Literal["not_found", "empty"] = "not_found"
+    """What reading a file that does not exist is answered with: an error, or no text. Some agents read every
+    file before they create it, and take any error for a reason not to.
+    """
+
+    stale: Literal["refuse", "ask", "merge"] = "refuse"
+    """What happens to a write over a file that has changed since the agent read it."""
+
+    strict: bool = False
+    """Whether an existing file may be written only after it was read."""
+
+    foreign_text: Literal["refuse", "latin-1"] = "refuse"
+    """What happens to text that is neither UTF-8 nor marked as UTF-16. Latin-1 fits every byte, so it is
+    right only where somebody knows that it is.
+    """
+
+    form: Literal["keep", "exact"] = "keep"
+    """Whether a file that is overwritten keeps its encoding, its byte order mark and, if the new text has
+    `\\n` alone, line endings that were `\\r\\n` throughout; or whether the text is written as it came.
+    """
+
+    fsync: bool = False
+    """Whether a write waits until the disk has it. It is atomic either way."""
+
+    read_bytes: int = 16 * MEBIBYTE
+    """The longest text, or range of bytes, in one answer."""
+
+    write_bytes: int = 64 * MEBIBYTE
+    """The longest text that is written."""
+
+    scan_bytes: int = 1024 * MEBIBYTE
+    """How far into a file lines are looked for. It bounds the time of one read."""
+
+    hash_bytes: int = 64 * MEBIBYTE
+    """Up to this size the version of a file is told by what it holds, above by the system's record of when it
+    was changed: reading it all for every line would take too long.
+    """
+
+    base_bytes: int = 32 * MEBIBYTE
+    """What is kept, for each session, of texts as the agent knows them, to merge with."""
+
+    glob_matches: int = 1000
+    glob_entries: int = 100_000
+    """How many names a search may look at."""
+    glob_seconds: float = 2.0
+
+    @property
+    def keeps_base(self) -> bool:
+        """Whether somebody may want to merge."""
+        return self.stale != "refuse"
+
+
+DEFAULT_SETTINGS = FileSettings()

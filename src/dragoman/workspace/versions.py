@@ -1,0 +1,109 @@
+"""Versions of files, and what each session has been told of them.
+
+A version is a token made from what a file holds, so that a file which was changed and changed back has the
+version it had. Very large files get one from the system's record of their last change instead. `Told`
+remembers, for one session, which version of each file its agent was last given; the file that it then writes
+over should be the same one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections import OrderedDict
+from typing import NamedTuple, Protocol
+
+ABSENT = "absent"
+"""The version of a file that is not there."""
+
+MOST_FILES = 100_000
+"""Files that a session remembers."""
+
+Version = str
+
+
+class Digest(Protocol):
+    """The part of a hash object that we use."""
+
+    def update(self, data: bytes, /) -> None: ...
+    def hexdigest(self) -> str: ...
+
+
+def new_digest() -> Digest:
+    return hashlib.blake2b(digest_size=16)
+
+
+def version_by(digest: Digest) -> Version:
+    return f"c{digest.hexdigest()}"
+
+
+def version_of(data: bytes) -> Version:
+    """By content."""
+    digest = new_digest()
+    digest.update(data)
+    return version_by(digest)
+
+
+def version_by_record(status: os.stat_result) -> Version:
+    """By the system's record: which file it is, how large, and when it was last changed."""
+    fields = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return "r" + version_of(repr(fields).encode())[1:]
+
+
+class Known(NamedTuple):
+    """What an agent was told of one file."""
+
+    version: Version
+    base: str | None = None
+    """The whole text, if it was kept."""
+
+
+class Told:
+    """What the agent of one session knows about files, by their real paths. Any thread may use it."""
+
+    def __init__(self, *, base_bytes: int, most_files: int = MOST_FILES) -> None:
+        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._base_bytes = base_bytes
+        self._most_files = most_files
+        self._held = 0
+        self._lock = threading.Lock()
+        self.has_forgotten = False
+        """Whether files were forgotten because there were too many: then not knowing one proves nothing."""
+
+    def get(self, path: str) -> Known | None:
+        with self._lock:
+            return self._known.get(path)
+
+    def tell(self, path: str, version: Version, base: str | None = None) -> None:
+        """This is what it knows from now on. The oldest texts go first when they become too large."""
+        with self._lock:
+            before = self._known.pop(path, None)
+            self._held -= _size(before)
+            if base is None and before is not None and before.version == version:
+                base = before.base
+            known = Known(version, base)
+            if _size(known) > self._base_bytes:
+                known = Known(version)
+            self._known[path] = known
+            self._held += _size(known)
+            self._shrink()
+
+    def _shrink(self) -> None:
+        if len(self._known) > self._most_files:
+            _, oldest = self._known.popitem(last=False)
+            self._held -= _size(oldest)
+            self.has_forgotten = True
+        if self._held <= self._base_bytes:
+            return
+        for path, known in self._known.items():
+            if known.base is not None:
+                self._known[path] = Known(known.version)
+                self._held -= _size(known)
+            if self._held <= self._base_bytes:
+                return
+
+
+def _size(known: Known | None) -> int:
+    """In bytes, about: Python keeps one to four for each character."""
+    return 0 if known is None or known.base is None else len(known.base)

@@ -1,0 +1,219 @@
+"""A workspace: the files that a client lends, session by session, and the handlers that do it.
+
+    workspace = Workspace()
+    client = Client("my-client")
+    workspace.serve(client)
+
+    async with connect("some-agent", client=client) as agent:
+        with workspace.opening(cwd="/project") as opening:
+            session = await agent.new_session(cwd="/project")
+            opening.settle(session.id)
+
+Each request is held against the roots of the session that it names; a session that nobody has opened here has
+none. Leaving a workspace (`with`, or `close_all`) closes all of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from dragoman.schema.base import given
+from dragoman.schema.v1.fs import (
+    ReadTextFileRequest,
+    ReadTextFileResponse,
+    WriteTextFileRequest,
+    WriteTextFileResponse,
+)
+from dragoman.workspace import extras
+from dragoman.workspace.buffers import Buffers
+from dragoman.workspace.files import Files
+from dragoman.workspace.lending import Guard, LentFiles, Surroundings
+from dragoman.workspace.refusals import session_unknown
+from dragoman.workspace.roots import Roots
+from dragoman.workspace.settings import DEFAULT_SETTINGS, FileSettings
+from dragoman.workspace.stale import Ask, Record
+from dragoman.workspace.versions import Told
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_Key: TypeAlias = tuple[object, str]
+_Reads: TypeAlias = Callable[[ReadTextFileRequest, object], Awaitable[ReadTextFileResponse]]
+_Writes: TypeAlias = Callable[[WriteTextFileRequest, object], Awaitable[WriteTextFileResponse | None]]
+
+
+class Servable(Protocol):
+    """What a client has: hooks for the two methods of the protocol, and for extensions."""
+
+    @property
+    def read_text_file(self) -> Callable[[_Reads], object]: ...
+    @property
+    def write_text_file(self) -> Callable[[_Writes], object]: ...
+    def extension(self, method: str) -> Callable[[F], F]: ...
+
+
+class Workspace:
+    """Lends files. Constructing one opens nothing."""
+
+    def __init__(
+        self,
+        *,
+        settings: FileSettings = DEFAULT_SETTINGS,
+        buffers: Buffers | None = None,
+        ask: Ask | None = None,
+        record: Record | None = None,
+        guard: Guard | None = None,
+    ) -> None:
+        """`ask` decides conflicts if the settings say so, `record` hears of every decision, `guard` is asked
+        before each access and refuses by raising.
+        """
+        self._settings = settings
+        self._around = Surroundings(buffers=buffers, ask=ask, record=record, guard=guard)
+        self._sessions: dict[_Key, LentFiles] = {}
+        self._openings: list[Opening] = []
+        self._writing = threading.Lock()
+
+    def serve(self, client: Servable, *, write: bool = True, extensions: bool = True) -> None:
+        """Make this workspace answer a client's file requests."""
+        client.read_text_file(self._read_text_file)
+        if write:
+            client.write_text_file(self._write_text_file)
+        if extensions:
+            for method, handler in extras.handlers(self.session).items():
+                client.extension(method)(handler)
+
+    # Sessions.
+
+    def open(
+        self,
+        session_id: str,
+        *,
+        cwd: str,
+        additional_directories: Sequence[str] = (),
+        settings: FileSettings | None = None,
+        agent: object = None,
+    ) -> LentFiles:
+        """Lend the folders of a session whose id is known, as when it is loaded or resumed.
+
+        Opening it again replaces its folders, all of them; what the agent was told of files stays. With
+        `agent` (what `connect` gives), nobody else can use the session: ids of two agents may be the same.
+        """
+        before = self._sessions.get((agent, session_id))
+        told = None if before is None else before.files.told
+        lent = self._lend(cwd, additional_directories, settings, session_id=session_id, told=told)
+        self._settle((agent, session_id), lent)
+        return lent
+
+    @contextmanager
+    def opening(
+        self,
+        *,
+        cwd: str,
+        additional_directories: Sequence[str] = (),
+        settings: FileSettings | None = None,
+        agent: object = None,
+    ) -> Iterator[Opening]:
+        """Lend the folders of a session that is about to be made. Its agent may ask for files before we have
+        learned its id; if this is the only opening under way, such a request is taken to be for it.
+        """
+        lent = self._lend(cwd, additional_directories, settings, session_id="", told=None)
+        opening = Opening(lent, agent, self._settle)
+        self._openings.append(opening)
+        try:
+            yield opening
+        finally:
+            self._openings.remove(opening)
+            if not opening.is_settled:
+                lent.files.roots.close()
+
+    def session(self, session_id: str, agent: object = None) -> LentFiles:
+        """The files of a session; an error if it is not open here for this agent."""
+        lent = self._sessions.get((agent, session_id)) or self._sessions.get((None, session_id))
+        if lent is not None:
+            return lent
+        early = [opening for opening in self._openings if opening.agent in (None, agent)]
+        if len(early) == 1 and early[0].claims(session_id):
+            return early[0].lent
+        raise session_unknown(session_id)
+
+    def close(self, session_id: str, *, agent: object = None) -> None:
+        """Lend nothing more in this session. Closing twice is fine."""
+        lent = self._sessions.pop((agent, session_id), None)
+        if lent is not None:
+            lent.files.roots.close()
+
+    def close_all(self) -> None:
+        for agent, session_id in list(self._sessions):
+            self.close(session_id, agent=agent)
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close_all()
+
+    def _lend(
+        self,
+        cwd: str,
+        additional_directories: Sequence[str],
+        settings: FileSettings | None,
+        *,
+        session_id: str,
+        told: Told | None,
+    ) -> LentFiles:
+        chosen = settings or self._settings
+        roots = Roots(cwd, additional_directories)
+        files = Files(roots, chosen, told=told or Told(base_bytes=chosen.base_bytes), writing=self._writing)
+        return LentFiles(session_id, files, self._around)
+
+    def _settle(self, key: _Key, lent: LentFiles) -> None:
+        lent.session_id = key[1]
+        before = self._sessions.get(key)
+        self._sessions[key] = lent
+        if before is not None:
+            before.files.roots.close()
+
+    # Handlers.
+
+    async def _read_text_file(self, request: ReadTextFileRequest, agent: object) -> ReadTextFileResponse:
+        limit = request.limit if isinstance(request.limit, int) else None
+        lent = self.session(request.session_id, agent)
+        read = await lent.read(request.path, line=given(request.line, 1), limit=limit)
+        return ReadTextFileResponse(content=read.text, meta={"dragoman": {"version": read.version}})
+
+    async def _write_text_file(self, request: WriteTextFileRequest, agent: object) -> WriteTextFileResponse:
+        written = await self.session(request.session_id, agent).write(request.path, request.content)
+        about: dict[str, Any] = {"version": written.version}
+        if written.outcome is not None:
+            about["conflict"] = written.outcome
+        return WriteTextFileResponse(meta={"dragoman": about})
+
+
+class Opening:
+    """A session that is being made."""
+
+    def __init__(self, lent: LentFiles, agent: object, settle: Callable[[_Key, LentFiles], None]) -> None:
+        self.lent = lent
+        self.agent = agent
+        self.is_settled = False
+        self._settle = settle
+        self._claimed: str | None = None
+
+    def settle(self, session_id: str) -> None:
+        """The session has been made, and this is its id."""
+        self.is_settled = True
+        self._settle((self.agent, session_id), self.lent)
+
+    def claims(self, session_id: str) -> bool:
+        """Whether an unknown id may be this one's. Only the first is."""
+        if self.is_settled:
+            return False
+        self._claimed = self._claimed or session_id
+        if self._claimed == session_id:
+            self.lent.session_id = session_id
+        return self._claimed == session_id
