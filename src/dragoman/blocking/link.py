@@ -90,7 +90,10 @@ class BlockingLink(Intake):
         )
 
     def await_result(self, call: Call[Waiting]) -> Raw:
+        worker = call.context.worker
         try:
+            if worker is not None and worker.unheard:  # it came before there was a call to interrupt
+                worker.interrupt()
             self.wait(call.context)
         except BaseException:  # Ctrl-C, mostly: whatever it is, nobody waits for the answer any more
             self.give_up(call, LinkClosed("nobody waits any more"))
@@ -109,8 +112,7 @@ class BlockingLink(Intake):
         """Ask, without waiting."""
         if self._gone is not None:
             raise self._gone.with_traceback(None)
-        worker = current_worker()
-        waiting = Waiting(deadline, silence, lane, worker)
+        waiting = Waiting(deadline, silence, lane, current_worker())
         if deadline is not None or silence is not None:
             self._deadlines.watch(waiting)
         with self._books:
@@ -119,9 +121,24 @@ class BlockingLink(Intake):
                 self.outbox.put(frame)
             except LinkClosed:
                 self.wake()  # the end of what the peer says explains it better
-        if worker is not None and worker.unheard:
-            worker.interrupt()
         return call
+
+    async def settled(self, call: Call[Waiting]) -> None:
+        """Until a call has its answer. Unlike `call`, whoever is cancelled meanwhile leaves it open."""
+        waiting, worker = call.context, call.context.worker
+        if worker is None:
+            self.wait(waiting)
+            return
+        signal = worker.left_open = Signal()
+        waiting.worker = None  # so that a cancel does not take it back
+        waiting.add_done_callback(lambda _: signal.set())
+        try:
+            if not worker.unheard:
+                self.wait(signal)
+        finally:
+            worker.left_open = None
+        if not waiting.done():
+            worker.check()
 
     def result(self, call: Call[Waiting]) -> Raw:
         """What a settled call brought."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from dragoman.blocking.signals import Signal
-from dragoman.errors import LocalMistake
 from dragoman.sdk.prompt import PromptTurn
 
 if TYPE_CHECKING:
@@ -37,14 +36,6 @@ class BlockingPrompt(PromptTurn):
         finally:
             self._waits = False
         self._news.clear()  # what came after that is seen by whoever looks now
-
-    @staticmethod
-    async def _after_the_last(session: Session) -> None:
-        while session.turn is not None:
-            last = session.turn
-            if not last._left or last._call is None:
-                raise LocalMistake("a turn is already running in this session; take its result or cancel it")
-            _link(session).wait(cast("Signal", last._call.context))
 
     def _wake_up(self) -> None:
         self._news.set()

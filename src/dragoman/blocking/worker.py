@@ -15,6 +15,7 @@ from dragoman.sdk.blocking_run import step
 
 if TYPE_CHECKING:
     from dragoman.blocking.agent_link import AgentLink
+    from dragoman.blocking.signals import Signal
     from dragoman.blocking.voice import Voice
     from dragoman.core import Debt
     from dragoman.sdk.client_handle import ClientHandle
@@ -33,12 +34,13 @@ def current_worker() -> Worker | None:
 class Worker:
     """Works on one request; also the runner of everything that its handler asks and says meanwhile."""
 
-    __slots__ = ("_link", "debt", "unheard")
+    __slots__ = ("_link", "debt", "left_open", "unheard")
 
     def __init__(self, link: AgentLink, debt: Debt) -> None:
         self._link = link
         self.debt = debt
         self.unheard = False  # cancelled, and its handler has not been told yet
+        self.left_open: Signal | None = None  # it waits for a call that a cancel does not take back
 
     def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
         _local.worker = self  # also in threads that the handler started by itself
@@ -79,3 +81,5 @@ class Worker:
         """If a call is waited for, that is where the cancel is told."""
         if self._link.interrupt(self):
             self.unheard = False
+        elif self.left_open is not None:
+            self.left_open.set()

@@ -161,6 +161,10 @@ class Link:
                 self.listen(ANSWERS)
         return call
 
+    async def settled(self, call: Call[Waiting]) -> None:
+        """Until a call has its answer. Unlike `call`, whoever is cancelled meanwhile leaves it open."""
+        await asyncio.wait((call.context.future,))
+
     def result(self, call: Call[Waiting]) -> Raw:
         """What a settled call brought."""
         answer = call.context.future.result()

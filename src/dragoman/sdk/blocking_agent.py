@@ -16,6 +16,7 @@ from dragoman.sdk.agent_handle import AgentHandle as AwaitedAgent
 from dragoman.sdk.blocking_run import Runner, iterate
 from dragoman.sdk.prompt import PromptTurn as AwaitedPrompt
 from dragoman.sdk.prompt import TurnResult
+from dragoman.sdk.session import Session as AwaitedSession
 
 if TYPE_CHECKING:
     from dragoman.schema.v1 import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
         SessionModeState,
         SessionUpdate,
     )
-    from dragoman.sdk import session
     from dragoman.sdk.capabilities import Capabilities
 
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class AgentHandle:
         opened = self._agent.new_session(
             cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories
         )
-        return Session(self, self._run(opened))
+        return Session.before(self._run(opened), self)
 
     def load_session(
         self,
@@ -87,7 +87,7 @@ class AgentHandle:
         opened = self._agent.load_session(
             session_id, cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories
         )
-        return Session(self, self._run(opened))
+        return Session.before(self._run(opened), self)
 
     def resume_session(
         self,
@@ -101,11 +101,11 @@ class AgentHandle:
         opened = self._agent.resume_session(
             session_id, cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories
         )
-        return Session(self, self._run(opened))
+        return Session.before(self._run(opened), self)
 
     def fork_session(self, session_id: str, *, cwd: str) -> Session:
         """A new session that starts where the other one stands."""
-        return Session(self, self._run(self._agent.fork_session(session_id, cwd=cwd)))
+        return Session.before(self._run(self._agent.fork_session(session_id, cwd=cwd)), self)
 
     def list_sessions(self, *, cwd: str | None = None) -> Iterator[SessionInfo]:
         """All stored sessions, page by page."""
@@ -144,7 +144,17 @@ class Session:
 
     __slots__ = ("_run", "_session", "agent")
 
-    def __init__(self, agent: AgentHandle, inner: session.Session) -> None:
+    def __init__(self, agent: AgentHandle, session_id: str, *, cwd: str) -> None:
+        self._stand_before(AwaitedSession(agent._agent, session_id, cwd=cwd), agent)
+
+    @classmethod
+    def before(cls, inner: AwaitedSession, agent: AgentHandle) -> Session:
+        """The blocking face of a session that exists."""
+        session = cls.__new__(cls)
+        session._stand_before(inner, agent)
+        return session
+
+    def _stand_before(self, inner: AwaitedSession, agent: AgentHandle) -> None:
         self.agent = agent
         self._session = inner
         self._run = agent._run

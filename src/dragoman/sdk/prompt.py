@@ -156,7 +156,7 @@ class PromptTurn:
             last = session.turn
             if not last._left or last._call is None:
                 raise LocalMistake("a turn is already running in this session; await it or cancel it first")
-            await asyncio.wait((last._call.context.future,))
+            await session.agent.link.settled(last._call)
 
     @property
     def listens(self) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from dragoman.errors import CallFailed, DragomanError, LinkClosed
+from dragoman.errors import CallFailed, Cancelled, DragomanError, LinkClosed
 from dragoman.schema.codec import write
 from dragoman.schema.v1 import (
     CreateTerminalRequest,
@@ -53,8 +53,8 @@ class Terminal:
         link = client.link
         call = link.open_call("terminal/create", write(request), deadline=client.limits.call_seconds)
         try:
-            await asyncio.wait((call.context.future,))  # which, unlike the future, can be left alone
-        except asyncio.CancelledError:
+            await link.settled(call)
+        except (asyncio.CancelledError, Cancelled):
             call.context.future.add_done_callback(partial(cls._unwanted, client, request, call))
             raise
         created = read_result(link.result(call), CreateTerminalResponse, "terminal/create")
