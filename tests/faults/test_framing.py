@@ -39,8 +39,9 @@ async def test_white_space_around_messages_means_nothing(shared: Talk, case: byt
         "FRM-19": [ONE + TWO, ONE + b" " + TWO, ONE + b"," + TWO],
         "FRM-X3": [b"\xef\xbb\xbf" + ONE],
         "FRM-X4": [
-            b'{"jsonrpc":"2.0","id":1,"method":"_%b"}' % text
+            b'{"jsonrpc":"2.0","id":1,"method":"%b","params":"%b"}' % place
             for text in (b"\xc0\xaf", b"\xe2\x82", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"caf\xe9", b"\x80")
+            for place in ((text, b""), (b"_x", text))
         ],
         "FRM-X5": [ONE.decode().encode("utf-32"), ONE.decode().encode("utf-16-le")],
         "FRM-X6": [ONE + b"\r" + TWO],

@@ -19,6 +19,9 @@ async def resist(turn: Turn) -> None:
             await fail_when_cancelled()
         case "finish":
             await end_as_if_nothing_was()
+        case "pause":
+            await asyncio.sleep(0.3)
+            await turn.say("paused")
         case "block the loop":
             time.sleep(60)  # this is the fault
         case _:
