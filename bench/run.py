@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from typing import TypeVar
 
+from harness.company import Company
 from harness.goals import OURS
 from harness.processes import BENCH, Failed, adopt_orphans
 from harness.report import Results, render
@@ -43,9 +44,10 @@ def main() -> int:
         signal.SIGTERM, lambda *_: sys.exit("stopped")
     )  # an exit ends the children, a signal would not
     results = Results()
+    company = Company()
     for scenario in scenarios:
         _run_scenario(scenario, usable, results, rounds=rounds, quick=arguments.quick)
-    text = render(results, usable, rounds=rounds, quick=arguments.quick)
+    text = render(results, usable, rounds=rounds, quick=arguments.quick, others=company.share())
     print("\n" + text)
     whole = not (arguments.only or arguments.peers or arguments.quick or missing)
     output = arguments.output or (BENCH / "results.md" if whole else None)

@@ -94,7 +94,7 @@ def _tree(
 
 
 def _plain_environment() -> dict[str, str]:
-    """Ours without what changes how an interpreter runs: one told to cache no bytecode compiles every time."""
+    """Ours without what changes how an interpreter runs, such as that it caches no bytecode."""
     return {
         name: value
         for name, value in os.environ.items()

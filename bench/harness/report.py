@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from harness.goals import FIGURES, Figure, Medians
 from peers.table import Peer
 
+QUIET = 0.1  # a tenth of two cores already moves the rates of two busy processes
+
 
 @dataclass
 class Results:
@@ -33,7 +35,8 @@ class Results:
         return {peer: statistics.median(found) for peer, found in of_peers if not self.failed(figure, peer)}
 
 
-def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool) -> str:
+def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool, others: float) -> str:
+    """``others`` is the part of the machine that was used by somebody else meanwhile."""
     figures = [figure for figure in FIGURES if _was_run(results, figure)]
     head = ["what", *(peer.title for peer in peers), "reached", "goal", "met"]
     lines = [
@@ -41,6 +44,7 @@ def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool) -> 
         "",
         f"{'Quick: medians' if quick else 'Medians'} of {rounds} or more alternating rounds on {machine()}.",
         "Ratios count, absolute figures do not. `–` means not measured; what is measured is in README.md.",
+        f"Others used {others:.0%} of the machine meanwhile{_warning(others)}.",
         "",
         _row(head),
         _row(["---", *("---:" for _ in peers), "---", "---", "---"]),
@@ -52,6 +56,10 @@ def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool) -> 
             f"- {peer}, {scenario}: {_plain(why)}" for (scenario, peer), why in results.failures.items()
         ]
     return "\n".join(lines) + "\n"
+
+
+def _warning(others: float) -> str:
+    return "" if others <= QUIET else ": **not quiet enough; only CPU, memory and failures mean something**"
 
 
 def machine() -> str:
