@@ -12,11 +12,12 @@ CHECKED := $(wildcard src tests examples tools bench)
 
 READY_PY := $(VENV)/.ready
 READY_TS := $(if $(wildcard $(TS)/package.json),$(TS)/node_modules/.ready)
+READY_SDK := $(VENV)/.sdk-examples
 
 .PHONY: setup run test check-format check-lint check-types check-tests fix bench schema clean
 .DEFAULT_GOAL := test
 
-setup: $(READY_PY) $(READY_TS)
+setup: $(READY_PY) $(READY_TS) $(READY_SDK)
 
 # Debian without python3-venv has no ensurepip: then the pip outside fills the environment.
 $(READY_PY): pyproject.toml
@@ -41,6 +42,11 @@ $(TS)/node_modules/.ready: $(wildcard $(TS)/package.json $(TS)/package-lock.json
 	    cd $(TS) && npm install --silent --no-audit --no-fund && touch node_modules/.ready; \
 	fi
 
+# The official Python SDK's own examples are in its source archive only. Without them those tests skip.
+$(READY_SDK): $(READY_PY) tests/interop/python/fetch.py
+	@$(PY) tests/interop/python/fetch.py || echo "no source archive: tests on the SDK's own examples will be skipped"
+	@touch $@
+
 run: $(READY_PY)
 	@if test -f examples/talk_to_echo.py; then $(PY) examples/talk_to_echo.py $(ARGS); \
 	else echo "Agents speak ACP on stdio: give an editor the command  $(abspath $(VENV))/bin/dragoman agent echo"; fi
@@ -55,6 +61,8 @@ check-lint: setup
 
 check-types: setup
 	@$(PY) -m mypy --no-error-summary $(CHECKED)
+	@if test -x $(TS)/node_modules/.bin/pyright; then \
+	    $(TS)/node_modules/.bin/pyright --pythonpath $(PY) examples; fi
 
 check-tests: setup
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) -m pytest -q -n $(WORKERS) $(ARGS)
