@@ -9,8 +9,9 @@ Nothing here does IO. `dragoman.testing.check_transport` holds an implementation
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from dragoman.wire.framing import DEFAULT_LIMIT
 
@@ -21,8 +22,7 @@ READ_SIZE = 64 * KIBIBYTE
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """The bounds of one transport."""
 
     frame: int = DEFAULT_LIMIT
