@@ -34,7 +34,6 @@ SERVERS: dict[str, Callable[[Agent], None]] = {"threads": blocking.serve, "loop"
 FACES = ("piped", "looped")
 
 agent = Agent("plain", version="1")
-traces: list[str] = []
 
 
 def command(server: str = "threads") -> list[str]:
@@ -81,23 +80,10 @@ def call_back(number: int, client: ClientHandle) -> int:
 
 @agent.extension("_hang")
 def hang(params: None, client: ClientHandle) -> None:
-    threading.Event().wait()
-
-
-@agent.extension("_work_until_cancelled")
-def work_until_cancelled(params: None, client: ClientHandle) -> None:
-    try:
-        while True:
-            client.notify("_tick")
-            time.sleep(0.001)
-    except Cancelled:
-        traces.append("told")
-        raise
-
-
-@agent.extension("_traces")
-def tell_traces(params: None) -> list[str]:
-    return traces
+    """Never answers, but hears a cancel."""
+    while True:
+        client.notify("_tick")
+        time.sleep(0.01)
 
 
 @agent.prompt

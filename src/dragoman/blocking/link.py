@@ -19,7 +19,7 @@ from abc import abstractmethod
 from collections.abc import Hashable
 from threading import get_ident
 
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from dragoman.blocking.intake import Intake
 from dragoman.blocking.plain import is_lone
@@ -146,7 +146,7 @@ class BlockingLink(Intake):
         if type(outcome) is Raw:
             return outcome
         if isinstance(outcome, ErrorObject):
-            data = outcome.data or None
+            data = None if outcome.data is UNSET else outcome.data
             raise CallFailed(outcome.code, outcome.message, data, method=call.method)
         assert isinstance(outcome, BaseException)
         raise outcome.with_traceback(None)
