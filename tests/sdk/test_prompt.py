@@ -149,6 +149,20 @@ async def answered(handle: AgentHandle) -> None:
     await asyncio.sleep(0)
 
 
+async def test_leaving_a_turn_that_was_answered_already_cancels_nothing() -> None:
+    async with raw_agent() as (handle, agent):
+        session = await opened(handle)
+        updates = aiter(session.prompt("go"))
+        reading = asyncio.ensure_future(anext(updates))
+        asked = await agent.asks("session/prompt")
+        agent.send(chunk("s1", "a"), chunk("s1", "b"), result(asked["id"], END))
+        await reading
+        await updates.aclose()  # type: ignore[attr-defined]  # an async generator, though typed as its face
+        agent.answers_to["session/prompt"] = END
+        assert (await session.prompt("next")).stop_reason == "end_turn"
+        assert "session/cancel" not in [frame.get("method") for frame in agent.seen]
+
+
 async def test_an_exception_in_the_loop_cancels_the_turn() -> None:
     async with raw_agent() as (handle, agent):
         session = await opened(handle)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Client, Turn, connect
-from dragoman.errors import CallFailed, NotAdvertised
+from dragoman.errors import CallFailed, LocalMistake, NotAdvertised
 from dragoman.schema.v1 import (
     RequestPermissionRequest,
     RequestPermissionResponse,
@@ -146,9 +146,9 @@ async def test_closing_in_the_middle_of_a_turn_ends_the_turn_first() -> None:
         await session.close()
         assert (await asking).stop_reason == "cancelled"
         assert log == ["turn ended", "session closed", "result"]
-        with pytest.raises(CallFailed) as failed:
+        with pytest.raises(LocalMistake, match="closed"):
             await session.prompt("again")
-        assert failed.value.code == -32002
+        assert handle.side.sessions == {}
 
 
 async def test_a_prompt_that_arrives_while_its_session_closes_finds_no_session() -> None:
@@ -175,6 +175,19 @@ async def test_a_prompt_that_arrives_while_its_session_closes_finds_no_session()
         with pytest.raises(CallFailed) as failed:
             await asking
         assert failed.value.code == -32002
+
+
+async def test_a_turn_that_outlives_the_close_of_its_session_is_read_to_its_end() -> None:
+    closes: dict[str, Any] = {"sessionCapabilities": {"close": {}}}
+    async with raw_agent(capabilities=closes) as (handle, agent):
+        agent.answers_to["session/close"] = {}
+        session = await handle.new_session(cwd="/tmp")
+        asking = asyncio.ensure_future(session.prompt("go"))
+        asked = await agent.asks("session/prompt")
+        await session.close()
+        agent.send(chunk("s1", "still here"), result(asked["id"], {"stopReason": "cancelled"}))
+        assert (await asking).text == "still here"
+        assert handle.side.sessions == {}
 
 
 async def test_updates_between_turns_are_kept_for_whoever_looks() -> None:

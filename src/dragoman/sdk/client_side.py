@@ -301,6 +301,11 @@ class ClientSide:
             if self._on_update is not None:
                 self._hand_to(self._on_update, notification, session.id, size)
 
+    def forget(self, session: Session) -> None:
+        """It was closed. A turn that the agent has not answered yet is still read to its end."""
+        if session.closed and session.turn is None and self.sessions.get(session.id) is session:
+            del self.sessions[session.id]
+
     def _orphaned(self, notification: SessionNotification, size: int) -> None:
         """Nobody knows this session yet. What comes too much is left out: nobody may ever know it."""
         kept = self._orphans.get(notification.session_id, [])
@@ -333,6 +338,7 @@ class ClientSide:
         if session.turn is turn:
             session.turn = None
             session.cancelling = False
+            self.forget(session)
         self.weigh_backlog()
 
 

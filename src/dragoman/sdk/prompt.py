@@ -157,6 +157,8 @@ class PromptTurn:
             if not last._left or last._call is None:
                 raise LocalMistake("a turn is already running in this session; await it or cancel it first")
             await session.agent.link.settled(last._call)
+        if session.closed:
+            raise LocalMistake("this session was closed")
 
     @property
     def listens(self) -> bool:
@@ -207,7 +209,9 @@ class PromptTurn:
         session, side = self._session, self._session.agent.side
         self._call.context.future.add_done_callback(lambda _: side.turn_ended(session, self))
         side.weigh_backlog()
+        if self._call.context.answered:
+            return  # there is nothing left to cancel, only something to read
         try:
             await session.cancel()
         except LinkClosed:
-            pass  # there is nobody left to cancel anything
+            pass  # nor anybody who would

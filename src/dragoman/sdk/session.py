@@ -42,6 +42,7 @@ class Session:
         "agent",
         "arrived",
         "cancelling",
+        "closed",
         "config_options",
         "cwd",
         "id",
@@ -61,6 +62,7 @@ class Session:
         self._late_bytes = 0
         self.turn: PromptTurn | None = None
         self.cancelling = False
+        self.closed = False
         self.arrived: list[SessionUpdate] = []
         """Updates of the block that is being read; the client side appends here and hands over at the
         block's end.
@@ -109,7 +111,8 @@ class Session:
         self.agent.side.cancel_permissions(self.id)
         request = CloseSessionRequest(session_id=self.id)
         await self.agent.ask("session/close", request, CloseSessionResponse, lane=self.id)
-        self.agent.side.sessions.pop(self.id, None)
+        self.closed = True
+        self.agent.side.forget(self)
 
     @property
     def backlog(self) -> int:
