@@ -58,6 +58,7 @@ class AgentLink(AttendedLink):
     ) -> None:
         super().__init__(read_fd, write_fd, router, name=name, limits=limits)
         self._workers: dict[Debt, Worker] = {}
+        self._turns = 0  # how many of them work on a prompt
         self._queue: deque[tuple[Debt, Work]] = deque()
         self._size = 0  # bytes of params of all these requests
         self._granted: dict[str, Capabilities] = {}  # by method: where it was found to be allowed
@@ -146,7 +147,8 @@ class AgentLink(AttendedLink):
             return
         with self._books:
             self._size += _size(debt)
-        if debt.method == "session/prompt":
+            self._turns += _is_turn(debt)
+        if _is_turn(debt):
             self._start(debt, work)
         else:
             self._queue.append((debt, work))
@@ -158,12 +160,12 @@ class AgentLink(AttendedLink):
         return (
             (number > 0 and self._size + _size(debt) > limits.work_bytes)
             or number >= limits.work_requests
-            or (debt.method == "session/prompt" and len(self._workers) >= TURNS)
+            or (_is_turn(debt) and self._turns >= TURNS)
         )
 
     def _start_queued(self) -> None:
         # Also called by a thread that ends: who appends, and who ends, each looks after the other did.
-        while self._queue and len(self._workers) < THREADS:
+        while self._queue and len(self._workers) - self._turns < THREADS:
             try:
                 debt, work = self._queue.popleft()
             except IndexError:
@@ -199,9 +201,10 @@ class AgentLink(AttendedLink):
             self._finished(worker)
 
     def _finished(self, worker: Worker) -> None:
-        self._workers.pop(worker.debt, None)
         with self._books:
+            self._workers.pop(worker.debt, None)
             self._size -= _size(worker.debt)
+            self._turns -= _is_turn(worker.debt)
         self._start_queued()
         if not self._workers:
             self._lease = 0.0
@@ -245,6 +248,10 @@ class AgentLink(AttendedLink):
 
 def _never() -> None:
     """Nobody cancels a thread that works for no request."""
+
+
+def _is_turn(debt: Debt) -> bool:
+    return debt.method == "session/prompt"
 
 
 def _size(debt: Debt) -> int:

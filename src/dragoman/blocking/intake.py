@@ -132,7 +132,9 @@ class Intake(ABC):
         limit = self._framer.limit
         log.warning("%s: dropped a message of %d bytes; the limit is %d", self.name, size, limit)
         why = f"Invalid request: the message is larger than the limit of {limit} bytes"
-        self.send(failure(None, error_object(INVALID_REQUEST, why)))
+        frame = failure(None, error_object(INVALID_REQUEST, why))
+        self.answer_bytes += len(frame)
+        self.send(frame)
 
     # While there is something else to do.
 

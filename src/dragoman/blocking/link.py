@@ -318,6 +318,7 @@ class BlockingLink(Intake):
                     self.stop(debt)
             case Complaint(frame, why):
                 self.complaints += 1
+                self.answer_bytes += len(frame)
                 log.info("%s: refused a message: %s", self.name, why)
                 self.send(frame)
             case Ignored(why):

@@ -34,11 +34,12 @@ def current_worker() -> Worker | None:
 class Worker:
     """Works on one request; also the runner of everything that its handler asks and says meanwhile."""
 
-    __slots__ = ("_link", "debt", "left_open", "unheard")
+    __slots__ = ("_link", "cancelled", "debt", "left_open", "unheard")
 
     def __init__(self, link: AgentLink, debt: Debt) -> None:
         self._link = link
         self.debt = debt
+        self.cancelled = False
         self.unheard = False  # cancelled, and its handler has not been told yet
         self.left_open: Signal | None = None  # it waits for a call that a cancel does not take back
 
@@ -74,7 +75,7 @@ class Worker:
             raise Cancelled
 
     def cancel(self) -> None:
-        self.unheard = True
+        self.cancelled = self.unheard = True
         self.interrupt()
 
     def interrupt(self) -> None:

@@ -34,6 +34,11 @@ INTERRUPTED = 5.0
 class Runner(Protocol):
     """Takes a coroutine to its end, in the calling thread's time."""
 
+    @property
+    def cancelled(self) -> bool:
+        """Nobody wants any more of what it is for: the peer has cancelled it, or is gone."""
+        ...
+
     def __call__(self, work: Coroutine[Any, Any, T], /) -> T: ...
 
     def ask(self, client: ClientHandle, method: str, message: Any, result: type[T]) -> T:
@@ -58,6 +63,8 @@ class Stepping:
     """Runs coroutines that never suspend."""
 
     __slots__ = ()
+
+    cancelled = False
 
     def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
         return step(work)
@@ -113,6 +120,7 @@ class Crossing:
         self._owner = owner
         self._lock = threading.Lock()
         self._inside: set[concurrent.futures.Future[Any]] = set()
+        self.cancelled = False
         self._unheard = False  # cancelled, and nobody has been told yet
 
     def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
@@ -141,6 +149,7 @@ class Crossing:
         """The client wants no more of this."""
         with self._lock:
             # One that has just come to its end cannot be cancelled any more: then the next call tells.
+            self.cancelled = True
             told = [future.cancel() for future in self._inside]
             self._unheard = not any(told)
 

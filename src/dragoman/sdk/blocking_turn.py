@@ -178,8 +178,8 @@ class Turn(Lender):
 
     @property
     def cancelled(self) -> bool:
-        """The client has cancelled this turn; for code that computes and makes no calls."""
-        return self._turn.cancelled
+        """The client has cancelled this turn, or is gone; for code that computes and makes no calls."""
+        return self._turn.cancelled or self._run.cancelled
 
     def tool(
         self,
