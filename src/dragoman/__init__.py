@@ -24,11 +24,11 @@ if _typing.TYPE_CHECKING:
     from dragoman.sdk.agent_session import AgentSession
     from dragoman.sdk.client import Client
     from dragoman.sdk.client_handle import ClientHandle
-    from dragoman.sdk.conductor import Conductor
     from dragoman.sdk.connect import connect
     from dragoman.sdk.lender import Permission
     from dragoman.sdk.prompt import PromptTurn, TurnResult
-    from dragoman.sdk.proxy import Proxy
+    from dragoman.sdk.proxy.conductor import Conductor
+    from dragoman.sdk.proxy.proxy import Proxy
     from dragoman.sdk.serve import serve, serving
     from dragoman.sdk.session import Session
     from dragoman.sdk.terminal import Terminal
@@ -40,11 +40,11 @@ _HOMES = {
     "AgentSession": "dragoman.sdk.agent_session",
     "Client": "dragoman.sdk.client",
     "ClientHandle": "dragoman.sdk.client_handle",
-    "Conductor": "dragoman.sdk.conductor",
+    "Conductor": "dragoman.sdk.proxy.conductor",
     "Limits": "dragoman.runtime.limits",
     "Permission": "dragoman.sdk.lender",
     "PromptTurn": "dragoman.sdk.prompt",
-    "Proxy": "dragoman.sdk.proxy",
+    "Proxy": "dragoman.sdk.proxy.proxy",
     "Session": "dragoman.sdk.session",
     "Terminal": "dragoman.sdk.terminal",
     "Turn": "dragoman.sdk.turn",

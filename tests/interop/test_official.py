@@ -21,7 +21,7 @@ from acp.schema import (
 from dragoman import AgentHandle, Client, Limits, Session, connect
 from dragoman.errors import CallFailed, DragomanError
 from dragoman.schema.v1 import ClientCapabilities, ReadTextFileRequest, ReadTextFileResponse
-from dragoman.sdk.official import adapt
+from dragoman.sdk.official.adapter import adapt
 from tests.interop.programs import ROOT
 
 Play = Callable[["Echo", str, dict[str, Any]], Awaitable[str | None]]

@@ -20,9 +20,9 @@ from dragoman.sdk.leaving import Leaving
 from dragoman.transport.contract import Transport
 
 if TYPE_CHECKING:
-    from dragoman.sdk.conductor import Conductor, ConductorRun
-    from dragoman.sdk.proxy import Proxy
-    from dragoman.sdk.proxy_run import ProxyRun
+    from dragoman.sdk.proxy.conductor import Conductor, ConductorRun
+    from dragoman.sdk.proxy.proxy import Proxy
+    from dragoman.sdk.proxy.run import ProxyRun
 
 EOF_GRACE = 2.0
 """Seconds that running work gets after the end of input before it is cancelled."""

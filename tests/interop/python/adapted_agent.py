@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman import serve
-from dragoman.sdk.official import adapt
+from dragoman.sdk.official.adapter import adapt
 from tests.interop.python.official_agent import StoryAgent
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import runpy
 import sys
 
 from dragoman import serve
-from dragoman.sdk.official import adapt
+from dragoman.sdk.official.adapter import adapt
 
 if __name__ == "__main__":
     serve(adapt(runpy.run_path(sys.argv[1])[sys.argv[2]]()))

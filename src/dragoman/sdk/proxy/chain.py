@@ -34,7 +34,7 @@ from dragoman.core import (
 from dragoman.errors import ErrorAnswer, LinkClosed
 from dragoman.runtime.faults import to_error
 from dragoman.runtime.owner import Owner
-from dragoman.sdk.proxy_wrapping import INITIALIZE, INITIALIZE_PROXY, SUCCESSOR, unwrap, wrap
+from dragoman.sdk.proxy.wrapping import INITIALIZE, INITIALIZE_PROXY, SUCCESSOR, unwrap, wrap
 from dragoman.transport.contract import Transport
 from dragoman.transport.waiting import Waiters
 from dragoman.wire import ErrorObject, decode_block, error_object, failure, notification

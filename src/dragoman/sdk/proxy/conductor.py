@@ -22,11 +22,11 @@ from dragoman.errors import DragomanError
 from dragoman.runtime import Limits
 from dragoman.runtime.owner import Owner
 from dragoman.runtime.relay import LAST_WORDS
-from dragoman.sdk.conductor_chain import Chain
-from dragoman.sdk.proxy import Target
-from dragoman.sdk.proxy_front import Overheard
-from dragoman.sdk.proxy_run import until
-from dragoman.sdk.proxy_target import open_target
+from dragoman.sdk.proxy.chain import Chain
+from dragoman.sdk.proxy.front import Overheard
+from dragoman.sdk.proxy.proxy import Target
+from dragoman.sdk.proxy.run import until
+from dragoman.sdk.proxy.target import open_target
 from dragoman.transport.contract import Transport
 from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR

@@ -24,15 +24,15 @@ from dragoman.runtime.relay import Direction
 from dragoman.schema.method import Method
 from dragoman.schema.v1.methods import METHODS
 from dragoman.sdk.agent import Agent
-from dragoman.sdk.proxy_hooks import Hook, Reply
+from dragoman.sdk.proxy.hooks import Hook, Reply
 from dragoman.transport.contract import Transport
 
 if TYPE_CHECKING:
     from dragoman.runtime import Limits
-    from dragoman.sdk.conductor import Conductor
-    from dragoman.sdk.proxy_calls import ProxyPeer
-    from dragoman.sdk.proxy_run import ProxyRun
-    from dragoman.sdk.proxy_side import ProxySide
+    from dragoman.sdk.proxy.calls import ProxyPeer
+    from dragoman.sdk.proxy.conductor import Conductor
+    from dragoman.sdk.proxy.run import ProxyRun
+    from dragoman.sdk.proxy.side import ProxySide
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -114,7 +114,7 @@ class Proxy:
 
     def run(self, transport: Transport, *, limits: Limits | None = None) -> ProxyRun:
         """A conversation with a client over this transport, as an `async with`."""
-        from dragoman.sdk.proxy_run import ProxyRun
+        from dragoman.sdk.proxy.run import ProxyRun
 
         return ProxyRun(self, transport, limits=limits)
 

@@ -1,0 +1,67 @@
+"""Extensions the official SDK's way: one function for all requests, one for all notifications.
+
+Both get the method's name without its underscore and an object of params. Our own way, a handler for each
+name, is looked up by name; here every name that begins with an underscore has a handler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeAlias
+
+from dragoman.sdk.client_handle import ClientHandle
+from dragoman.sdk.handlers import Handler, Handlers
+from dragoman.wire.codes import method_not_found
+
+Function: TypeAlias = Callable[..., Awaitable[Any]]
+Called: TypeAlias = Callable[[Awaitable[Any], ClientHandle], Coroutine[Any, Any, Any]]
+
+
+class WithExtensions(Handlers):
+    """The given handlers, and one for each extension there may be. `called` awaits the object's work."""
+
+    __slots__ = ("_called", "_note", "_request")
+
+    def __init__(
+        self, known: Handlers, *, request: Function | None, note: Function | None, called: Called
+    ) -> None:
+        self._handlers = known._handlers
+        self._request = request
+        self._note = note
+        self._called = called
+
+    def get(self, method: str) -> Handler | None:
+        if not method.startswith("_"):
+            return super().get(method)
+        return _Extension(method, self._request, self._note, self._called)
+
+
+class _Extension(Handler):
+    """`work` is called for an answer and `now` for none; that is how the two kinds are told apart."""
+
+    __slots__ = ("_called", "_method", "_note", "_request")
+
+    def __init__(self, method: str, request: Function | None, note: Function | None, called: Called) -> None:
+        self.is_async = True
+        self._method = method
+        self._request = request
+        self._note = note
+        self._called = called
+
+    def work(self, message: Any, peer: Any) -> Coroutine[Any, Any, Any]:
+        if self._request is None:
+            raise method_not_found(self._method)
+        return self._called(self._request(self._method[1:], _object(message)), peer)
+
+    def now(self, message: Any, peer: Any) -> Any:
+        if self._note is None:
+            return _nothing()
+        return self._called(self._note(self._method[1:], _object(message)), peer)
+
+
+def _object(params: Any) -> dict[str, Any]:
+    return params if isinstance(params, dict) else {}
+
+
+async def _nothing() -> None:
+    """Nobody listens."""

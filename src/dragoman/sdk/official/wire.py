@@ -1,0 +1,62 @@
+"""What a connection of the official SDK speaks through, when this runtime carries its words.
+
+Two methods stand where the SDK has its JSON-RPC: one asks the client, one tells it. Errors leave as those
+that the SDK's users know. It does not know the SDK: whoever makes it brings the error class along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from dragoman.errors import CallFailed, DeadlineExceeded, LinkClosed
+from dragoman.sdk.client_handle import ClientHandle
+from dragoman.sdk.methods import CLIENT_REQUESTS
+from dragoman.wire.codes import METHOD_NOT_FOUND, NAMES
+
+# Who answers these, a person or a program, may take any time.
+_PATIENT = {"session/request_permission", "elicitation/create", "terminal/wait_for_exit"}
+
+asking: ContextVar[ClientHandle] = ContextVar("the client whose request is being handled")
+"""An object has one connection for all its clients; this tells which of them it works for at the moment."""
+
+
+class OfficialWire:
+    """Requests and notifications to the client, in plain data."""
+
+    def __init__(self, error: Callable[..., Exception]) -> None:
+        self._error = error
+        self.latest: ClientHandle | None = None
+
+    @property
+    def client(self) -> ClientHandle:
+        """Whoever asked for the work that is being done, or else whoever connected last."""
+        client = asking.get(self.latest)
+        if client is None:
+            raise ConnectionError("no client has connected yet")
+        return client
+
+    async def send_request(self, method: str, params: Any = None) -> Any:
+        client = self.client
+        entry = CLIENT_REQUESTS.get(method)
+        if entry is not None and entry.capability is not None and entry.capability not in client.capabilities:
+            raise self._error(METHOD_NOT_FOUND, NAMES[METHOD_NOT_FOUND], {"method": method})
+        deadline = None if method in _PATIENT else client.limits.call_seconds
+        try:
+            return await client.call(method, params, deadline=deadline)
+        except CallFailed as failed:
+            raise self._error(failed.code, failed.message, failed.data) from None
+        except DeadlineExceeded as late:
+            raise TimeoutError(str(late)) from None
+        except LinkClosed as gone:
+            raise ConnectionError(str(gone)) from None
+
+    async def send_notification(self, method: str, params: Any = None) -> None:
+        try:
+            await self.client.notify(method, params)
+        except LinkClosed as gone:
+            raise ConnectionError(str(gone)) from None
+
+    async def close(self) -> None:
+        await self.client.link.aclose()

@@ -1,0 +1,83 @@
+"""The calls that a proxy makes itself, between the calls that pass through it.
+
+Their ids carry a random prefix, so that they are told from all others; their answers end here. They do not
+wait for what is held back, and an answer is delivered as soon as it is here, so a hook may call and wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.core import Call
+from dragoman.errors import CallFailed, CallTimeout, LinkClosed
+from dragoman.schema.codec import write
+from dragoman.sdk.methods import AGENT_REQUESTS, CLIENT_REQUESTS
+from dragoman.sdk.reading import read_result
+from dragoman.wire import ErrorObject, notification
+
+if TYPE_CHECKING:
+    from dragoman.sdk.proxy.flow import Flow
+
+Waiting: TypeAlias = "asyncio.Future[Raw | ErrorObject | LinkClosed]"
+
+_DEFAULT: Any = object()
+
+
+class ProxyPeer:
+    """One of the two sides, as a proxy calls it."""
+
+    __slots__ = ("_flow", "_seconds")
+
+    def __init__(self, flow: Flow, *, seconds: float | None) -> None:
+        self._flow = flow
+        self._seconds = seconds
+
+    async def call(self, method: str, params: Any = None, *, deadline: float | None = _DEFAULT) -> Any:
+        """Ask this side. The result is typed for a method of the protocol, plain data for any other."""
+        seconds = self._seconds if deadline is _DEFAULT else deadline
+        if self._flow.gone is not None:
+            raise self._flow.gone.with_traceback(None)
+        future: Waiting = asyncio.get_running_loop().create_future()
+        call, frame = self._flow.calls.call(method, _encoded(params), future)
+        self._flow.send(frame)
+        self._flow.back.weigh()  # the answer must not be kept out by what a hook holds back
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await future
+        except TimeoutError:
+            self._give_up(call)
+            raise CallTimeout(method, seconds or 0.0) from None
+        except asyncio.CancelledError:
+            self._give_up(call)
+            raise
+        return self._result(method, answer)
+
+    def notify(self, method: str, params: Any = None) -> None:
+        """Tell this side."""
+        if self._flow.gone is not None:
+            raise self._flow.gone.with_traceback(None)
+        self._flow.send(notification(method, _encoded(params)))
+
+    def _give_up(self, call: Call[Waiting]) -> None:
+        frame = self._flow.calls.forget(call)
+        if frame is not None:
+            self._flow.send(frame)
+
+    def _result(self, method: str, answer: Raw | ErrorObject | LinkClosed) -> Any:
+        if isinstance(answer, LinkClosed):
+            raise answer.with_traceback(None)
+        if isinstance(answer, ErrorObject):
+            raise CallFailed(answer.code, answer.message, answer.data or None, method=method)
+        table = AGENT_REQUESTS if self._flow.way.direction == "to_agent" else CLIENT_REQUESTS
+        entry = table.get(method)
+        return msgspec.json.decode(answer) if entry is None else read_result(answer, entry.result, method)
+
+
+def _encoded(params: Any) -> bytes | None:
+    if params is None:
+        return None
+    return bytes(params) if isinstance(params, Raw) else write(params)

@@ -1,0 +1,305 @@
+"""One direction of a running proxy: what passes, what is judged, what is held back.
+
+Most blocks are only searched for names: one in which no hooked method, no id and no escape can be found
+passes as it is. Where that cannot be proven, the envelopes are glanced at, and only a frame that has a hook
+is decoded. Every request that passes is remembered until its answer does, because somebody must answer it
+when the other side dies, and because the hook on a result has to know what was asked.
+
+What cannot be read cannot be judged: where there are hooks, a malformed frame is refused instead of passed
+on, and so is a request whose id is still in use. Without hooks both pass, like everything else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET, Raw
+
+from dragoman.core import Answered, Connection
+from dragoman.errors import LinkClosed
+from dragoman.runtime import Limits
+from dragoman.runtime.relay import Way
+from dragoman.schema.codec import write
+from dragoman.schema.v1 import PromptResponse
+from dragoman.sdk.proxy.calls import Waiting
+from dragoman.sdk.proxy.hooks import Fate, Hook, Judged
+from dragoman.sdk.proxy.lanes import Item, Lanes, Passing
+from dragoman.sdk.proxy.proxy import current
+from dragoman.sdk.proxy.scope import cancelled_request, session_of
+from dragoman.transport.waiting import Waiters
+from dragoman.wire import (
+    Failure,
+    Id,
+    Malformed,
+    Notification,
+    Request,
+    Response,
+    decode,
+    error_object,
+    failure,
+    response,
+)
+from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR, INVALID_REQUEST, NAMES
+from dragoman.wire.glance import Glance, glance_block, lines_of
+
+if TYPE_CHECKING:
+    from dragoman.sdk.proxy.side import ProxySide
+
+log = logging.getLogger(__name__)
+
+HELD = "hooks hold too much back"
+
+IN_USE = error_object(INVALID_REQUEST, "Invalid request: this id is still in use by an earlier request")
+BAD_ANSWER = error_object(INTERNAL_ERROR, "Internal error: the answer could not be read")
+UNHEARD = error_object(INTERNAL_ERROR, "Internal error: the other side has ended")
+
+_CANCELLED_TURN = write(PromptResponse(stop_reason="cancelled"))
+
+
+class Flow:
+    """What goes one way; `back` is the flow of the other way."""
+
+    back: Flow
+
+    def __init__(
+        self,
+        side: ProxySide,
+        way: Way,
+        *,
+        hooks: dict[str, Hook],
+        results: dict[str, Hook],
+        prefix: str,
+        limits: Limits,
+    ) -> None:
+        self.way = way
+        self.open: dict[Id, Passing] = {}  # requests that went this way
+        self.calls: Connection[Waiting] = Connection(prefix=prefix)
+        self.lanes = Lanes(side.owner, side, self._settle_held)
+        self.gone: LinkClosed | None = None  # why nobody answers any more what goes this way
+        self.settled = Waiters()  # woken when nothing that went this way is open any more
+        self._side = side
+        self._hooks = hooks
+        self._results = results  # for the answers to what goes this way
+        self._names = tuple(method.encode() for method in hooks)
+        self._prefix = prefix
+        self._limits = limits
+        self._gathered = bytearray()  # what passes of the block that is being taken
+
+    def take(self, block: bytes) -> None:
+        quiet = self.gone is None and not self.lanes
+        if quiet and self._names_nothing(block):
+            self.way.send(block)
+            return
+        glances = glance_block(block)
+        if quiet and not any(map(self._concerns, glances)):
+            self.way.send(block)
+            return
+        token = current.set(self._side)
+        try:
+            for frame, seen in zip(lines_of(block), glances, strict=True):
+                self._take_one(frame, seen)
+        finally:
+            current.reset(token)
+            self._flush()
+
+    def send(self, frame: bytes) -> None:
+        """Send a frame of our own, behind what has passed so far."""
+        self._flush()
+        self.way.send(frame)
+
+    def hang_up(self, gone: LinkClosed) -> None:
+        """Nobody answers any more what goes this way: our own calls fail, and so do requests that we hold."""
+        self.gone = gone
+        for call in self.calls.abandon():
+            if not call.context.done():
+                call.context.set_result(gone)
+        for item in self.lanes:
+            if item.passing is not None:
+                self.lanes.take_out(item, failure(item.passing.id, UNHEARD))
+
+    def answer_unheard(self) -> None:
+        """Whoever still waits for an answer to what went this way gets an error."""
+        for passing in [passing for passing in self.open.values() if passing.held is None]:
+            del self.open[passing.id]
+            self.back.send(failure(passing.id, UNHEARD))
+
+    # Which blocks are looked at.
+
+    def _names_nothing(self, block: bytes) -> bool:
+        # Without an escape a name can be written in one way only, unless zero bytes make it UTF-16.
+        if b"\\" in block or b"\0" in block or b'"id"' in block:
+            return False
+        return not any(name in block for name in self._names)
+
+    def _concerns(self, seen: Glance) -> bool:
+        return seen.id is not UNSET or seen.method is UNSET or seen.method in self._hooks
+
+    @property
+    def _is_guarded(self) -> bool:
+        """Whether anything that goes this way is judged."""
+        return bool(self._hooks or self.back._results)
+
+    # One frame.
+
+    def _take_one(self, frame: bytes, seen: Glance) -> None:
+        if seen.method is UNSET:
+            if seen.id is UNSET:
+                self._take_unreadable(frame)
+            else:
+                self._take_answer(frame, seen.id)
+        elif seen.id is UNSET:
+            self._take_notification(frame, seen.method)
+        else:
+            self._take_request(frame, Passing(seen.id, seen.method, session_of(frame)))
+
+    def _take_unreadable(self, frame: bytes) -> None:
+        envelope = decode(frame)
+        if isinstance(envelope, Malformed) and self._is_guarded:
+            self._complain(envelope)
+        else:
+            self._pass(frame)
+
+    def _take_request(self, frame: bytes, passing: Passing) -> None:
+        envelope = decode(frame) if self._is_guarded or self._results else None
+        if isinstance(envelope, Malformed):
+            self._complain(envelope)
+        elif envelope is not None and passing.id in self.open:
+            self.back.send(failure(passing.id, IN_USE))
+        elif self.gone is not None:
+            self.back.send(failure(passing.id, UNHEARD))
+        else:
+            self.open[passing.id] = passing
+            hook = self._hooks.get(passing.method)
+            request = envelope if isinstance(envelope, Request) else None
+            self._put(passing.session, frame, hook, request, passing)
+
+    def _take_notification(self, frame: bytes, method: str) -> None:
+        if method == "$/cancel_request" and self._cancel_held(frame):
+            return
+        hook = self._hooks.get(method)
+        if hook is None and not self.lanes:
+            self._pass(frame)
+            return
+        envelope = decode(frame) if hook else None
+        if isinstance(envelope, Malformed):
+            self._complain(envelope)
+            return
+        waits = hook is not None and hook.is_async
+        lane: Hashable = session_of(frame) if waits or self.lanes else None
+        if method == "session/cancel":
+            self._cancel_held_turns(lane)
+        if method in ("session/cancel", "$/cancel_request"):
+            lane = (method, lane)  # one of its own: cancels overtake
+        told = envelope if isinstance(envelope, Notification) else None
+        self._put(lane, frame, hook, told)
+
+    def _take_answer(self, frame: bytes, answered: Id) -> None:
+        if isinstance(answered, str) and answered.startswith(self.back._prefix):
+            self._take_own(frame)
+            return
+        passing = self.back.open.get(answered)
+        if passing is None or passing.held is not None:
+            self._take_unasked(frame)
+            return
+        del self.back.open[answered]
+        if not self.back.open:
+            self.back.settled.wake()
+        hook = self.back._results.get(passing.method)
+        envelope = decode(frame) if hook else None
+        if isinstance(envelope, Malformed):
+            frame = failure(answered, BAD_ANSWER)
+        result = envelope if isinstance(envelope, Response) else None
+        lane = session_of(frame) if passing.session is None and (hook or self.lanes) else passing.session
+        self._put(lane, frame, hook, result)
+
+    def _take_unasked(self, frame: bytes) -> None:
+        """A result that belongs to nothing could belong to something by a looser reading than ours."""
+        if self._is_guarded and not isinstance(decode(frame), Failure):
+            log.info("%s: dropped an answer to nothing that was asked", self.way.direction)
+        else:
+            self._pass(frame)
+
+    def _take_own(self, frame: bytes) -> None:
+        event = self.back.calls.receive(decode(frame))
+        if isinstance(event, Answered) and not event.call.context.done():
+            # A copy: what is kept of a block would keep all of it.
+            answer = event.answer.copy() if isinstance(event.answer, Raw) else event.answer
+            event.call.context.set_result(answer)
+
+    # Cancels overtake: what they are about may still be here.
+
+    def _cancel_held(self, frame: bytes) -> bool:
+        """Answer a held request in place of the other side, which never heard of it."""
+        named = cancelled_request(frame)
+        passing = self.open.get(named[0]) if named else None
+        if passing is None or passing.held is None:
+            return False
+        self.lanes.take_out(passing.held, failure(passing.id, error_object(CANCELLED)))
+        return True
+
+    def _cancel_held_turns(self, session: Hashable) -> None:
+        for passing in list(self.open.values()):
+            held = passing.held
+            if held is not None and passing.method == "session/prompt" and passing.session == session:
+                self.lanes.take_out(held, response(passing.id, _CANCELLED_TURN))
+
+    # Passing on, judging, holding back.
+
+    def _put(
+        self,
+        lane: Hashable,
+        frame: bytes,
+        hook: Hook | None,
+        envelope: Judged | None,
+        passing: Passing | None = None,
+    ) -> None:
+        """Let it pass, judge it, or hold it back. Without an envelope there is nothing to judge."""
+        judged = hook if envelope is not None else None
+        if lane in self.lanes or (judged is not None and judged.is_async):
+            item = Item(frame, hook=judged, envelope=envelope, passing=passing)
+            if passing is not None:
+                passing.held = item
+            self.lanes.add(lane, item)
+            self.weigh()
+        elif judged is None or envelope is None:
+            self._pass(frame)
+        else:
+            fate = judged.judge(frame, envelope, self._side)
+            assert isinstance(fate, Fate)
+            self._settle(fate, passing)
+
+    def _settle(self, fate: Fate, passing: Passing | None) -> None:
+        if passing is not None:
+            passing.held = None
+            if fate.onward is None:
+                self.open.pop(passing.id, None)
+        if fate.onward:
+            self._pass(fate.onward)
+        if fate.back:
+            self.back.send(fate.back)
+
+    def _settle_held(self, item: Item, fate: Fate) -> None:
+        self._settle(fate, item.passing)
+        self._flush()
+        self.weigh()
+
+    def weigh(self) -> None:
+        """Stop reading while too much is held back; later if an answer that we wait for comes this way."""
+        limits = self._limits
+        allowed = limits.backlog_hard_bytes if self.back.calls.calls else limits.backlog_bytes
+        (self.way.hold if self.lanes.size > allowed else self.way.listen)(HELD)
+
+    def _complain(self, bad: Malformed) -> None:
+        log.info("%s: refused a message: %s", self.way.direction, bad.why)
+        if bad.code is not None:
+            self.back.send(failure(None, error_object(bad.code, f"{NAMES[bad.code]}: {bad.why}")))
+
+    def _pass(self, frame: bytes) -> None:
+        self._gathered += frame
+
+    def _flush(self) -> None:
+        if self._gathered:
+            block, self._gathered = bytes(self._gathered), bytearray()
+            self.way.send(block)

@@ -1,0 +1,105 @@
+"""A transport whose first block was read before anybody started it: that block tells who shall.
+
+It is the transport that it was given, in all other respects. Reading stops behind the first block until
+`start`, and begins with that block again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from msgspec import UNSET
+
+from dragoman.errors import LinkClosed
+from dragoman.transport.contract import Limits, Sink, Transport
+from dragoman.wire import ErrorObject, failure
+from dragoman.wire.glance import glance_block
+
+
+class Overheard:
+    """`first` reads the first block; `start` then gives it to the sink that it is for."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._sink: Sink | None = None
+        self._first: bytes | None = None
+        self._heard = asyncio.Event()
+        self._over: list[BaseException | None] = []  # the end, if it came before the sink
+        self._skipped: list[int] = []
+        self._paused = False  # by whoever started us
+
+    async def first(self) -> bytes | None:
+        """The first block, or None if there is none. Begins to read."""
+        self._transport.start(self)
+        await self._heard.wait()
+        return self._first
+
+    def refuse_first(self, error: ErrorObject) -> None:
+        """Answer every request of the first block: nobody else will."""
+        for seen in glance_block(self._first or b""):
+            if seen.method is not UNSET and seen.id is not UNSET:
+                with contextlib.suppress(LinkClosed):
+                    self._transport.write(failure(seen.id, error))
+
+    # The transport.
+
+    def start(self, sink: Sink) -> None:
+        self._sink = sink
+        for size in self._skipped:
+            sink.oversized(size)
+        if self._first is not None:
+            sink.feed(self._first)
+            self._first = None  # it may be large
+        for reason in self._over:
+            sink.ended(reason)
+        if not self._paused:  # the sink may have had enough already
+            self._transport.resume()
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        self._transport.write(block)
+
+    @property
+    def pending(self) -> int:
+        return self._transport.pending
+
+    @property
+    def limits(self) -> Limits:
+        return self._transport.limits
+
+    async def drain(self) -> None:
+        await self._transport.drain()
+
+    def pause(self) -> None:
+        self._paused = True
+        self._transport.pause()
+
+    def resume(self) -> None:
+        self._paused = False
+        self._transport.resume()
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+    # The sink.
+
+    def feed(self, block: bytes) -> None:
+        if self._sink is not None:
+            self._sink.feed(block)
+        else:
+            self._transport.pause()
+            self._first = block
+            self._heard.set()
+
+    def oversized(self, size: int) -> None:
+        if self._sink is not None:
+            self._sink.oversized(size)
+        else:
+            self._skipped.append(size)
+
+    def ended(self, reason: BaseException | None) -> None:
+        self._heard.set()
+        if self._sink is not None:
+            self._sink.ended(reason)
+        else:
+            self._over.append(reason)

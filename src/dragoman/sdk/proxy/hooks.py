@@ -1,0 +1,151 @@
+"""What a hook of a proxy does to one frame: read it, ask the hook, and say what becomes of it.
+
+The answer is a `Fate`: what goes on to the other side, and what goes back to the sender. A hook that fails
+lets nothing through: whoever put it there to keep something out must not find that an exception let it in.
+
+Nothing here sends; frames come in and fates come out.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, NamedTuple, TypeAlias, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.runtime.faults import to_error
+from dragoman.schema.codec import write
+from dragoman.schema.method import Method
+from dragoman.schema.v1 import InitializeResponse
+from dragoman.sdk.handlers import Handler
+from dragoman.sdk.reading import read_params, read_result
+from dragoman.wire import ErrorObject, Notification, Request, Response, error_object, failure, response
+from dragoman.wire.codes import INVALID_REQUEST, invalid_params
+
+Judged: TypeAlias = Request | Notification | Response
+
+REFUSED = error_object(INVALID_REQUEST, "Refused by a proxy")
+"""What a request is answered with when its hook says None."""
+
+_members = msgspec.json.Decoder(dict[str, Raw])
+
+
+class Fate(NamedTuple):
+    """What becomes of a frame."""
+
+    onward: bytes | None = None
+    back: bytes | None = None
+
+
+class Reply:
+    """What a hook on an extension request returns to answer it; plain data alone could also be its params."""
+
+    __slots__ = ("result",)
+
+    def __init__(self, result: Any) -> None:
+        self.result = result
+
+
+def with_member(frame: bytes, name: str, value: bytes) -> bytes:
+    """The frame with one member replaced; every other one stays as it was, also those that nobody knows."""
+    fields = _members.decode(frame)
+    fields[name] = Raw(value)
+    return msgspec.json.encode(fields) + b"\n"
+
+
+class Hook:
+    """A function of the proxy's author, for one method in one direction, or for its results.
+
+    `entry` is None for an extension, whose messages are plain data.
+    """
+
+    __slots__ = ("_answer", "_entry", "_handler", "_kind", "_member", "is_async", "method")
+
+    def __init__(
+        self, method: str, function: Callable[..., Any], *, entry: Method | None, of_result: bool = False
+    ) -> None:
+        self.method = method
+        self._entry = entry
+        self._member = "result" if of_result else "params"
+        self._kind = Any if entry is None else entry.result if of_result else entry.params
+        self._answer = None if entry is None or of_result else entry.result
+        self._handler = Handler(function)
+        self.is_async = self._handler.is_async
+
+    def judge(self, frame: bytes, envelope: Judged, peers: Any) -> Fate | Coroutine[Any, Any, Fate]:
+        """The fate of the frame, or for an async hook the work that ends with it."""
+        try:
+            message = self._read(envelope)
+            # Plain data can be changed in place: it is the same only if it still reads the same.
+            before = None if self._entry else msgspec.json.encode(message)
+            outcome = self._handler.now(message, peers)
+            if self.is_async:
+                return self._judge_later(frame, envelope, message, before, outcome)
+            return self._fate(frame, envelope, message, before, outcome)
+        except Exception as error:  # noqa: BLE001  # it becomes the answer; the conversation goes on
+            return self.failed(envelope, to_error(error, self.method))
+
+    async def _judge_later(
+        self, frame: bytes, envelope: Judged, message: Any, before: bytes | None, work: Any
+    ) -> Fate:
+        try:
+            return self._fate(frame, envelope, message, before, await work)
+        except Exception as error:  # noqa: BLE001  # as above
+            return self.failed(envelope, to_error(error, self.method))
+
+    @staticmethod
+    def failed(envelope: Judged, error: ErrorObject) -> Fate:
+        """Nothing goes on; whoever waits for an answer gets the error."""
+        if isinstance(envelope, Response):
+            return Fate(onward=failure(envelope.id, error))
+        return Fate(back=failure(envelope.id, error)) if isinstance(envelope, Request) else Fate()
+
+    def _read(self, envelope: Judged) -> Any:
+        if self._entry is None:
+            return _plain(envelope.result if isinstance(envelope, Response) else envelope.params)
+        if isinstance(envelope, Response):
+            return read_result(envelope.result, self._kind, self.method)
+        return read_params(envelope.params, self._kind)
+
+    def _fate(self, frame: bytes, envelope: Judged, message: Any, before: bytes | None, outcome: Any) -> Fate:
+        if outcome is None and not isinstance(envelope, Response):
+            return self.failed(envelope, REFUSED)
+        if before is None and outcome is message:
+            return Fate(onward=frame)
+        if isinstance(envelope, Request) and self._answers(outcome):
+            result = outcome.result if isinstance(outcome, Reply) else outcome
+            return Fate(back=response(envelope.id, write(result)))
+        self._check(message, outcome)
+        written = write(outcome)
+        return Fate(onward=frame if written == before else with_member(frame, self._member, written))
+
+    def _answers(self, outcome: Any) -> bool:
+        """Whether a hook on a request returned its result."""
+        if self._entry is None:
+            return isinstance(outcome, Reply)
+        return isinstance(outcome, _classes(self._answer)) and not isinstance(outcome, _classes(self._kind))
+
+    def _check(self, message: Any, outcome: Any) -> None:
+        if isinstance(outcome, Reply) or not isinstance(outcome, _classes(self._kind)):
+            raise TypeError(f"the hook on {self.method} returned {type(outcome).__name__}")
+        # https://agentclientprotocol.com/rfds/proxy-chains: the version is between the client and the agent.
+        if isinstance(outcome, InitializeResponse) and outcome.protocol_version != message.protocol_version:
+            raise TypeError("a proxy must not change protocolVersion")
+
+
+def _classes(kind: Any) -> tuple[type, ...]:
+    """What `isinstance` needs of a type of the method table."""
+    if get_origin(kind) is Annotated:
+        return _classes(get_args(kind)[0])
+    if get_origin(kind) in (Union, types.UnionType):
+        return tuple(found for member in get_args(kind) for found in _classes(member))
+    return () if kind is None else (object,) if kind is Any else (kind,)
+
+
+def _plain(raw: Raw | None) -> Any:
+    try:
+        return {} if raw is None else msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        raise invalid_params("the params cannot be read") from None

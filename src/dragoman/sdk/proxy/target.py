@@ -1,0 +1,62 @@
+"""From what a proxy or a conductor was given to a transport: a command is started, an object is served here.
+
+Whatever is opened is closed with the stack that it was opened on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+
+from dragoman.runtime import Limits
+from dragoman.sdk.agent import Agent
+from dragoman.sdk.proxy.proxy import Proxy, Target
+from dragoman.transport.contract import Transport
+
+STDERR = 2
+
+
+async def open_target(
+    target: Target,
+    stack: AsyncExitStack,
+    *,
+    limits: Limits,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Transport:
+    """The transport to it, not started yet."""
+    from dragoman.sdk.proxy.conductor import Conductor
+
+    if isinstance(target, str | Sequence):
+        from dragoman.transport.process import spawn
+
+        child = spawn(target, cwd=cwd, env=env, on_stderr=_shown())
+        stack.push_async_callback(child.aclose)
+        return child
+    if isinstance(target, Agent | Proxy | Conductor):
+        from dragoman.sdk.serve import serving
+        from dragoman.transport.memory import memory_pair
+
+        ours, theirs = memory_pair()
+        await stack.enter_async_context(serving(target, theirs, limits=limits))
+        stack.push_async_callback(ours.aclose)
+        return ours
+    stack.push_async_callback(target.aclose)
+    return target
+
+
+def _shown() -> Callable[[bytes], None] | None:
+    """A program behind us complains where it would without us. What nobody reads is dropped."""
+    if os.name == "nt":  # there is no way to ask whether a write would block
+        return None
+    from dragoman.transport.nonblocking import writable
+
+    def show(text: bytes) -> None:
+        try:
+            while text and writable(STDERR):
+                text = text[os.write(STDERR, text[:4096]) :]
+        except OSError:
+            pass  # standard error is closed
+
+    return show

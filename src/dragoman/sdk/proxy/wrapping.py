@@ -1,0 +1,47 @@
+"""`proxy/successor`: one message inside another, as the hops of a chain exchange it.
+
+https://agentclientprotocol.com/rfds/proxy-chains. The params of the inner message stay the bytes that they
+are; `_meta` of the wrapping belongs to one hop and is not carried further.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from dragoman.wire.codes import invalid_params
+from dragoman.wire.encode import one_line
+
+SUCCESSOR = "proxy/successor"
+INITIALIZE_PROXY = "proxy/initialize"
+INITIALIZE = "initialize"
+
+
+class _Wrapped(Struct, gc=False):
+    method: str
+    params: Raw | UnsetType = UNSET
+
+
+_wrapped = msgspec.json.Decoder(_Wrapped)
+
+
+def wrap(method: str, params: Raw | None) -> bytes:
+    """The params of a `proxy/successor` that carries this message."""
+    name = msgspec.json.encode(method)
+    if params is None:
+        return b'{"method":%b}' % name
+    return b'{"method":%b,"params":%b}' % (name, one_line(bytes(params)))
+
+
+def unwrap(params: Raw | None) -> tuple[str, Raw | None]:
+    """The method and params of the message inside; raises the error to answer with."""
+    try:
+        inner = _wrapped.decode(params or b"")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise invalid_params("proxy/successor needs the method of a message") from None
+    raw = b"null" if inner.params is UNSET else bytes(inner.params)
+    if raw == b"null":
+        return inner.method, None
+    if raw[:1] not in (b"{", b"["):
+        raise invalid_params("the params of a message are an object or an array")
+    return inner.method, Raw(raw)
