@@ -81,6 +81,7 @@ class Clockwork:
 
     def close(self) -> None:
         self._clear()
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()
 
     def _clear(self) -> None:
@@ -91,7 +92,6 @@ class Clockwork:
             task.cancel()
         if tasks:
             self.loop.run_until_complete(asyncio.wait(tasks, timeout=100))
-        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
 
     def _complain(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         # Errors that asyncio would only log, such as that of a callback, are failures here.
