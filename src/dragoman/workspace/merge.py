@@ -1,6 +1,6 @@
 """Three texts become one: what two sides made of a common base, line by line.
 
-Pure, and bounded: texts that differ in more than some thousand lines are not merged. Where both sides changed
+Pure, and bounded: texts that differ in more than a thousand lines are not merged. Where both sides changed
 the same lines, or lines that touch, there is no merge; nothing is ever marked inside a file.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dragoman.workspace.text import lines_of
 
-MOST_EDITS = 2000
+MOST_EDITS = 1000
 """Lines that may be added or removed between base and one side; the work grows with its square."""
 
 

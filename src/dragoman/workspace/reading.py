@@ -83,9 +83,8 @@ def _read_as(
         if not window.is_full or keep_whole:
             reader = reader or TextReader(encoding or encoding_of(chunk))
             take(reader.feed(chunk))
-        elif not watch.hashes:
-            break
-        # Otherwise only the version is still wanted.
+        if window.is_full and not watch.hashes:
+            break  # otherwise the version is still wanted
     else:
         if reader is not None and (not window.is_full or keep_whole):
             take(reader.end())
