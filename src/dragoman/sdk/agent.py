@@ -9,54 +9,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from dragoman.schema import v1
 from dragoman.sdk.handlers import Handlers, Hook
 
-if TYPE_CHECKING:  # a program that uses few of these need not load them all
-    from dragoman.schema.v1 import (
-        ArchiveSessionRequest,
-        ArchiveSessionResponse,
-        AuthenticateRequest,
-        AuthenticateResponse,
-        AuthMethod,
-        AuthStatusRequest,
-        AuthStatusResponse,
-        CancelNotification,
-        CloseSessionRequest,
-        CloseSessionResponse,
-        DeleteSessionRequest,
-        DeleteSessionResponse,
-        DisableProviderRequest,
-        DisableProviderResponse,
-        ForkSessionRequest,
-        ForkSessionResponse,
-        InitializeRequest,
-        InitializeResponse,
-        ListProvidersRequest,
-        ListProvidersResponse,
-        ListSessionsRequest,
-        ListSessionsResponse,
-        LoadSessionRequest,
-        LoadSessionResponse,
-        LogoutRequest,
-        LogoutResponse,
-        MessageMcpNotification,
-        NewSessionRequest,
-        NewSessionResponse,
-        ResumeSessionRequest,
-        ResumeSessionResponse,
-        SessionStatusRequest,
-        SessionStatusResponse,
-        SetProviderRequest,
-        SetProviderResponse,
-        SetSessionConfigOptionRequest,
-        SetSessionConfigOptionResponse,
-        SetSessionModeRequest,
-        SetSessionModeResponse,
-        SetSessionTitleRequest,
-        SetSessionTitleResponse,
-        UnarchiveSessionRequest,
-        UnarchiveSessionResponse,
-    )
+if TYPE_CHECKING:
     from dragoman.sdk.blocking_turn import Turn as BlockingTurn
     from dragoman.sdk.turn import Outcome, Turn
 
@@ -91,30 +47,30 @@ _HOOKS = {
 class Agent:
     """What `serve` serves."""
 
-    initialize: Hook[InitializeRequest, InitializeResponse | None]
+    initialize: Hook[v1.InitializeRequest, v1.InitializeResponse | None]
     """Return the whole answer, or None for the one made from what is declared."""
-    authenticate: Hook[AuthenticateRequest, AuthenticateResponse | None]
-    logout: Hook[LogoutRequest, LogoutResponse | None]
-    auth_status: Hook[AuthStatusRequest, AuthStatusResponse]
-    new_session: Hook[NewSessionRequest, NewSessionResponse]
-    load_session: Hook[LoadSessionRequest, LoadSessionResponse | None]
-    resume_session: Hook[ResumeSessionRequest, ResumeSessionResponse | None]
-    fork_session: Hook[ForkSessionRequest, ForkSessionResponse]
-    list_sessions: Hook[ListSessionsRequest, ListSessionsResponse]
-    close_session: Hook[CloseSessionRequest, CloseSessionResponse | None]
-    delete_session: Hook[DeleteSessionRequest, DeleteSessionResponse | None]
-    archive_session: Hook[ArchiveSessionRequest, ArchiveSessionResponse | None]
-    unarchive_session: Hook[UnarchiveSessionRequest, UnarchiveSessionResponse | None]
-    session_status: Hook[SessionStatusRequest, SessionStatusResponse]
-    set_session_title: Hook[SetSessionTitleRequest, SetSessionTitleResponse]
-    set_mode: Hook[SetSessionModeRequest, SetSessionModeResponse | None]
-    set_config_option: Hook[SetSessionConfigOptionRequest, SetSessionConfigOptionResponse]
-    list_providers: Hook[ListProvidersRequest, ListProvidersResponse]
-    set_provider: Hook[SetProviderRequest, SetProviderResponse | None]
-    disable_provider: Hook[DisableProviderRequest, DisableProviderResponse | None]
-    cancel: Hook[CancelNotification, None]
+    authenticate: Hook[v1.AuthenticateRequest, v1.AuthenticateResponse | None]
+    logout: Hook[v1.LogoutRequest, v1.LogoutResponse | None]
+    auth_status: Hook[v1.AuthStatusRequest, v1.AuthStatusResponse]
+    new_session: Hook[v1.NewSessionRequest, v1.NewSessionResponse]
+    load_session: Hook[v1.LoadSessionRequest, v1.LoadSessionResponse | None]
+    resume_session: Hook[v1.ResumeSessionRequest, v1.ResumeSessionResponse | None]
+    fork_session: Hook[v1.ForkSessionRequest, v1.ForkSessionResponse]
+    list_sessions: Hook[v1.ListSessionsRequest, v1.ListSessionsResponse]
+    close_session: Hook[v1.CloseSessionRequest, v1.CloseSessionResponse | None]
+    delete_session: Hook[v1.DeleteSessionRequest, v1.DeleteSessionResponse | None]
+    archive_session: Hook[v1.ArchiveSessionRequest, v1.ArchiveSessionResponse | None]
+    unarchive_session: Hook[v1.UnarchiveSessionRequest, v1.UnarchiveSessionResponse | None]
+    session_status: Hook[v1.SessionStatusRequest, v1.SessionStatusResponse]
+    set_session_title: Hook[v1.SetSessionTitleRequest, v1.SetSessionTitleResponse]
+    set_mode: Hook[v1.SetSessionModeRequest, v1.SetSessionModeResponse | None]
+    set_config_option: Hook[v1.SetSessionConfigOptionRequest, v1.SetSessionConfigOptionResponse]
+    list_providers: Hook[v1.ListProvidersRequest, v1.ListProvidersResponse]
+    set_provider: Hook[v1.SetProviderRequest, v1.SetProviderResponse | None]
+    disable_provider: Hook[v1.DisableProviderRequest, v1.DisableProviderResponse | None]
+    cancel: Hook[v1.CancelNotification, None]
     """Told of every cancel, besides the running turn being cancelled."""
-    mcp_message: Hook[MessageMcpNotification, None]
+    mcp_message: Hook[v1.MessageMcpNotification, None]
 
     def __init__(
         self,
@@ -128,7 +84,7 @@ class Agent:
         mcp_http: bool = False,
         mcp_sse: bool = False,
         additional_directories: bool = False,
-        auth_methods: Sequence[AuthMethod] = (),
+        auth_methods: Sequence[v1.AuthMethod] = (),
         busy: Literal["queue", "refuse"] = "queue",
     ) -> None:
         self.name = name

@@ -9,30 +9,8 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from dragoman.runtime import Link
+from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.schema.v1 import (
-    AuthenticateRequest,
-    AuthenticateResponse,
-    AuthMethod,
-    DeleteSessionRequest,
-    DeleteSessionResponse,
-    ForkSessionRequest,
-    ForkSessionResponse,
-    Implementation,
-    InitializeResponse,
-    ListSessionsRequest,
-    ListSessionsResponse,
-    LoadSessionRequest,
-    LoadSessionResponse,
-    LogoutRequest,
-    LogoutResponse,
-    McpServer,
-    NewSessionRequest,
-    NewSessionResponse,
-    ResumeSessionRequest,
-    ResumeSessionResponse,
-    SessionInfo,
-)
 from dragoman.sdk.capabilities import NOTHING, advertised
 from dragoman.sdk.client_side import ClientSide
 from dragoman.sdk.methods import AGENT_REQUESTS
@@ -53,11 +31,11 @@ class AgentHandle:
         self.link = link
         self.side = side
         self.capabilities = NOTHING
-        self.info: Implementation | None = None
-        self.auth_methods: Sequence[AuthMethod] = ()
+        self.info: v1.Implementation | None = None
+        self.auth_methods: Sequence[v1.AuthMethod] = ()
         self.protocol_version = 0
 
-    def introduce(self, answer: InitializeResponse) -> None:
+    def introduce(self, answer: v1.InitializeResponse) -> None:
         """`initialize` told us who it is."""
         self.capabilities = advertised(answer.agent_capabilities)
         self.info = answer.agent_info or None
@@ -67,64 +45,68 @@ class AgentHandle:
     # Sessions.
 
     async def new_session(
-        self, *, cwd: str, mcp_servers: Sequence[McpServer] = (), additional_directories: Sequence[str] = ()
+        self,
+        *,
+        cwd: str,
+        mcp_servers: Sequence[v1.McpServer] = (),
+        additional_directories: Sequence[str] = (),
     ) -> Session:
-        request = NewSessionRequest(
+        request = v1.NewSessionRequest(
             cwd=cwd,
             mcp_servers=self._servers(mcp_servers, "session/new"),
             additional_directories=self._roots(additional_directories, "session/new"),
         )
-        return await self._opened("session/new", request, NewSessionResponse, cwd)
+        return await self._opened("session/new", request, v1.NewSessionResponse, cwd)
 
     async def load_session(
         self,
         session_id: str,
         *,
         cwd: str,
-        mcp_servers: Sequence[McpServer] = (),
+        mcp_servers: Sequence[v1.McpServer] = (),
         additional_directories: Sequence[str] = (),
     ) -> Session:
         """Bring back a stored session. What the agent replays is in its `late` updates, and goes to
         `Client.update`.
         """
-        request = LoadSessionRequest(
+        request = v1.LoadSessionRequest(
             session_id=session_id,
             cwd=cwd,
             mcp_servers=self._servers(mcp_servers, "session/load"),
             additional_directories=self._roots(additional_directories, "session/load"),
         )
-        return await self._reopened("session/load", request, LoadSessionResponse, session_id, cwd)
+        return await self._reopened("session/load", request, v1.LoadSessionResponse, session_id, cwd)
 
     async def resume_session(
         self,
         session_id: str,
         *,
         cwd: str,
-        mcp_servers: Sequence[McpServer] = (),
+        mcp_servers: Sequence[v1.McpServer] = (),
         additional_directories: Sequence[str] = (),
     ) -> Session:
         """Go on with a stored session without having it replayed."""
-        request = ResumeSessionRequest(
+        request = v1.ResumeSessionRequest(
             session_id=session_id,
             cwd=cwd,
             mcp_servers=self._servers(mcp_servers, "session/resume"),
             additional_directories=self._roots(additional_directories, "session/resume"),
         )
-        return await self._reopened("session/resume", request, ResumeSessionResponse, session_id, cwd)
+        return await self._reopened("session/resume", request, v1.ResumeSessionResponse, session_id, cwd)
 
     async def fork_session(self, session_id: str, *, cwd: str) -> Session:
         """A new session that starts where the other one stands."""
-        request = ForkSessionRequest(session_id=session_id, cwd=cwd)
-        return await self._opened("session/fork", request, ForkSessionResponse, cwd)
+        request = v1.ForkSessionRequest(session_id=session_id, cwd=cwd)
+        return await self._opened("session/fork", request, v1.ForkSessionResponse, cwd)
 
-    async def list_sessions(self, *, cwd: str | None = None) -> AsyncIterator[SessionInfo]:
+    async def list_sessions(self, *, cwd: str | None = None) -> AsyncIterator[v1.SessionInfo]:
         """All stored sessions, page by page."""
         cursor: str | None = None
         while True:
-            request = ListSessionsRequest(
+            request = v1.ListSessionsRequest(
                 cwd=UNSET if cwd is None else cwd, cursor=UNSET if cursor is None else cursor
             )
-            page = await self.ask("session/list", request, ListSessionsResponse)
+            page = await self.ask("session/list", request, v1.ListSessionsResponse)
             for session in page.sessions:
                 yield session
             if not isinstance(page.next_cursor, str):
@@ -132,17 +114,22 @@ class AgentHandle:
             cursor = page.next_cursor
 
     async def delete_session(self, session_id: str) -> None:
-        await self.ask("session/delete", DeleteSessionRequest(session_id=session_id), DeleteSessionResponse)
+        await self.ask(
+            "session/delete", v1.DeleteSessionRequest(session_id=session_id), v1.DeleteSessionResponse
+        )
 
     # Login.
 
     async def authenticate(self, method_id: str) -> None:
         await self.ask(
-            "authenticate", AuthenticateRequest(method_id=method_id), AuthenticateResponse, deadline=None
+            "authenticate",
+            v1.AuthenticateRequest(method_id=method_id),
+            v1.AuthenticateResponse,
+            deadline=None,
         )
 
     async def logout(self) -> None:
-        await self.ask("logout", LogoutRequest(), LogoutResponse)
+        await self.ask("logout", v1.LogoutRequest(), v1.LogoutResponse)
 
     # Anything.
 
@@ -204,7 +191,7 @@ class AgentHandle:
             raise
         return _with_settings(session, answer)
 
-    def _servers(self, servers: Sequence[McpServer], method: str) -> list[McpServer]:
+    def _servers(self, servers: Sequence[v1.McpServer], method: str) -> list[v1.McpServer]:
         for server in servers:
             kind = server.__struct_config__.tag  # a command has none, and every agent takes it
             if kind is not None:

@@ -7,12 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dragoman.schema.v1 import (
-    AgentCapabilities,
-    Implementation,
-    InitializeRequest,
-    InitializeResponse,
-)
+from dragoman.schema import v1
 from dragoman.sdk.agent import Agent
 from dragoman.sdk.capabilities import Capabilities, advertised
 
@@ -28,14 +23,14 @@ _SESSION_FEATURES = {
 }
 
 
-def offer(agent: Agent, request: InitializeRequest, version: int) -> InitializeResponse:
+def offer(agent: Agent, request: v1.InitializeRequest, version: int) -> v1.InitializeResponse:
     """The answer to `initialize`."""
-    return InitializeResponse(
+    return v1.InitializeResponse(
         protocol_version=version,
-        agent_info=Implementation(
+        agent_info=v1.Implementation(
             name=agent.name, version=agent.version, title=UNSET if agent.title is None else agent.title
         ),
-        agent_capabilities=msgspec.convert(_capabilities(agent), AgentCapabilities),
+        agent_capabilities=msgspec.convert(_capabilities(agent), v1.AgentCapabilities),
         auth_methods=_auth_methods(agent, advertised(request.client_capabilities)),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dragoman.schema.v1 import McpServer
+from dragoman.schema import v1
 from dragoman.sdk.lender import Lender
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class AgentSession(Lender):
         *,
         cwd: str,
         additional_directories: list[str],
-        mcp_servers: list[McpServer],
+        mcp_servers: list[v1.McpServer],
     ) -> None:
         super().__init__(client, session_id)
         self.id = session_id

@@ -18,16 +18,8 @@ from dragoman.core import Debt, negotiate
 from dragoman.errors import ErrorAnswer
 from dragoman.runtime import Answer, Link
 from dragoman.runtime.lanes import EACH
+from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.schema.v1 import (
-    CancelNotification,
-    CloseSessionRequest,
-    InitializeRequest,
-    InitializeResponse,
-    NewSessionRequest,
-    NewSessionResponse,
-    PromptRequest,
-)
 from dragoman.sdk.agent import Agent
 from dragoman.sdk.agent_offer import offer
 from dragoman.sdk.agent_session import AgentSession
@@ -118,7 +110,7 @@ class AgentSide:
     # What the SDK answers itself.
 
     def _initialize(self, params: Raw | None) -> Answer:
-        request = read_params(params, InitializeRequest)
+        request = read_params(params, v1.InitializeRequest)
         version = negotiate(request.protocol_version, SUPPORTED)
         self.client.introduce(request, version)
         own = self.agent.handlers.get("initialize")
@@ -126,27 +118,27 @@ class AgentSide:
             return write(offer(self.agent, request, version))
         return self._initialize_with(own, request, version)
 
-    async def _initialize_with(self, own: Handler, request: InitializeRequest, version: int) -> bytes:
-        answer: InitializeResponse | None = await own.work(request, self.client)
+    async def _initialize_with(self, own: Handler, request: v1.InitializeRequest, version: int) -> bytes:
+        answer: v1.InitializeResponse | None = await own.work(request, self.client)
         return _written("initialize", answer or offer(self.agent, request, version))
 
     def _new_session(self, params: Raw | None) -> Answer:
-        request = read_params(params, NewSessionRequest)
+        request = read_params(params, v1.NewSessionRequest)
         self._check_setup(request)
         own = self.agent.handlers.get("session/new")
         if own is not None:
             return self._open_with(own, "session/new", request)
         session_id = str(uuid4())
         self._open(session_id, request)
-        return write(NewSessionResponse(session_id=session_id))
+        return write(v1.NewSessionResponse(session_id=session_id))
 
     def _close_session(self, params: Raw | None) -> Answer:
-        request = read_params(params, CloseSessionRequest)
+        request = read_params(params, v1.CloseSessionRequest)
         session = self.session(request.session_id)
         session.closing = True
         return self._close(session, request)
 
-    async def _close(self, session: AgentSession, request: CloseSessionRequest) -> bytes:
+    async def _close(self, session: AgentSession, request: v1.CloseSessionRequest) -> bytes:
         # The running turn is answered first, as by a cancel; then the session is gone, whatever its handler
         # does.
         try:
@@ -160,13 +152,13 @@ class AgentSide:
         return b"{}"
 
     def _prompt(self, debt: Debt) -> Answer:
-        request = read_params(debt.params, PromptRequest)
+        request = read_params(debt.params, v1.PromptRequest)
         session = self.session(request.session_id)
         return self._turns.prompt(debt, session, request)
 
     def _cancel(self, params: Raw | None) -> None:
         try:
-            request = read_params(params, CancelNotification)
+            request = read_params(params, v1.CancelNotification)
         except ErrorAnswer:
             return  # a cancel is a notification: nobody can be told that it makes no sense
         self._turns.cancel(request.session_id)
@@ -227,7 +219,7 @@ class AgentSide:
             mcp_servers=list(request.mcp_servers or ()),
         )
 
-    def _check_setup(self, request: NewSessionRequest) -> None:
+    def _check_setup(self, request: v1.NewSessionRequest) -> None:
         """Refuse before any work what the agent did not offer or what cannot be a folder."""
         folders = list(request.additional_directories or ())
         if folders and not self.agent.additional_directories:

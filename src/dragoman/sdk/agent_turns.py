@@ -12,8 +12,8 @@ from typing import Any
 
 from dragoman.core import Debt, RunningTurn, Turns
 from dragoman.runtime import Answer
+from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.schema.v1 import PromptRequest, PromptResponse
 from dragoman.sdk.agent import Agent
 from dragoman.sdk.agent_session import AgentSession
 from dragoman.sdk.client_handle import ClientHandle
@@ -49,7 +49,7 @@ class AgentTurns:
         self._turns = Turns()
         self._running: dict[RunningTurn, _Running] = {}
 
-    def prompt(self, debt: Debt, session: AgentSession, request: PromptRequest) -> Answer:
+    def prompt(self, debt: Debt, session: AgentSession, request: v1.PromptRequest) -> Answer:
         if "session/prompt" not in self._agent.handlers:
             raise method_not_found("session/prompt")
         check_blocks(self._agent, request)
@@ -108,7 +108,7 @@ class AgentTurns:
         finally:
             self._finish(running, stop_reason)
 
-    async def _handle(self, running: _Running) -> PromptResponse:
+    async def _handle(self, running: _Running) -> v1.PromptResponse:
         handler = self._agent.handlers.get("session/prompt")
         assert handler is not None
         outcome = await handler.work(running.turn, self._client)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dragoman.schema.v1 import ReadTextFileResponse, WriteTextFileRequest, WriteTextFileResponse
 from dragoman.sdk.blocking_speaker import Speaker
 from dragoman.sdk.blocking_tools import Terminal
-from dragoman.sdk.lender import ALLOW_OR_REJECT, Permission, reading
+from dragoman.sdk.lender import Permission, reading
 
 if TYPE_CHECKING:
     from dragoman.schema.v1 import (
@@ -59,10 +59,10 @@ class Lender(Speaker):
         )
         return Terminal(self._run(made), self._run)
 
-    def ask(
-        self, tool_call: ToolCallUpdate, options: Sequence[PermissionOption] = ALLOW_OR_REJECT
-    ) -> Permission:
-        """Ask the user whether a tool may run. A failed or senseless answer is a no."""
+    def ask(self, tool_call: ToolCallUpdate, options: Sequence[PermissionOption] | None = None) -> Permission:
+        """Ask the user whether a tool may run; without options, yes or no. A failed or senseless answer is
+        a no.
+        """
         return self._run(self._lender.ask(tool_call, options))
 
     def elicit(

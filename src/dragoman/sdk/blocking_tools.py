@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from dragoman.sdk.lender import ALLOW_OR_REJECT, Permission
+from dragoman.sdk.lender import Permission
 
 if TYPE_CHECKING:
     from dragoman.schema.v1 import (
@@ -58,7 +58,7 @@ class ToolCallReport:
         )
         self._run(changed)
 
-    def ask(self, options: Sequence[PermissionOption] = ALLOW_OR_REJECT) -> Permission:
+    def ask(self, options: Sequence[PermissionOption] | None = None) -> Permission:
         """Ask the user whether this call may run; on a yes it is in progress from now on."""
         return self._run(self._report.ask(options))
 

@@ -8,49 +8,12 @@ it, and one without a handler answers that nothing was chosen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import UNSET
 
-from dragoman.schema.v1 import (
-    AuthCapabilities,
-    ClientCapabilities,
-    ClientSessionCapabilities,
-    CompactionCapabilities,
-    ElicitationCapabilities,
-    ElicitationFormCapabilities,
-    ElicitationUrlCapabilities,
-    FileSystemCapabilities,
-    NoticeCapabilities,
-)
+from dragoman.schema import v1
 from dragoman.sdk.handlers import Handlers, Hook
-
-if TYPE_CHECKING:  # a program that uses few of these need not load them all
-    from dragoman.schema.v1 import (
-        AuthStatusUpdateNotification,
-        CompleteElicitationNotification,
-        CreateElicitationRequest,
-        CreateElicitationResponse,
-        CreateTerminalRequest,
-        CreateTerminalResponse,
-        KillTerminalRequest,
-        KillTerminalResponse,
-        MessageMcpRequest,
-        MessageMcpResponse,
-        ReadTextFileRequest,
-        ReadTextFileResponse,
-        ReleaseTerminalRequest,
-        ReleaseTerminalResponse,
-        RequestPermissionRequest,
-        RequestPermissionResponse,
-        SessionNotification,
-        TerminalOutputRequest,
-        TerminalOutputResponse,
-        WaitForTerminalExitRequest,
-        WaitForTerminalExitResponse,
-        WriteTextFileRequest,
-        WriteTextFileResponse,
-    )
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -82,19 +45,19 @@ _TERMINAL = (
 class Client:
     """What `connect` connects."""
 
-    request_permission: Hook[RequestPermissionRequest, RequestPermissionResponse]
-    read_text_file: Hook[ReadTextFileRequest, ReadTextFileResponse]
-    write_text_file: Hook[WriteTextFileRequest, WriteTextFileResponse | None]
-    create_terminal: Hook[CreateTerminalRequest, CreateTerminalResponse]
-    terminal_output: Hook[TerminalOutputRequest, TerminalOutputResponse]
-    wait_for_terminal_exit: Hook[WaitForTerminalExitRequest, WaitForTerminalExitResponse]
-    kill_terminal: Hook[KillTerminalRequest, KillTerminalResponse | None]
-    release_terminal: Hook[ReleaseTerminalRequest, ReleaseTerminalResponse | None]
-    elicit: Hook[CreateElicitationRequest, CreateElicitationResponse]
-    mcp_message: Hook[MessageMcpRequest, MessageMcpResponse]
-    elicitation_completed: Hook[CompleteElicitationNotification, None]
-    auth_status_update: Hook[AuthStatusUpdateNotification, None]
-    update: Hook[SessionNotification, None]
+    request_permission: Hook[v1.RequestPermissionRequest, v1.RequestPermissionResponse]
+    read_text_file: Hook[v1.ReadTextFileRequest, v1.ReadTextFileResponse]
+    write_text_file: Hook[v1.WriteTextFileRequest, v1.WriteTextFileResponse | None]
+    create_terminal: Hook[v1.CreateTerminalRequest, v1.CreateTerminalResponse]
+    terminal_output: Hook[v1.TerminalOutputRequest, v1.TerminalOutputResponse]
+    wait_for_terminal_exit: Hook[v1.WaitForTerminalExitRequest, v1.WaitForTerminalExitResponse]
+    kill_terminal: Hook[v1.KillTerminalRequest, v1.KillTerminalResponse | None]
+    release_terminal: Hook[v1.ReleaseTerminalRequest, v1.ReleaseTerminalResponse | None]
+    elicit: Hook[v1.CreateElicitationRequest, v1.CreateElicitationResponse]
+    mcp_message: Hook[v1.MessageMcpRequest, v1.MessageMcpResponse]
+    elicitation_completed: Hook[v1.CompleteElicitationNotification, None]
+    auth_status_update: Hook[v1.AuthStatusUpdateNotification, None]
+    update: Hook[v1.SessionNotification, None]
     """Every update of every session, in order, also outside turns and while a session is loaded."""
 
     def __init__(
@@ -129,23 +92,23 @@ class Client:
 
         return register
 
-    def capabilities(self) -> ClientCapabilities:
+    def capabilities(self) -> v1.ClientCapabilities:
         """What this client advertises: what it has handlers for."""
         has = self.handlers
-        return ClientCapabilities(
-            fs=FileSystemCapabilities(
+        return v1.ClientCapabilities(
+            fs=v1.FileSystemCapabilities(
                 read_text_file="fs/read_text_file" in has, write_text_file="fs/write_text_file" in has
             ),
             terminal=all(method in has for method in _TERMINAL),
-            session=ClientSessionCapabilities(
-                notices=NoticeCapabilities(), compaction=CompactionCapabilities()
+            session=v1.ClientSessionCapabilities(
+                notices=v1.NoticeCapabilities(), compaction=v1.CompactionCapabilities()
             ),
-            auth=AuthCapabilities(terminal=self.auth_terminal),
+            auth=v1.AuthCapabilities(terminal=self.auth_terminal),
             elicitation=self._elicitation() if "elicitation/create" in has else UNSET,
         )
 
-    def _elicitation(self) -> ElicitationCapabilities:
-        return ElicitationCapabilities(
-            form=ElicitationFormCapabilities() if "form" in self.elicitation_modes else UNSET,
-            url=ElicitationUrlCapabilities() if "url" in self.elicitation_modes else UNSET,
+    def _elicitation(self) -> v1.ElicitationCapabilities:
+        return v1.ElicitationCapabilities(
+            form=v1.ElicitationFormCapabilities() if "form" in self.elicitation_modes else UNSET,
+            url=v1.ElicitationUrlCapabilities() if "url" in self.elicitation_modes else UNSET,
         )

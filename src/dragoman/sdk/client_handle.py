@@ -9,13 +9,13 @@ import msgspec
 from msgspec import Raw
 
 from dragoman.runtime import Limits, Link
+from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.capabilities import NOTHING, advertised
 from dragoman.sdk.methods import CLIENT_REQUESTS
 from dragoman.sdk.reading import read_result
 
 if TYPE_CHECKING:
-    from dragoman.schema.v1 import Implementation, InitializeRequest
     from dragoman.sdk.agent_session import AgentSession
 
 T = TypeVar("T")
@@ -33,10 +33,10 @@ class ClientHandle:
         self.sessions: Mapping[str, AgentSession] = {} if sessions is None else sessions
         """Its open sessions by id. The one that is being loaded or resumed is among them, to be spoken in."""
         self.capabilities = NOTHING
-        self.info: Implementation | None = None
+        self.info: v1.Implementation | None = None
         self.protocol_version = 0
 
-    def introduce(self, request: InitializeRequest, version: int) -> None:
+    def introduce(self, request: v1.InitializeRequest, version: int) -> None:
         """`initialize` told us who it is."""
         self.capabilities = advertised(request.client_capabilities)
         self.info = request.client_info or None

@@ -18,19 +18,10 @@ from dragoman.core import Debt
 from dragoman.errors import ErrorAnswer
 from dragoman.runtime import Answer, Link
 from dragoman.runtime.lanes import EACH
+from dragoman.schema import v1
 from dragoman.schema.choice import decode_choice
-from dragoman.schema.codec import reader, write
+from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
-from dragoman.schema.v1 import (
-    CancelledPermissionOutcome,
-    ElicitationFormMode,
-    ElicitationUrlMode,
-    RequestPermissionRequest,
-    RequestPermissionResponse,
-    SelectedPermissionOutcome,
-    SessionNotification,
-    SessionUpdate,
-)
 from dragoman.sdk.client import Client
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
@@ -50,11 +41,10 @@ ORPHAN_UPDATES = 1024
 ORPHAN_BYTES = 8 * 1024 * 1024
 BACKLOG = "updates wait for their reader"
 
-_NOT_CHOSEN = write(RequestPermissionResponse(outcome=CancelledPermissionOutcome()))
-_read_notification = reader(SessionNotification)
+_NOT_CHOSEN = b'{"outcome":{"outcome":"cancelled"}}'
 
 
-def _nowhere(_: SessionUpdate) -> None:
+def _nowhere(_: v1.SessionUpdate) -> None:
     """Before the first session is known; never called."""
 
 
@@ -64,7 +54,7 @@ class _UpdateFrame(
     """A whole frame of the commonest kind. An `id` in it, or anything else, makes it something else."""
 
     jsonrpc: Literal["2.0"]
-    params: SessionNotification
+    params: v1.SessionNotification
 
 
 @cache
@@ -101,7 +91,7 @@ class ClientSide:
         self._touched: list[Session] = []  # sessions that got updates from the current block
         self._count = 0
         self._behind: dict[Session, None] = {}  # whose readers are further behind than they may be
-        self._orphans: dict[str, list[tuple[SessionNotification, int]]] = {}
+        self._orphans: dict[str, list[tuple[v1.SessionNotification, int]]] = {}
         self._orphan_bytes = 0
         self._permissions: dict[Debt, str] = {}
         self._read_run = _run_reader()
@@ -116,7 +106,7 @@ class ClientSide:
     def told(self, method: str, params: Raw | None) -> None:
         if method == "session/update":
             try:
-                notification = _read_notification(params or b"{}")
+                notification = read(params or b"{}", v1.SessionNotification)
             except SchemaError as error:
                 self._deviation(method, str(error))
                 return
@@ -143,7 +133,7 @@ class ClientSide:
                 self._updated(frame.params, each)
             return lines
         current = ""
-        append: Callable[[SessionUpdate], None] = _nowhere
+        append: Callable[[v1.SessionUpdate], None] = _nowhere
         for frame in frames:
             params = frame.params
             if params.session_id != current:
@@ -157,7 +147,7 @@ class ClientSide:
             self._count += 1
         return lines
 
-    def _updated(self, notification: SessionNotification, size: int) -> None:
+    def _updated(self, notification: v1.SessionNotification, size: int) -> None:
         session = self.sessions.get(notification.session_id)
         if session is None:
             self._orphaned(notification, size)
@@ -167,7 +157,7 @@ class ClientSide:
         if self._on_update is not None:
             self._hand_to(self._on_update, notification, notification.session_id, size)
 
-    def _inlet(self, session: Session) -> list[SessionUpdate]:
+    def _inlet(self, session: Session) -> list[v1.SessionUpdate]:
         if not (session.arrived or session.strayed):
             self._touched.append(session)
         return session.inlet()
@@ -208,7 +198,7 @@ class ClientSide:
     # Requests.
 
     def _permission(self, debt: Debt) -> Answer:
-        request = read_params(debt.params, RequestPermissionRequest)
+        request = read_params(debt.params, v1.RequestPermissionRequest)
         self._check_known(request)
         handler = self.client.handlers.get("session/request_permission")
         session = self.sessions.get(request.session_id)
@@ -217,14 +207,14 @@ class ClientSide:
         self._permissions[debt] = request.session_id
         return self._decide(debt, handler, request)
 
-    async def _decide(self, debt: Debt, handler: Handler, request: RequestPermissionRequest) -> bytes:
+    async def _decide(self, debt: Debt, handler: Handler, request: v1.RequestPermissionRequest) -> bytes:
         try:
             response = await handler.work(request, self.agent)
         finally:
             self._permissions.pop(debt, None)
         outcome = response.outcome
         offered = {option.option_id for option in request.options}
-        if isinstance(outcome, SelectedPermissionOutcome) and outcome.option_id not in offered:
+        if isinstance(outcome, v1.SelectedPermissionOutcome) and outcome.option_id not in offered:
             raise TypeError("the permission handler chose an option that was not offered")
         return write(response)
 
@@ -258,7 +248,7 @@ class ClientSide:
             raise session_not_found(session_id)
 
     def _check_mode(self, request: Any) -> None:
-        form, url = isinstance(request, ElicitationFormMode), isinstance(request, ElicitationUrlMode)
+        form, url = isinstance(request, v1.ElicitationFormMode), isinstance(request, v1.ElicitationUrlMode)
         if ("form" if form else "url" if url else "") not in self.client.elicitation_modes:
             raise invalid_params("this mode of elicitation was not advertised")
 
@@ -306,7 +296,7 @@ class ClientSide:
         if session.closed and session.turn is None and self.sessions.get(session.id) is session:
             del self.sessions[session.id]
 
-    def _orphaned(self, notification: SessionNotification, size: int) -> None:
+    def _orphaned(self, notification: v1.SessionNotification, size: int) -> None:
         """Nobody knows this session yet. What comes too much is left out: nobody may ever know it."""
         kept = self._orphans.get(notification.session_id, [])
         crowd = not kept and len(self._orphans) >= ORPHAN_SESSIONS

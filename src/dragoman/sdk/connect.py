@@ -18,8 +18,8 @@ from msgspec import UNSET
 from dragoman.errors import CallTimeout, HandshakeTimeout, VersionMismatch
 from dragoman.runtime import Limits, Link
 from dragoman.runtime.limits import DEFAULT_LIMITS
+from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.schema.v1 import Implementation, InitializeRequest, InitializeResponse
 from dragoman.sdk.agent import Agent
 from dragoman.sdk.agent_handle import AgentHandle
 from dragoman.sdk.client import Client
@@ -105,9 +105,9 @@ def _anonymous() -> Client:
 
 
 async def handshake(agent: AgentHandle, client: Client, limits: Limits) -> None:
-    request = InitializeRequest(
+    request = v1.InitializeRequest(
         protocol_version=max(SUPPORTED),
-        client_info=Implementation(
+        client_info=v1.Implementation(
             name=client.name, version=client.version, title=UNSET if client.title is None else client.title
         ),
         client_capabilities=client.capabilities(),
@@ -116,7 +116,7 @@ async def handshake(agent: AgentHandle, client: Client, limits: Limits) -> None:
         raw = await agent.link.call("initialize", write(request), deadline=limits.handshake_seconds)
     except CallTimeout as late:
         raise HandshakeTimeout("the answer to initialize", late.seconds) from None
-    answer = read_result(raw, InitializeResponse, "initialize")
+    answer = read_result(raw, v1.InitializeResponse, "initialize")
     if answer.protocol_version not in SUPPORTED:
         raise VersionMismatch(answer.protocol_version, SUPPORTED)
     agent.introduce(answer)

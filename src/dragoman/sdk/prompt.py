@@ -14,22 +14,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dragoman.errors import LinkClosed, LocalMistake
+from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.schema.v1 import (
-    AgentMessageChunk,
-    AudioContent,
-    ContentBlock,
-    EmbeddedResource,
-    ImageContent,
-    PromptRequest,
-    PromptResponse,
-    SessionUpdate,
-    StopReason,
-    TextContent,
-    ToolCall,
-    ToolCallProgress,
-    Usage,
-)
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.tool_state import ToolState
 
@@ -41,28 +27,28 @@ if TYPE_CHECKING:
 
 # Text and links are taken by every agent, these only by one that says so.
 _NEEDED: dict[type, str] = {
-    ImageContent: "promptCapabilities.image",
-    AudioContent: "promptCapabilities.audio",
-    EmbeddedResource: "promptCapabilities.embeddedContext",
+    v1.ImageContent: "promptCapabilities.image",
+    v1.AudioContent: "promptCapabilities.audio",
+    v1.EmbeddedResource: "promptCapabilities.embeddedContext",
 }
 
 
 class TurnResult(Struct, frozen=True, kw_only=True):
     """How a turn ended."""
 
-    stop_reason: StopReason
+    stop_reason: v1.StopReason
     text: str
     """Everything the agent said, thoughts left out."""
     tool_calls: dict[str, ToolState]
     """Each tool call as it stood at the end, by its id, in the order of their first mention."""
-    usage: Usage | None
-    response: PromptResponse
+    usage: v1.Usage | None
+    response: v1.PromptResponse
 
 
 class PromptTurn:
     """Made by `Session.prompt`. Iterate once, or await."""
 
-    def __init__(self, session: Session, blocks: Sequence[ContentBlock], *, silence: float | None) -> None:
+    def __init__(self, session: Session, blocks: Sequence[v1.ContentBlock], *, silence: float | None) -> None:
         for block in blocks:
             needed = _NEEDED.get(type(block))
             if needed is not None:
@@ -72,7 +58,7 @@ class PromptTurn:
         self._silence = silence
         self._call: Call[Waiting] | None = None
         self._left = False
-        self._batches: deque[tuple[list[SessionUpdate], int]] = deque()
+        self._batches: deque[tuple[list[v1.SessionUpdate], int]] = deque()
         self._backlog = 0
         self._wake: asyncio.Future[None] | None = None
         self._started = False
@@ -85,7 +71,7 @@ class PromptTurn:
             raise LocalMistake("the turn has no result before its last update was handled")
         return self._result
 
-    def __aiter__(self) -> AsyncIterator[SessionUpdate]:
+    def __aiter__(self) -> AsyncIterator[v1.SessionUpdate]:
         return self._updates()
 
     def __await__(self) -> Generator[object, None, TurnResult]:
@@ -94,7 +80,7 @@ class PromptTurn:
     async def texts(self) -> AsyncGenerator[str, None]:
         """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
         async for update in self:
-            if isinstance(update, AgentMessageChunk) and isinstance(update.content, TextContent):
+            if isinstance(update, v1.AgentMessageChunk) and isinstance(update.content, v1.TextContent):
                 yield update.content.text
 
     async def _drain(self) -> TurnResult:
@@ -102,16 +88,17 @@ class PromptTurn:
             pass
         return self.result
 
-    async def _updates(self) -> AsyncGenerator[SessionUpdate, None]:
+    async def _updates(self) -> AsyncGenerator[v1.SessionUpdate, None]:
         if self._started:
             raise LocalMistake("a turn can be iterated only once")
         self._started = True
         session, link = self._session, self._session.agent.link
         await self._after_the_last(session)
         session.turn = self
-        request = write(PromptRequest(session_id=session.id, prompt=list(self._blocks)))
+        request = write(v1.PromptRequest(session_id=session.id, prompt=list(self._blocks)))
         silence = link.limits.silence_seconds if self._silence is None else self._silence
         answered = False
+        said, words = v1.AgentMessageChunk, v1.TextContent
         text: list[str] = []
         try:
             call = self._call = link.open_call("session/prompt", request, silence=silence, lane=session.id)
@@ -121,9 +108,9 @@ class PromptTurn:
                     while self._batches:
                         batch, size = self._batches.popleft()
                         for update in batch:
-                            if type(update) is not AgentMessageChunk:
+                            if type(update) is not said:
                                 self._note_tool(update)
-                            elif type(update.content) is TextContent:
+                            elif type(update.content) is words:
                                 text.append(update.content.text)
                             yield update
                         self._backlog -= size
@@ -135,7 +122,7 @@ class PromptTurn:
             finally:
                 if not answered:  # the reader left early, or was cancelled: nobody wants this turn any more
                     await self._abandon()
-            response = read_result(link.result(call), PromptResponse, "session/prompt")
+            response = read_result(link.result(call), v1.PromptResponse, "session/prompt")
             self._result = TurnResult(
                 stop_reason=response.stop_reason,
                 text="".join(text),
@@ -171,7 +158,7 @@ class PromptTurn:
         """Somebody waits for what comes next."""
         return self._wake is not None or self._left
 
-    def take(self, updates: list[SessionUpdate], size: int) -> None:
+    def take(self, updates: list[v1.SessionUpdate], size: int) -> None:
         """The session has news for this turn."""
         self._batches.append((updates, size))
         self._backlog += size
@@ -182,8 +169,8 @@ class PromptTurn:
         """Bytes of updates that the reader has not taken yet."""
         return self._backlog
 
-    def _note_tool(self, update: SessionUpdate) -> None:
-        if isinstance(update, ToolCall | ToolCallProgress):
+    def _note_tool(self, update: v1.SessionUpdate) -> None:
+        if isinstance(update, v1.ToolCall | v1.ToolCallProgress):
             state = self._tools.get(update.tool_call_id)
             self._tools[update.tool_call_id] = ToolState.of(update) if state is None else state.after(update)
 

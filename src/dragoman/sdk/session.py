@@ -6,20 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.schema.v1 import (
-    CancelNotification,
-    CloseSessionRequest,
-    CloseSessionResponse,
-    ContentBlock,
-    SessionConfigOption,
-    SessionModeState,
-    SessionUpdate,
-    SetSessionConfigOptionResponse,
-    SetSessionModeRequest,
-    SetSessionModeResponse,
-    TextContent,
-)
 from dragoman.sdk.prompt import PromptTurn
 
 if TYPE_CHECKING:
@@ -55,53 +43,53 @@ class Session:
         self.agent = agent
         self.id = session_id
         self.cwd = cwd
-        self.modes: SessionModeState | None = None
-        self.config_options: Sequence[SessionConfigOption] = ()
-        self._late: deque[SessionUpdate] | None = None
+        self.modes: v1.SessionModeState | None = None
+        self.config_options: Sequence[v1.SessionConfigOption] = ()
+        self._late: deque[v1.SessionUpdate] | None = None
         self._late_sizes: deque[int] | None = None
         self._late_bytes = 0
         self.turn: PromptTurn | None = None
         self.cancelling = False
         self.closed = False
-        self.arrived: list[SessionUpdate] = []
+        self.arrived: list[v1.SessionUpdate] = []
         """Updates of the block that is being read; the client side appends here and hands over at the
         block's end.
         """
-        self.strayed: list[SessionUpdate] = []
+        self.strayed: list[v1.SessionUpdate] = []
         """The same for updates that belong to no turn that is being read."""
 
     @property
-    def late(self) -> deque[SessionUpdate]:
+    def late(self) -> deque[v1.SessionUpdate]:
         """Updates that arrived outside any turn: before the first, between two, or after an answer."""
         if self._late is None:
             self._late = deque(maxlen=LATE_UPDATES)
         return self._late
 
-    def prompt(self, *content: str | ContentBlock, silence: float | None = None) -> PromptTurn:
+    def prompt(self, *content: str | v1.ContentBlock, silence: float | None = None) -> PromptTurn:
         """One turn. Iterate over it for the updates, or await it for the result; nothing is sent before
         that.
         """
-        blocks = [TextContent(text=block) if isinstance(block, str) else block for block in content]
+        blocks = [v1.TextContent(text=block) if isinstance(block, str) else block for block in content]
         return PromptTurn(self, blocks, silence=silence)
 
     async def cancel(self) -> None:
         """Stop the running turn. Open permission requests are answered with `cancelled`."""
         self.cancelling = self.turn is not None
         self.agent.side.cancel_permissions(self.id)
-        self.agent.link.notify("session/cancel", write(CancelNotification(session_id=self.id)))
+        self.agent.link.notify("session/cancel", write(v1.CancelNotification(session_id=self.id)))
         self.agent.link.outbox.flush()
 
     async def set_mode(self, mode_id: str) -> None:
-        request = SetSessionModeRequest(session_id=self.id, mode_id=mode_id)
-        await self.agent.ask("session/set_mode", request, SetSessionModeResponse, lane=self.id)
+        request = v1.SetSessionModeRequest(session_id=self.id, mode_id=mode_id)
+        await self.agent.ask("session/set_mode", request, v1.SetSessionModeResponse, lane=self.id)
 
-    async def set_config_option(self, config_id: str, value: str | bool) -> Sequence[SessionConfigOption]:
+    async def set_config_option(self, config_id: str, value: str | bool) -> Sequence[v1.SessionConfigOption]:
         """Change one option; the answer, and `config_options` from now on, is the whole list."""
         request: dict[str, Any] = {"sessionId": self.id, "configId": config_id, "value": value}
         if isinstance(value, bool):
             request["type"] = "boolean"
         answer = await self.agent.ask(
-            "session/set_config_option", request, SetSessionConfigOptionResponse, lane=self.id
+            "session/set_config_option", request, v1.SetSessionConfigOptionResponse, lane=self.id
         )
         self.config_options = answer.config_options
         return answer.config_options
@@ -109,8 +97,8 @@ class Session:
     async def close(self) -> None:
         """Free the session at the agent; a running turn is cancelled."""
         self.agent.side.cancel_permissions(self.id)
-        request = CloseSessionRequest(session_id=self.id)
-        await self.agent.ask("session/close", request, CloseSessionResponse, lane=self.id)
+        request = v1.CloseSessionRequest(session_id=self.id)
+        await self.agent.ask("session/close", request, v1.CloseSessionResponse, lane=self.id)
         self.closed = True
         self.agent.side.forget(self)
 
@@ -119,7 +107,7 @@ class Session:
         """Bytes of updates that the reader of the running turn has not taken yet."""
         return 0 if self.turn is None else self.turn.backlog
 
-    def inlet(self) -> list[SessionUpdate]:
+    def inlet(self) -> list[v1.SessionUpdate]:
         """Where an update goes that arrives now."""
         turn = self.turn
         return self.strayed if turn is None or not turn.listens else self.arrived
@@ -136,7 +124,7 @@ class Session:
             strayed, self.strayed = self.strayed, []
             self.keep(strayed, int(each))
 
-    def keep(self, updates: Sequence[SessionUpdate], each: int) -> None:
+    def keep(self, updates: Sequence[v1.SessionUpdate], each: int) -> None:
         """These are late, or came before anybody knew this session."""
         late, sizes = self.late, self._late_sizes or deque()
         self._late_sizes = sizes

@@ -15,26 +15,8 @@ from msgspec import UNSET, UnsetType
 
 from dragoman.errors import TurnOver
 from dragoman.runtime.outbox import FLUSH_AT
+from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.schema.v1 import (
-    AgentMessageChunk,
-    AgentThoughtChunk,
-    AvailableCommand,
-    AvailableCommandsUpdate,
-    ContentBlock,
-    Cost,
-    CurrentModeUpdate,
-    Notice,
-    Plan,
-    PlanEntry,
-    PlanEntryPriority,
-    PlanEntryStatus,
-    SessionInfoUpdate,
-    SessionUpdate,
-    TextContent,
-    UsageUpdate,
-    UserMessageChunk,
-)
 
 if TYPE_CHECKING:
     from dragoman.sdk.client_handle import ClientHandle
@@ -62,7 +44,7 @@ class Speaker:
         self._update_head = head
         self._say_head = head + b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":'
 
-    async def say(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
+    async def say(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
         """A piece of the agent's answer."""
         if message_id is None and type(text) is str and not self._over:
             if not self._say_head:
@@ -78,23 +60,23 @@ class Speaker:
             elif not outbox.scheduled:
                 outbox.schedule()
             return
-        await self.update(AgentMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
+        await self.update(v1.AgentMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
 
-    async def think(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
+    async def think(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
         """A piece of the agent's reasoning."""
-        await self.update(AgentThoughtChunk(content=_block(text), message_id=_or_unset(message_id)))
+        await self.update(v1.AgentThoughtChunk(content=_block(text), message_id=_or_unset(message_id)))
 
-    async def echo(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
+    async def echo(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
         """A piece of what the user said, for replaying a conversation."""
-        await self.update(UserMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
+        await self.update(v1.UserMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
 
-    async def update(self, update: SessionUpdate) -> None:
+    async def update(self, update: v1.SessionUpdate) -> None:
         """Any update of the protocol."""
         self._put(update)
         if len(self._outbox.buffer) >= FLUSH_AT:
             await self._outbox.flow()
 
-    def _put(self, update: SessionUpdate) -> None:
+    def _put(self, update: v1.SessionUpdate) -> None:
         """Say it without waiting."""
         self._check_open()
         if not self._update_head:
@@ -112,26 +94,26 @@ class Speaker:
         if self._over:
             raise TurnOver("this turn has been answered; nothing can be said or asked in it any more")
 
-    async def plan(self, entries: Iterable[PlanEntry | str | tuple[str, PlanEntryStatus]]) -> None:
+    async def plan(self, entries: Iterable[v1.PlanEntry | str | tuple[str, v1.PlanEntryStatus]]) -> None:
         """The whole plan as it stands now; it replaces the plan before."""
-        await self.update(Plan(entries=[_plan_entry(entry) for entry in entries]))
+        await self.update(v1.Plan(entries=[_plan_entry(entry) for entry in entries]))
 
     async def usage(self, *, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
         """How much of the context window is used, and what the session has cost so far."""
-        price = UNSET if cost is None else Cost(amount=cost, currency=currency)
-        await self.update(UsageUpdate(used=used, size=size, cost=price))
+        price = UNSET if cost is None else v1.Cost(amount=cost, currency=currency)
+        await self.update(v1.UsageUpdate(used=used, size=size, cost=price))
 
-    async def commands(self, commands: Sequence[AvailableCommand]) -> None:
+    async def commands(self, commands: Sequence[v1.AvailableCommand]) -> None:
         """All slash commands that are available now."""
-        await self.update(AvailableCommandsUpdate(available_commands=list(commands)))
+        await self.update(v1.AvailableCommandsUpdate(available_commands=list(commands)))
 
     async def mode(self, mode_id: str) -> None:
         """The agent has changed its mode by itself."""
-        await self.update(CurrentModeUpdate(current_mode_id=mode_id))
+        await self.update(v1.CurrentModeUpdate(current_mode_id=mode_id))
 
     async def title(self, title: str | None) -> None:
         """What this session is called from now on; None clears it."""
-        await self.update(SessionInfoUpdate(title=title))
+        await self.update(v1.SessionInfoUpdate(title=title))
 
     async def notice(self, title: str, *, severity: str = "info", description: str | None = None) -> None:
         """Something the user may want to know, but that nothing depends on.
@@ -140,22 +122,22 @@ class Speaker:
         """
         if "session.notices" in self.client.capabilities:
             detail = UNSET if description is None else description
-            await self.update(Notice(severity=severity, title=title, description=detail))
+            await self.update(v1.Notice(severity=severity, title=title, description=detail))
         else:
             await self.say(f"{title}\n{description}\n" if description else f"{title}\n")
 
 
-def _block(content: str | ContentBlock) -> ContentBlock:
-    return TextContent(text=content) if isinstance(content, str) else content
+def _block(content: str | v1.ContentBlock) -> v1.ContentBlock:
+    return v1.TextContent(text=content) if isinstance(content, str) else content
 
 
 def _or_unset(value: str | None) -> str | UnsetType:
     return UNSET if value is None else value
 
 
-def _plan_entry(entry: PlanEntry | str | tuple[str, PlanEntryStatus]) -> PlanEntry:
-    priority: PlanEntryPriority = "medium"
-    if isinstance(entry, PlanEntry):
+def _plan_entry(entry: v1.PlanEntry | str | tuple[str, v1.PlanEntryStatus]) -> v1.PlanEntry:
+    priority: v1.PlanEntryPriority = "medium"
+    if isinstance(entry, v1.PlanEntry):
         return entry
     content, status = (entry, "pending") if isinstance(entry, str) else entry
-    return PlanEntry(content=content, priority=priority, status=status)  # type: ignore[arg-type]
+    return v1.PlanEntry(content=content, priority=priority, status=status)  # type: ignore[arg-type]

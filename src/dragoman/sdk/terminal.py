@@ -11,20 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from dragoman.errors import CallFailed, Cancelled, DragomanError, LinkClosed
+from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.schema.v1 import (
-    CreateTerminalRequest,
-    CreateTerminalResponse,
-    KillTerminalRequest,
-    KillTerminalResponse,
-    ReleaseTerminalRequest,
-    ReleaseTerminalResponse,
-    TerminalOutputRequest,
-    TerminalOutputResponse,
-    WaitForTerminalExitRequest,
-    WaitForTerminalExitResponse,
-)
-from dragoman.schema.v1 import Terminal as TerminalContent
 from dragoman.sdk.reading import read_result
 
 if TYPE_CHECKING:
@@ -45,7 +33,7 @@ class Terminal:
         self.id = terminal_id
 
     @classmethod
-    async def create(cls, client: ClientHandle, request: CreateTerminalRequest) -> Terminal:
+    async def create(cls, client: ClientHandle, request: v1.CreateTerminalRequest) -> Terminal:
         """Start the command. Who is cancelled meanwhile leaves nothing running: the call is not taken back,
         because the client may have started already, but what it brings is released.
         """
@@ -57,50 +45,50 @@ class Terminal:
         except (asyncio.CancelledError, Cancelled):
             call.context.future.add_done_callback(partial(cls._unwanted, client, request, call))
             raise
-        created = read_result(link.result(call), CreateTerminalResponse, "terminal/create")
+        created = read_result(link.result(call), v1.CreateTerminalResponse, "terminal/create")
         return cls(client, request.session_id, created.terminal_id)
 
     @staticmethod
     def _unwanted(
-        client: ClientHandle, request: CreateTerminalRequest, call: Call[Waiting], _: object
+        client: ClientHandle, request: v1.CreateTerminalRequest, call: Call[Waiting], _: object
     ) -> None:
         with suppress(DragomanError):  # nothing was started, or nobody is there any more
             raw = client.link.result(call)
-            created = read_result(raw, CreateTerminalResponse, "terminal/create")
-            release = ReleaseTerminalRequest(
+            created = read_result(raw, v1.CreateTerminalResponse, "terminal/create")
+            release = v1.ReleaseTerminalRequest(
                 session_id=request.session_id, terminal_id=created.terminal_id, meta=UNSET
             )
             client.link.open_call("terminal/release", write(release), deadline=client.limits.call_seconds)
 
     @property
-    def content(self) -> TerminalContent:
+    def content(self) -> v1.Terminal:
         """To embed in a tool call, so that the user sees the output live."""
-        return TerminalContent(terminal_id=self.id)
+        return v1.Terminal(terminal_id=self.id)
 
-    async def output(self) -> TerminalOutputResponse:
+    async def output(self) -> v1.TerminalOutputResponse:
         """What the command has printed so far."""
-        request = TerminalOutputRequest(session_id=self._session_id, terminal_id=self.id)
-        return await self._client.ask("terminal/output", request, TerminalOutputResponse)
+        request = v1.TerminalOutputRequest(session_id=self._session_id, terminal_id=self.id)
+        return await self._client.ask("terminal/output", request, v1.TerminalOutputResponse)
 
-    async def wait(self) -> WaitForTerminalExitResponse:
+    async def wait(self) -> v1.WaitForTerminalExitResponse:
         """Wait for the command to end, however long it takes."""
-        request = WaitForTerminalExitRequest(session_id=self._session_id, terminal_id=self.id)
+        request = v1.WaitForTerminalExitRequest(session_id=self._session_id, terminal_id=self.id)
         return await self._client.ask(
-            "terminal/wait_for_exit", request, WaitForTerminalExitResponse, deadline=None
+            "terminal/wait_for_exit", request, v1.WaitForTerminalExitResponse, deadline=None
         )
 
     async def kill(self) -> None:
         """End the command; its output can still be read."""
-        request = KillTerminalRequest(session_id=self._session_id, terminal_id=self.id)
-        await self._client.ask("terminal/kill", request, KillTerminalResponse)
+        request = v1.KillTerminalRequest(session_id=self._session_id, terminal_id=self.id)
+        await self._client.ask("terminal/kill", request, v1.KillTerminalResponse)
 
     async def release(self) -> None:
         """End the command if it runs, and free everything. Calling it again does nothing."""
         if self._released:
             return
         self._released = True
-        request = ReleaseTerminalRequest(session_id=self._session_id, terminal_id=self.id, meta=UNSET)
-        await self._client.ask("terminal/release", request, ReleaseTerminalResponse)
+        request = v1.ReleaseTerminalRequest(session_id=self._session_id, terminal_id=self.id, meta=UNSET)
+        await self._client.ask("terminal/release", request, v1.ReleaseTerminalResponse)
 
     async def __aenter__(self) -> Terminal:
         return self

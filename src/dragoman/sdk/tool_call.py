@@ -18,19 +18,8 @@ from uuid import uuid4
 from msgspec import UNSET
 
 from dragoman.errors import Cancelled, LinkClosed, TurnOver
-from dragoman.schema.v1 import (
-    Content,
-    PermissionOption,
-    TextContent,
-    ToolCall,
-    ToolCallContent,
-    ToolCallLocation,
-    ToolCallProgress,
-    ToolCallStatus,
-    ToolCallUpdate,
-    ToolKind,
-)
-from dragoman.sdk.lender import ALLOW_OR_REJECT, Permission
+from dragoman.schema import v1
+from dragoman.sdk.lender import Permission
 
 if TYPE_CHECKING:
     from dragoman.sdk.lender import Lender
@@ -44,10 +33,10 @@ class ToolCallReport:
         speaker: Lender,
         title: str,
         *,
-        kind: ToolKind,
+        kind: v1.ToolKind,
         name: str | None,
         raw_input: Any,
-        locations: Sequence[ToolCallLocation],
+        locations: Sequence[v1.ToolCallLocation],
         tool_call_id: str | None,
     ) -> None:
         self._speaker = speaker
@@ -64,12 +53,12 @@ class ToolCallReport:
         """It has been announced and not brought to an end."""
         return self._announced and not self._ended
 
-    async def announce(self, status: ToolCallStatus = "pending") -> None:
+    async def announce(self, status: v1.ToolCallStatus = "pending") -> None:
         """Say that the call exists. Entering the block does this."""
         self._announced = True
         self._ended = status in ("completed", "failed")
         await self._speaker.update(
-            ToolCall(
+            v1.ToolCall(
                 tool_call_id=self.id,
                 title=self.title,
                 kind=self.kind,
@@ -83,16 +72,16 @@ class ToolCallReport:
     async def progress(
         self,
         *,
-        status: ToolCallStatus | None = None,
+        status: v1.ToolCallStatus | None = None,
         title: str | None = None,
-        content: Sequence[ToolCallContent | str] | None = None,
-        locations: Sequence[ToolCallLocation] | None = None,
+        content: Sequence[v1.ToolCallContent | str] | None = None,
+        locations: Sequence[v1.ToolCallLocation] | None = None,
         raw_output: Any = None,
     ) -> None:
         """Say what has changed; content and locations replace what was there."""
         self._ended = self._ended or status in ("completed", "failed")
         await self._speaker.update(
-            ToolCallProgress(
+            v1.ToolCallProgress(
                 tool_call_id=self.id,
                 status=UNSET if status is None else status,
                 title=UNSET if title is None else title,
@@ -102,9 +91,9 @@ class ToolCallReport:
             )
         )
 
-    async def ask(self, options: Sequence[PermissionOption] = ALLOW_OR_REJECT) -> Permission:
+    async def ask(self, options: Sequence[v1.PermissionOption] | None = None) -> Permission:
         """Ask the user whether this call may run; on a yes it is in progress from now on."""
-        call = ToolCallUpdate(
+        call = v1.ToolCallUpdate(
             tool_call_id=self.id,
             title=self.title,
             kind=self.kind,
@@ -118,10 +107,10 @@ class ToolCallReport:
             await self.progress(status="in_progress")
         return permission
 
-    async def complete(self, *content: ToolCallContent | str, raw_output: Any = None) -> None:
+    async def complete(self, *content: v1.ToolCallContent | str, raw_output: Any = None) -> None:
         await self.progress(status="completed", content=content or None, raw_output=raw_output)
 
-    async def fail(self, *content: ToolCallContent | str, raw_output: Any = None) -> None:
+    async def fail(self, *content: v1.ToolCallContent | str, raw_output: Any = None) -> None:
         await self.progress(status="failed", content=content or None, raw_output=raw_output)
 
     async def __aenter__(self) -> ToolCallReport:
@@ -147,5 +136,5 @@ class ToolCallReport:
                 raise
 
 
-def _as_content(item: ToolCallContent | str) -> ToolCallContent:
-    return Content(content=TextContent(text=item)) if isinstance(item, str) else item
+def _as_content(item: v1.ToolCallContent | str) -> v1.ToolCallContent:
+    return v1.Content(content=v1.TextContent(text=item)) if isinstance(item, str) else item

@@ -11,14 +11,7 @@ from typing import Any
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from dragoman.schema.v1 import (
-    ToolCall,
-    ToolCallContent,
-    ToolCallLocation,
-    ToolCallStatus,
-    ToolCallUpdate,
-    ToolKind,
-)
+from dragoman.schema import v1
 
 _FIELDS = ("title", "kind", "status", "name", "content", "locations", "raw_input", "raw_output")
 
@@ -28,19 +21,19 @@ class ToolState(Struct, frozen=True, kw_only=True):
 
     id: str
     title: str = ""
-    kind: ToolKind = "other"
-    status: ToolCallStatus = "pending"
+    kind: v1.ToolKind = "other"
+    status: v1.ToolCallStatus = "pending"
     name: str | None = None
-    content: list[ToolCallContent] = []
-    locations: list[ToolCallLocation] = []
+    content: list[v1.ToolCallContent] = []
+    locations: list[v1.ToolCallLocation] = []
     raw_input: Any = None
     raw_output: Any = None
 
     @classmethod
-    def of(cls, update: ToolCall | ToolCallUpdate) -> ToolState:
+    def of(cls, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
         return cls(id=update.tool_call_id).after(update)
 
-    def after(self, update: ToolCall | ToolCallUpdate) -> ToolState:
+    def after(self, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
         said = {name: getattr(update, name) for name in _FIELDS}
         # In version 1 null means the same as absent.
         return replace(

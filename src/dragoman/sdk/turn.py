@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dragoman.schema.v1 import (
-    ContentBlock,
-    EmbeddedResource,
-    PromptRequest,
-    PromptResponse,
-    ResourceLink,
-    StopReason,
-    TextContent,
-    TextResourceContents,
-    ToolCallLocation,
-    ToolCallProgress,
-    ToolKind,
-)
+from dragoman.schema import v1
 from dragoman.sdk.lender import Lender
 from dragoman.sdk.tool_call import ToolCallReport
 
@@ -25,6 +13,9 @@ if TYPE_CHECKING:
     from dragoman.core import RunningTurn
     from dragoman.sdk.agent_session import AgentSession
     from dragoman.sdk.client_handle import ClientHandle
+
+Outcome: TypeAlias = "v1.StopReason | v1.PromptResponse | None"
+"""What a prompt handler may return. In quotes, because making the types is left to who needs them."""
 
 
 class Turn(Lender):
@@ -37,7 +28,7 @@ class Turn(Lender):
     __slots__ = ("_running", "_tools", "request", "session")
 
     def __init__(
-        self, client: ClientHandle, session: AgentSession, request: PromptRequest, running: RunningTurn
+        self, client: ClientHandle, session: AgentSession, request: v1.PromptRequest, running: RunningTurn
     ) -> None:
         super().__init__(client, session.id)
         self.session = session
@@ -46,23 +37,25 @@ class Turn(Lender):
         self._tools: list[ToolCallReport] = []
 
     @property
-    def prompt(self) -> Sequence[ContentBlock]:
+    def prompt(self) -> Sequence[v1.ContentBlock]:
         """What the user sent, block by block."""
         return self.request.prompt
 
     @property
     def text(self) -> str:
         """The user's words: all text blocks, embedded text and the names of linked resources left out."""
-        return "".join(block.text for block in self.request.prompt if isinstance(block, TextContent))
+        return "".join(block.text for block in self.request.prompt if isinstance(block, v1.TextContent))
 
     @property
-    def resources(self) -> list[ResourceLink | TextResourceContents]:
+    def resources(self) -> list[v1.ResourceLink | v1.TextResourceContents]:
         """What the user attached: links, and the text of embedded resources."""
-        found: list[ResourceLink | TextResourceContents] = []
+        found: list[v1.ResourceLink | v1.TextResourceContents] = []
         for block in self.request.prompt:
-            if isinstance(block, ResourceLink):
+            if isinstance(block, v1.ResourceLink):
                 found.append(block)
-            elif isinstance(block, EmbeddedResource) and isinstance(block.resource, TextResourceContents):
+            elif isinstance(block, v1.EmbeddedResource) and isinstance(
+                block.resource, v1.TextResourceContents
+            ):
                 found.append(block.resource)
         return found
 
@@ -77,10 +70,10 @@ class Turn(Lender):
         self,
         title: str,
         *,
-        kind: ToolKind = "other",
+        kind: v1.ToolKind = "other",
         name: str | None = None,
         raw_input: Any = None,
-        locations: Sequence[ToolCallLocation] = (),
+        locations: Sequence[v1.ToolCallLocation] = (),
         tool_call_id: str | None = None,
     ) -> ToolCallReport:
         """Report a tool call; use it as `async with`."""
@@ -106,9 +99,5 @@ class Turn(Lender):
             return
         for report in self._tools:
             if report.is_open:
-                self._put(ToolCallProgress(tool_call_id=report.id, status="failed"))
+                self._put(v1.ToolCallProgress(tool_call_id=report.id, status="failed"))
         self._over = True
-
-
-Outcome = StopReason | PromptResponse | None
-"""What a prompt handler may return."""
