@@ -307,3 +307,10 @@ def test_the_blocking_face_can_be_used_without_the_other_one() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout == "True\n"
+
+
+def test_the_examples_talk_to_each_other() -> None:
+    script = ROOT / "examples" / "blocking_client.py"
+    shown = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=20)
+    lines = len(script.read_text(encoding="utf-8").splitlines())
+    assert shown.stdout == f"{script} has {lines} lines.\n(end_turn)\n"
