@@ -254,7 +254,9 @@ async def test_a_buffer_that_exists_on_no_disk_can_be_read(tmp_path: Path) -> No
     buffers = TextBuffers()
     buffers.texts[str(tmp_path / "no/new.txt")] = "unsaved"
     with lent(tmp_path, buffers=buffers) as files:
+        assert (await files.stat(str(tmp_path / "no/new.txt"))).size == len("unsaved")
         assert (await files.read(str(tmp_path / "no/new.txt"))).text == "unsaved"
+        await files.write(str(tmp_path / "no/new.txt"), "agent")
         assert await refused(files.read(str(tmp_path / "none"))) == (NOT_FOUND, "missing")
 
 

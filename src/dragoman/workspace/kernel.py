@@ -46,7 +46,14 @@ FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 
 @cache
 def _libc() -> ctypes.CDLL | None:
-    return ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+    if sys.platform != "linux":
+        return None
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    text = ctypes.c_char_p
+    libc.syscall.argtypes = (ctypes.c_long, ctypes.c_int, text, text, ctypes.c_size_t)
+    libc.fstatfs.argtypes = (ctypes.c_int, text)
+    return libc
 
 
 @cache

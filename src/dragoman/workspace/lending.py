@@ -8,6 +8,7 @@ over something that the agent does not know is decided here, and never in silenc
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Literal, TypeAlias
 
@@ -92,7 +93,11 @@ class LentFiles:
         )
 
     async def stat(self, path: str) -> Status:
+        """What is there, unsaved text included."""
         at = await self._admitted("stat", path)
+        name = self._buffered(path, at)
+        if name is not None:
+            return Status(exists=True, size=len(_bytes(self._held(name) or "")), modified=time.time())
         return await asyncio.to_thread(self.files.stat, path, at=at)
 
     async def search(self, pattern: str, *, hidden: bool = False, limit: int | None = None) -> Found:
