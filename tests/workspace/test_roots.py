@@ -56,8 +56,7 @@ def test_the_refusal_says_whether_the_root_was_removed_or_replaced(tmp_path: Pat
         root.rmdir()
         with pytest.raises(ErrorAnswer, match="removed"):
             roots.locate(str(root / "x"))
-        (tmp_path / "other").mkdir()  # so that the number of the old folder is not given out again
-        root.mkdir()
+        root.mkdir()  # it cannot get the number of the old one, which we hold open
         with pytest.raises(ErrorAnswer, match="replaced"):
             roots.locate(str(root / "x"))
 
