@@ -216,8 +216,12 @@ class Connection(Generic[C]):
         error = error_object(INVALID_REQUEST, f"{NAMES[INVALID_REQUEST]}: {why}")
         return Complaint(failure(asked.id, error), why)
 
+    def take(self, call_id: Id) -> Call[C] | None:
+        """What `receive` does with an answer: the call that it ends, if one waits for it."""
+        return self.calls.pop(call_id, None)
+
     def _answered(self, call_id: Id, answer: Raw | ErrorObject) -> Event[C]:
-        call = self.calls.pop(call_id, None)
+        call = self.take(call_id)
         if call is None:
             return Ignored("an answer that nobody waits for (late, doubled or never asked)")
         return Answered(call, answer)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec import Raw
 
+from dragoman.errors import NotAdvertised
 from dragoman.runtime import Limits, Link
 from dragoman.schema import v1
 from dragoman.schema.codec import write
@@ -53,10 +54,11 @@ class ClientHandle:
         it.
         """
         capability = CLIENT_REQUESTS[method].capability
-        if capability is not None:
-            self.capabilities.require(capability, method)
-        seconds = self.limits.call_seconds if deadline is _DEFAULT else deadline
-        raw = await self.link.call(method, write(message), deadline=seconds)
+        if capability is not None and capability not in self.capabilities:
+            raise NotAdvertised(capability, method)
+        link = self.link
+        seconds = link.limits.call_seconds if deadline is _DEFAULT else deadline
+        raw = await link.call(method, write(message), deadline=seconds)
         return read_result(raw, result, method)
 
     async def call(self, method: str, params: Any = None, *, deadline: float | None = _DEFAULT) -> Any:
