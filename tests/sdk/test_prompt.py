@@ -384,20 +384,3 @@ async def test_tool_calls_are_put_together_from_all_that_was_said_about_them() -
     assert (one.title, one.kind, one.status, one.raw_input) == ("Read x", "read", "completed", {"path": "/x"})
     assert (one.raw_output, len(one.content)) == ([1], 1)
     assert (two.title, two.status) == ("Write", "completed")
-
-
-async def test_texts_are_what_the_agent_says_and_nothing_else() -> None:
-    agent = Agent("mixed")
-
-    @agent.prompt
-    async def reply(turn: Turn) -> None:
-        await turn.think("hm")
-        await turn.say("one ")
-        async with turn.tool("Look"):
-            pass
-        await turn.say("two")
-
-    async with connect(agent) as handle:
-        turn = (await opened(handle)).prompt("go")
-        assert [text async for text in turn.texts()] == ["one ", "two"]
-        assert turn.result.text == "one two"

@@ -207,6 +207,7 @@ class Link:
                 connection.stamp += 1
                 call = connection.take(envelope.id)
                 if call is not None:
+                    call.context.answered = True
                     call.context.settle(envelope.result)
                 continue
             event = connection.receive(envelope)
