@@ -1,4 +1,4 @@
-"""Fetches the peers: a virtual environment for each official Python SDK, node_modules for the TypeScript one.
+"""Fetches the peers: a virtual environment for each Python SDK, ours included, node_modules for TypeScript.
 
 Safe to call again: an environment that already holds the pinned version is left alone. A peer that cannot be
 fetched (no npm, no network) is reported with the reason and left out of the run; it never stops the others.
@@ -26,6 +26,7 @@ def missing_peers(names: Sequence[str]) -> dict[str, str]:
     missing = {}
     fetchers: dict[str, Callable[[], None]] = {name: partial(_python, name) for name in PYTHON_SDKS}
     fetchers["typescript"] = _typescript
+    fetchers["dragoman_blocking"] = fetchers["dragoman"]
     for name, fetch in fetchers.items():
         if name in names and (reason := _failure(name, fetch)):
             missing[name] = reason

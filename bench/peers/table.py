@@ -22,6 +22,8 @@ DRAGOMAN_IMPORT_ALL = f"{DRAGOMAN_IMPORT}; from dragoman.schema.v1 import *"
 PYTHON_SDKS = {
     "official_py": ("agent-client-protocol==0.12.1", "pydantic==2.14.3"),
     "official_py_rc": ("agent-client-protocol==1.0.0rc3", "pydantic==2.14.3"),
+    # Ours too: the development environment holds packages that make every import slower.
+    "dragoman": ("--editable", str(BENCH.parent)),
 }
 
 
@@ -73,7 +75,7 @@ def _raw() -> Peer:
 
 
 def _dragoman() -> Peer:
-    python = sys.executable
+    python = venv_python("dragoman")
     programs = _python_programs(python, "dragoman")
     programs["import"] = [python, "-c", DRAGOMAN_IMPORT]
     programs["import_all"] = [python, "-c", DRAGOMAN_IMPORT_ALL]
@@ -82,7 +84,7 @@ def _dragoman() -> Peer:
 
 def _dragoman_blocking() -> Peer:
     """One call at a time is what it is for: it has no calls in flight, and replays like the other face."""
-    programs = _python_programs(sys.executable, "dragoman_blocking")
+    programs = _python_programs(venv_python("dragoman"), "dragoman_blocking")
     return Peer(
         "dragoman_blocking",
         "Dragoman, blocking",
