@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from dragoman.blocking.attended import LEASE, AttendedLink
-from dragoman.blocking.plain import plain_answer
+from dragoman.blocking.plain import plain_answers
 from dragoman.blocking.waiting import Waiting
 from dragoman.blocking.worker import Worker, current_worker
 from dragoman.core import Call, Debt
@@ -25,7 +25,7 @@ from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.outbox import HIGH_WATER
 from dragoman.runtime.router import Router, Work
-from dragoman.schema.codec import strict_reader, write
+from dragoman.schema.codec import write
 from dragoman.sdk.blocking_run import step
 from dragoman.sdk.capabilities import Capabilities
 from dragoman.sdk.client_handle import ClientHandle
@@ -73,14 +73,15 @@ class AgentLink(AttendedLink):
             raise self._gone.with_traceback(None)
         params = write(message)
         waiting = Waiting(self.limits.call_seconds, None, None, worker)
-        if waiting.deadline is not None:
-            self._deadlines.watch(waiting)
+        self._lease = monotonic() + LEASE  # if the answer takes longer than that, there is no tight sequence
         with self._books:
             call, frame = self.connection.call(method, params, waiting)
             try:
                 self.outbox.put(frame)
             except LinkClosed:
                 self.wake()  # the end of what the peer says explains it better
+        if waiting.deadline is not None:
+            self._deadlines.watch(waiting)
         if worker.unheard:
             worker.interrupt()
         answer: T | None = self._read_answer(call, result)
@@ -103,23 +104,21 @@ class AgentLink(AttendedLink):
                 self._busy = True
                 return None
             block = read(self._fd, READ_SIZE)
-            plain = plain_answer(block, call.id)
-            if plain is not None:
-                try:
-                    answer = strict_reader(kind)(plain)
-                except (ValueError, TypeError, RecursionError):
-                    pass  # not so plain
-                else:
-                    # Unless somebody has given the call up meanwhile, and told the waiting.
-                    return answer if self.connection.calls.pop(call.id, None) else None
-            self._look_at(block)
+            try:
+                answer = plain_answers[kind](block)
+            except (ValueError, TypeError, RecursionError):
+                self._look_at(block)
+                return None
+            if answer.id != call.id or block.find(b"\n") != len(block) - 1:
+                self._look_at(block)
+            elif self.connection.calls.pop(call.id, None):  # or somebody has given it up meanwhile
+                return answer.result
         except OSError:  # the long way knows what that means
             self._busy = True
         finally:
             self._reader = 0
             self._role.release()
-            self._lease = monotonic() + LEASE
-            if self._followers or self._main_waits or self._lease >= self._deadlines.next_look:
+            if self._followers or self._main_waits:
                 self._pass_on()
         return None
 

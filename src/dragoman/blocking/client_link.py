@@ -67,16 +67,18 @@ class ClientLink(BlockingLink):
 
     def _take(self, block: bytes) -> Debt | None:
         plain = plain_request(block)
-        way = None if plain is None else self._side.short_ways.get(plain[1])
-        if plain is None or way is None:
+        if plain is None:
             return super()._take(block)
-        number, method, params = plain
+        number, method, params = plain.groups()
+        way = self._side.short_ways.get(method)
+        if way is None:
+            return super()._take(block)
         try:
             request = way.read(params)
         except (ValueError, TypeError, RecursionError):
             return super()._take(block)  # not so plain
         with self._books:
-            event = self.connection.ask(Request(number, method))
+            event = self.connection.ask(Request(int(number), way.method))
         if type(event) is not Asked:
             self._consider(event)
             return None

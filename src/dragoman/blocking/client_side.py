@@ -19,6 +19,7 @@ _SPECIAL = frozenset({"session/request_permission", "elicitation/create"})
 class ShortWay(NamedTuple):
     """For a request that is read, handled and answered without anything in between."""
 
+    method: str
     read: Callable[[bytes], Any]
     handle: Callable[[Any], Any]
 
@@ -30,8 +31,8 @@ class BlockingClientSide(ClientSide):
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)
-        self.short_ways = {
-            method: ShortWay(strict_reader(CLIENT_REQUESTS[method].params), handler.direct)
+        self.short_ways: dict[bytes, ShortWay] = {
+            method.encode(): ShortWay(method, strict_reader(CLIENT_REQUESTS[method].params), handler.direct)
             for method, handler in client.handlers.items()
             if method in CLIENT_REQUESTS and method not in _SPECIAL
             if isinstance(handler, Inline) and handler.direct is not None

@@ -96,9 +96,10 @@ class Intake(ABC):
         except OSError:
             self._busy = True
             return b""
-        self.heard = now = monotonic()
-        if now >= self._deadlines.next_look:
-            self._deadlines.look(now)
+        if self.poll_ms is not None:  # somebody has a deadline
+            self.heard = now = monotonic()
+            if now >= self._deadlines.next_look:
+                self._deadlines.look(now)
         if self._whole and chunk[-1:] == b"\n":
             return chunk
         return self._framed(chunk)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Raw
@@ -34,7 +35,7 @@ class Waiting(Signal):
         self.silence = silence
         self.lane = lane
         self.worker = worker
-        self.expires = 0.0
+        self.expires = inf  # until it is watched
         self.answered = False
         self.outcome: Outcome | None = None
         self._callbacks: list[Callable[[object], None]] | None = None
