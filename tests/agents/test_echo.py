@@ -129,8 +129,9 @@ async def test_a_closed_session_is_forgotten() -> None:
         session = await handle.new_session(cwd="/tmp")
         await session.set_mode("bench")
         await session.close()
+        prompt = {"sessionId": session.id, "prompt": [{"type": "text", "text": "Hello"}]}
         with pytest.raises(CallFailed, match="-32002"):
-            await session.prompt("Hello")
+            await handle.call("session/prompt", prompt)
 
 
 async def test_a_conversation_looks_as_it_did(golden: Golden) -> None:
