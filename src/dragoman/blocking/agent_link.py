@@ -233,7 +233,7 @@ class AgentLink(AttendedLink):
         worker = current_worker()
         self.outbox.wait_for_room(down_to, check=_never if worker is None else worker.check)
 
-    def close(self, *, flush: float) -> None:
+    def end_work(self, *, flush: float) -> None:
         """End the conversation; handlers hear of it from their next call."""
         self.end(LinkClosed("this side closed the connection"))
         for worker in tuple(self._workers.values()):
@@ -241,6 +241,9 @@ class AgentLink(AttendedLink):
         self.finish(min(PATIENCE, self.limits.cancel_seconds))
         self._flush()
         self.outbox.finish(flush)
+
+    def close(self) -> None:
+        """Let go of the descriptors."""
         self.outbox.close()
         self.inlet.close()
 

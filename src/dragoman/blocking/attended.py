@@ -137,6 +137,8 @@ class AttendedLink(BlockingLink):
     def _came_back(self, now: float, *, empty_handed: bool) -> None:
         """Whoever reads sends what is due; what is to be called is the main thread's, whoever reads."""
         super()._came_back(now, empty_handed=empty_handed)
+        if empty_handed:
+            self._gate.open()  # perhaps a signal woke us, and only the main thread can be told of it
         if self.outbox.due <= now:
             self._flush()
         if self._timers and self._timers[0][0] <= now:

@@ -33,6 +33,11 @@ class Inlet:
         self._listening = True
         self._pushed = -1  # the descriptor whose room we wait for
 
+    @property
+    def wake_fd(self) -> int:
+        """A byte written to it wakes the reader; for `signal.set_wakeup_fd`."""
+        return self._wake_out
+
     def wake(self) -> None:
         """Make the thread that waits in `read` come back, or the next one that tries to."""
         try:

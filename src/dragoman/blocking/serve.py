@@ -8,15 +8,18 @@ gets a moment to finish. A handler that does not end is left behind in its threa
 from __future__ import annotations
 
 import os
-from types import FrameType
+import signal
+import threading
+from types import FrameType, TracebackType
 
 from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.agent_side import BlockingAgentSide
 from dragoman.blocking.handlers import inlined
+from dragoman.blocking.signals import Gate
 from dragoman.errors import LocalMistake
 from dragoman.runtime import Limits
 from dragoman.sdk.agent import Agent
-from dragoman.sdk.leaving import Leaving
+from dragoman.sdk.leaving import END_WITHIN, Leaving, _end_now
 from dragoman.sdk.serve import EOF_GRACE
 from dragoman.sdk.serve import serve as serve_in_loop
 
@@ -51,19 +54,51 @@ def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | No
             if not link.dismissed:
                 link.finish(EOF_GRACE)
         finally:
-            link.close(flush=FLUSH)
+            link.end_work(flush=FLUSH)
+    link.close()
 
 
 class _Leaving(Leaving):
-    """A signal ends the main thread's attendance."""
+    """A signal ends the main thread's attendance.
+
+    The thread that watches over the time is there from the start: a signal may interrupt the main thread
+    while it starts a worker, and then another thread cannot be started.
+    """
 
     def __init__(self, link: AgentLink) -> None:
         super().__init__()
         self._link = link
+        self._begun, self._over = Gate(), Gate()
+        self._waker = -1
+        threading.Thread(target=self._watch_over, name="end watch", daemon=True).start()
+
+    def __enter__(self) -> _Leaving:
+        super().__enter__()
+        if self._former:
+            # Without this, one that comes just before the main thread begins to wait would be told too late.
+            self._waker = signal.set_wakeup_fd(self._link.inlet.wake_fd, warn_on_full_buffer=False)
+        return self
+
+    def begin(self) -> None:
+        self._begun.open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.open()
+        self._begun.open()
+        if self._former:
+            signal.set_wakeup_fd(self._waker)
+        super().__exit__(kind, error, trace)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         self.begin()
         self._link.dismiss()
+
+    def _watch_over(self) -> None:
+        self._begun.wait()
+        if not self._over.wait(END_WITHIN):
+            _end_now()
 
 
 def _cannot_be(work: object) -> object:
