@@ -26,11 +26,11 @@ from dragoman.runtime.limits import Limits
 from dragoman.runtime.outbox import HIGH_WATER
 from dragoman.runtime.router import Router, Work
 from dragoman.schema.codec import write
-from dragoman.sdk.blocking_run import step
+from dragoman.sdk.agent.client_handle import ClientHandle
 from dragoman.sdk.capabilities import Capabilities
-from dragoman.sdk.client_handle import ClientHandle
 from dragoman.sdk.methods import CLIENT_REQUESTS
 from dragoman.sdk.reading import read_result
+from dragoman.sdk.threads.run import step
 from dragoman.transport.contract import READ_SIZE
 from dragoman.wire import error_object
 from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR

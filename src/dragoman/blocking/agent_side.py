@@ -8,8 +8,8 @@ from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.turns import ThreadTurns
 from dragoman.blocking.voice import VoicedSession
 from dragoman.runtime import Link
-from dragoman.sdk.agent_side import AgentSide
-from dragoman.sdk.client_handle import ClientHandle
+from dragoman.sdk.agent.client_handle import ClientHandle
+from dragoman.sdk.agent.side import AgentSide
 
 
 class BlockingAgentSide(AgentSide):

@@ -20,7 +20,7 @@ from dragoman.core import Asked, Debt
 from dragoman.errors import LinkClosed
 from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
-from dragoman.sdk.blocking_run import step
+from dragoman.sdk.threads.run import step
 from dragoman.wire import Request, decode_block, error_object
 from dragoman.wire.codes import CANCELLED
 

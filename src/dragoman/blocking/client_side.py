@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from dragoman.blocking.handlers import Inline
 from dragoman.schema.codec import strict_reader, write
-from dragoman.sdk.client import Client
-from dragoman.sdk.client_side import ClientSide
+from dragoman.sdk.client.client import Client
+from dragoman.sdk.client.side import ClientSide
 from dragoman.sdk.methods import CLIENT_REQUESTS
 
 _SPECIAL = frozenset({"session/request_permission", "elicitation/create"})

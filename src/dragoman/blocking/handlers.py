@@ -17,14 +17,12 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Hashable
 from typing import Any, TypeVar
 
-from dragoman.blocking.prompt import BlockingPrompt
-from dragoman.blocking.voice import VoicedSession, VoicedTurn
 from dragoman.blocking.worker import current_worker
-from dragoman.sdk.agent import Agent
-from dragoman.sdk.blocking_faces import faces
-from dragoman.sdk.blocking_run import STEPPING, Runner
-from dragoman.sdk.client import Client
+from dragoman.sdk.agent.agent import Agent
+from dragoman.sdk.agent.turn import Turn
+from dragoman.sdk.client.client import Client
 from dragoman.sdk.handlers import Handler, Handlers
+from dragoman.sdk.threads.run import STEPPING, Runner
 
 A = TypeVar("A", Agent, Client)
 
@@ -32,26 +30,30 @@ STUBBORN = 1.0
 """Seconds that a coroutine gets to end after its cancellation."""
 
 Await = Callable[[Coroutine[Any, Any, Any]], Any]
+Faces = Callable[[Any, Any, Runner], tuple[Any, Any]]
 
 
-def inlined(declared: A, *, wait_for: Await) -> A:
-    """The same agent or client with inline handlers; `wait_for` runs the coroutines of async ones."""
+def inlined(declared: A, *, faces: Faces, wait_for: Await) -> A:
+    """The same agent or client with inline handlers. `faces` are what they get, `wait_for` runs the
+    coroutines of async ones.
+    """
     shown = copy.copy(declared)
     lanes = _Lanes()
     shown.handlers = Handlers()
     for method, handler in declared.handlers.items():
-        shown.handlers.replace(method, Inline(handler, lanes, wait_for))
+        shown.handlers.replace(method, Inline(handler, lanes, faces, wait_for))
     return shown
 
 
 class Inline(Handler):
     """A handler that is always called on the spot."""
 
-    __slots__ = ("_handler", "_lanes", "_wait_for", "answer", "direct")
+    __slots__ = ("_faces", "_handler", "_lanes", "_wait_for", "answer", "direct")
 
-    def __init__(self, handler: Handler, lanes: _Lanes, wait_for: Await) -> None:
+    def __init__(self, handler: Handler, lanes: _Lanes, faces: Faces, wait_for: Await) -> None:
         self._handler = handler
         self._lanes = lanes
+        self._faces = faces
         self._wait_for = wait_for
         self.is_async = False
         self.answer: Callable[[Any, Any], Any] = self._await if handler.is_async else self._call
@@ -73,10 +75,10 @@ class Inline(Handler):
 
     def _call(self, message: Any, peer: Any) -> Any:
         handler = self._handler
-        if not handler.wants_peer and type(message) is not VoicedTurn:
+        if not handler.wants_peer and not isinstance(message, Turn):
             return handler.function(message)
         run: Runner = current_worker() or STEPPING
-        return handler.now(*faces(message, peer, run, voice=VoicedSession, prompts=BlockingPrompt))
+        return handler.now(*self._faces(message, peer, run))
 
 
 class _Lanes:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from dragoman.blocking.signals import Signal
-from dragoman.sdk.prompt import PromptTurn
+from dragoman.sdk.client.prompt import PromptTurn
 
 if TYPE_CHECKING:
     from dragoman.blocking.client_link import ClientLink
     from dragoman.schema.v1 import ContentBlock
-    from dragoman.sdk.session import Session
+    from dragoman.sdk.client.session import Session
 
 
 class BlockingPrompt(PromptTurn):

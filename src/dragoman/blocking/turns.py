@@ -16,16 +16,16 @@ from dragoman.blocking.worker import Worker, current_worker
 from dragoman.core import Debt, RunningTurn, Turns
 from dragoman.errors import Cancelled
 from dragoman.schema.codec import write
-from dragoman.sdk.prompt_rules import CANCELLED, check_blocks, response_to
+from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
 from dragoman.wire.codes import invalid_request, method_not_found
 
 if TYPE_CHECKING:
     from dragoman.blocking.agent_link import AgentLink
     from dragoman.runtime import Answer
     from dragoman.schema.v1 import PromptRequest, PromptResponse
-    from dragoman.sdk.agent import Agent
-    from dragoman.sdk.agent_session import AgentSession
-    from dragoman.sdk.client_handle import ClientHandle
+    from dragoman.sdk.agent.agent import Agent
+    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.agent.session import AgentSession
 
 
 class _Running:

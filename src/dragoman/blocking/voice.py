@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.schema.v1 import AgentMessageChunk
-from dragoman.sdk.agent_session import AgentSession
-from dragoman.sdk.lender import Lender
-from dragoman.sdk.speaker import _block, _or_unset
-from dragoman.sdk.turn import Turn
+from dragoman.sdk.agent.lender import Lender
+from dragoman.sdk.agent.session import AgentSession
+from dragoman.sdk.agent.speaker import _block, _or_unset
+from dragoman.sdk.agent.turn import Turn
 
 if TYPE_CHECKING:
     from dragoman.blocking.agent_link import AgentLink
@@ -42,7 +42,7 @@ class Voice(Lender):
         if message_id is None and type(text) is str:
             self.say_now(text)
         else:
-            await self.update(AgentMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
+            await self.update(v1.AgentMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
 
     async def update(self, update: SessionUpdate) -> None:
         self._put(update)

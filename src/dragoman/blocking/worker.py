@@ -11,15 +11,15 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dragoman.errors import Cancelled
-from dragoman.sdk.blocking_run import step
+from dragoman.sdk.threads.run import step
 
 if TYPE_CHECKING:
     from dragoman.blocking.agent_link import AgentLink
     from dragoman.blocking.signals import Signal
     from dragoman.blocking.voice import Voice
     from dragoman.core import Debt
-    from dragoman.sdk.client_handle import ClientHandle
-    from dragoman.sdk.speaker import Speaker
+    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.agent.speaker import Speaker
 
 T = TypeVar("T")
 

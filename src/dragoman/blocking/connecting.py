@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, cast
 
@@ -25,11 +26,12 @@ from dragoman.blocking.prompt import BlockingPrompt
 from dragoman.runtime import Limits, Link
 from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk import connect as awaited
-from dragoman.sdk.agent_handle import AgentHandle as AwaitedAgent
-from dragoman.sdk.blocking_agent import AgentHandle
-from dragoman.sdk.blocking_run import STEPPING, Crossing, step
-from dragoman.sdk.client import Client
+from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
+from dragoman.sdk.client.client import Client
 from dragoman.sdk.connect import Target
+from dragoman.sdk.threads.agent import AgentHandle
+from dragoman.sdk.threads.faces import faces
+from dragoman.sdk.threads.run import STEPPING, Crossing, step
 
 
 def connect(
@@ -66,7 +68,9 @@ class Piped:
         self._link: ClientLink | None = None
 
     def __enter__(self) -> AgentHandle:
-        side = BlockingClientSide(inlined(self._client, wait_for=self._wait_for))
+        side = BlockingClientSide(
+            inlined(self._client, faces=partial(faces, prompts=BlockingPrompt), wait_for=self._wait_for)
+        )
         link = self._link = ClientLink(self._start(), side, name=self._client.link_name, limits=self._limits)
         agent = AwaitedAgent(cast(Link, link), side)  # it offers what the SDK uses of one
         side.attach(cast(Link, link), agent)

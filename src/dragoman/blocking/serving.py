@@ -10,18 +10,20 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from functools import partial
 from types import FrameType, TracebackType
 
 from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.agent_side import BlockingAgentSide
 from dragoman.blocking.handlers import inlined
 from dragoman.blocking.signals import Gate
+from dragoman.blocking.voice import VoicedSession
 from dragoman.errors import LocalMistake
 from dragoman.runtime import Limits
-from dragoman.sdk.agent import Agent
+from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.leaving import END_WITHIN, Leaving, _end_now
 from dragoman.sdk.serve import EOF_GRACE
-from dragoman.sdk.serve import serve as serve_in_loop
+from dragoman.sdk.threads.faces import faces
 
 FLUSH = 0.5
 """Seconds that the last words get to leave: the client may never read again."""
@@ -34,6 +36,8 @@ def serve(agent: Agent, *, limits: Limits | None = None) -> None:
             f"{', '.join(waits)}: an async handler needs an event loop; use dragoman.serve, or a plain `def`"
         )
     if os.name == "nt":  # its pipes cannot be waited for with a deadline
+        from dragoman.sdk.serve import serve as serve_in_loop
+
         serve_in_loop(agent, limits=limits)
         return
     from dragoman.transport.stdio import claim_stdio
@@ -44,7 +48,7 @@ def serve(agent: Agent, *, limits: Limits | None = None) -> None:
 
 def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | None = None) -> None:
     """Serve one client over two descriptors, which are closed at the end. Blocks."""
-    side = BlockingAgentSide(inlined(agent, wait_for=_cannot_be))
+    side = BlockingAgentSide(inlined(agent, faces=partial(faces, voice=VoicedSession), wait_for=_cannot_be))
     link = AgentLink(read_fd, write_fd, side, name=agent.link_name, limits=limits)
     side.attach_to(link)
     with _Leaving(link) as leaving:
