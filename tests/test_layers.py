@@ -197,11 +197,11 @@ REFUSED = {
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import dragoman.core",
     ),
     "in the else of a type check": (
-        "dragoman.sdk.agent",
+        "dragoman.sdk.agent.agent",
         "if TYPE_CHECKING:\n    pass\nelse:\n    import dragoman.hub",
     ),
     "after a type check": (
-        "dragoman.sdk.agent",
+        "dragoman.sdk.agent.agent",
         "if TYPE_CHECKING:\n    pass\nfrom dragoman import hub",
     ),
     "the face from below": ("dragoman.runtime.link", "from dragoman import Agent"),
@@ -211,7 +211,7 @@ REFUSED = {
     "a loop in a pure room": ("dragoman.core.turns", "import asyncio.events"),
     "the system in errors": ("dragoman.errors", "import os"),
     "an extra elsewhere": ("dragoman.runtime.link", "import websockets"),
-    "a stranger": ("dragoman.sdk.agent", "import requests"),
+    "a stranger": ("dragoman.sdk.agent.agent", "import requests"),
 }
 
 ALLOWED = {
@@ -221,7 +221,10 @@ ALLOWED = {
     "the face from an app": ("dragoman.agents.echo", "from dragoman import Agent, serve"),
     "msgspec": ("dragoman.schema.codec", "import msgspec.json"),
     "a harmless library module in a pure room": ("dragoman.core.turns", "from collections import deque"),
-    "a type in the sdk": ("dragoman.sdk.agent", "if typing.TYPE_CHECKING:\n    from dragoman.core import x"),
+    "a type in the sdk": (
+        "dragoman.sdk.agent.agent",
+        "if typing.TYPE_CHECKING:\n    from dragoman.core import x",
+    ),
     "an extra at home": ("dragoman.transport.websocket", "import websockets"),
     "the loop above the pure rooms": ("dragoman.runtime.link", "import asyncio"),
 }

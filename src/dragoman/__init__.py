@@ -19,36 +19,36 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
     from dragoman.runtime.limits import Limits
-    from dragoman.sdk.agent import Agent
-    from dragoman.sdk.agent_handle import AgentHandle
-    from dragoman.sdk.agent_session import AgentSession
-    from dragoman.sdk.client import Client
-    from dragoman.sdk.client_handle import ClientHandle
+    from dragoman.sdk.agent.agent import Agent
+    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.agent.lender import Permission
+    from dragoman.sdk.agent.session import AgentSession
+    from dragoman.sdk.agent.terminal import Terminal
+    from dragoman.sdk.agent.turn import Turn
+    from dragoman.sdk.client.agent_handle import AgentHandle
+    from dragoman.sdk.client.client import Client
+    from dragoman.sdk.client.prompt import PromptTurn, TurnResult
+    from dragoman.sdk.client.session import Session
     from dragoman.sdk.connect import connect
-    from dragoman.sdk.lender import Permission
-    from dragoman.sdk.prompt import PromptTurn, TurnResult
     from dragoman.sdk.proxy.conductor import Conductor
     from dragoman.sdk.proxy.proxy import Proxy
     from dragoman.sdk.serve import serve, serving
-    from dragoman.sdk.session import Session
-    from dragoman.sdk.terminal import Terminal
-    from dragoman.sdk.turn import Turn
 
 _HOMES = {
-    "Agent": "dragoman.sdk.agent",
-    "AgentHandle": "dragoman.sdk.agent_handle",
-    "AgentSession": "dragoman.sdk.agent_session",
-    "Client": "dragoman.sdk.client",
-    "ClientHandle": "dragoman.sdk.client_handle",
+    "Agent": "dragoman.sdk.agent.agent",
+    "AgentHandle": "dragoman.sdk.client.agent_handle",
+    "AgentSession": "dragoman.sdk.agent.session",
+    "Client": "dragoman.sdk.client.client",
+    "ClientHandle": "dragoman.sdk.agent.client_handle",
     "Conductor": "dragoman.sdk.proxy.conductor",
     "Limits": "dragoman.runtime.limits",
-    "Permission": "dragoman.sdk.lender",
-    "PromptTurn": "dragoman.sdk.prompt",
+    "Permission": "dragoman.sdk.agent.lender",
+    "PromptTurn": "dragoman.sdk.client.prompt",
     "Proxy": "dragoman.sdk.proxy.proxy",
-    "Session": "dragoman.sdk.session",
-    "Terminal": "dragoman.sdk.terminal",
-    "Turn": "dragoman.sdk.turn",
-    "TurnResult": "dragoman.sdk.prompt",
+    "Session": "dragoman.sdk.client.session",
+    "Terminal": "dragoman.sdk.agent.terminal",
+    "Turn": "dragoman.sdk.agent.turn",
+    "TurnResult": "dragoman.sdk.client.prompt",
     "connect": "dragoman.sdk.connect",
     "serve": "dragoman.sdk.serve",
     "serving": "dragoman.sdk.serve",

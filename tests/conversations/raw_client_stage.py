@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from dragoman import serving
 from dragoman.core import STOP_REASONS
-from dragoman.sdk.agent_side import AgentSide
-from dragoman.sdk.agent_turns import AgentTurns
+from dragoman.sdk.agent.side import AgentSide
+from dragoman.sdk.agent.turns import AgentTurns
 from dragoman.transport.memory import memory_pair
 from tests.conversations.actors import Played, make_agent, spin
 from tests.conversations.scripts import Op, Program, program, seconds, session, turns, weighted

@@ -13,8 +13,8 @@ from typing import Any
 from dragoman import AgentHandle, Limits, Session, connect
 from dragoman.errors import CallFailed, CallTimeout, LinkClosed, LocalMistake
 from dragoman.runtime import Link
-from dragoman.sdk.agent_side import AgentSide
-from dragoman.sdk.agent_turns import AgentTurns
+from dragoman.sdk.agent.side import AgentSide
+from dragoman.sdk.agent.turns import AgentTurns
 from dragoman.sdk.serve import Serving, serving
 from dragoman.transport.memory import memory_pair
 from tests.conversations.actors import Played, make_agent, make_client, spin, text_of

@@ -20,10 +20,10 @@ from dragoman.runtime import Limits, Link
 from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.schema import v1
 from dragoman.schema.codec import write
-from dragoman.sdk.agent import Agent
-from dragoman.sdk.agent_handle import AgentHandle
-from dragoman.sdk.client import Client
-from dragoman.sdk.client_side import ClientSide
+from dragoman.sdk.agent.agent import Agent
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.client import Client
+from dragoman.sdk.client.side import ClientSide
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.serve import Serving, serving
 from dragoman.transport.contract import Transport

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, overload
 
 from dragoman.core import Lifecycle
 from dragoman.runtime import Limits, Link
-from dragoman.sdk.agent import Agent
-from dragoman.sdk.agent_side import AgentSide
+from dragoman.sdk.agent.agent import Agent
+from dragoman.sdk.agent.side import AgentSide
 from dragoman.sdk.leaving import Leaving
 from dragoman.transport.contract import Transport
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dragoman.errors import LocalMistake
-from dragoman.sdk.agent import Agent
+from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.serve import serving
 from dragoman.testing.script.agent_role import AgentRole
 from dragoman.testing.script.body import Body, Ghost

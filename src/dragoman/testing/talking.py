@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from dragoman.runtime import Limits
-from dragoman.sdk.agent import Agent
-from dragoman.sdk.agent_handle import AgentHandle
-from dragoman.sdk.client import Client
+from dragoman.sdk.agent.agent import Agent
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.client import Client
 from dragoman.sdk.connect import connect
 from dragoman.sdk.serve import serving
 from dragoman.testing.recording import RecordingTransport

@@ -32,12 +32,12 @@ from msgspec.structs import replace
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.codec import read, write
 from dragoman.schema.v1 import CancelNotification, InitializeRequest, InitializeResponse, PromptResponse
-from dragoman.sdk.agent import Agent
-from dragoman.sdk.client_handle import ClientHandle
+from dragoman.sdk.agent.agent import Agent
+from dragoman.sdk.agent.client_handle import ClientHandle
+from dragoman.sdk.agent.turn import Turn
 from dragoman.sdk.methods import AGENT_REQUESTS
 from dragoman.sdk.official.extensions import WithExtensions
 from dragoman.sdk.official.wire import OfficialWire, asking
-from dragoman.sdk.turn import Turn
 from dragoman.wire.codes import invalid_params, method_not_found
 
 # What the official SDK calls its handlers. `initialize`, `prompt`, `cancel` and extensions have rules of

@@ -23,7 +23,7 @@ from dragoman.errors import LocalMistake
 from dragoman.runtime.relay import Direction
 from dragoman.schema.method import Method
 from dragoman.schema.v1.methods import METHODS
-from dragoman.sdk.agent import Agent
+from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.proxy.hooks import Hook, Reply
 from dragoman.transport.contract import Transport
 

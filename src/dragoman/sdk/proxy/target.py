@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 
 from dragoman.runtime import Limits
-from dragoman.sdk.agent import Agent
+from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.proxy.proxy import Proxy, Target
 from dragoman.transport.contract import Transport
 

@@ -1,0 +1,61 @@
+"""What holds for every prompt, whoever runs its handler: what may be in it, and how its outcome is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dragoman.core import STOP_REASONS
+from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+from dragoman.wire.codes import invalid_params
+
+if TYPE_CHECKING:
+    from dragoman.core import Debt
+    from dragoman.runtime import Answer
+    from dragoman.sdk.agent.agent import Agent
+    from dragoman.sdk.agent.session import AgentSession
+
+CANCELLED = b'{"stopReason":"cancelled"}'
+
+
+class PromptRunner(Protocol):
+    """Runs the prompt handler of one connection."""
+
+    def prompt(self, debt: Debt, session: AgentSession, request: v1.PromptRequest) -> Answer: ...
+
+    def cancel(self, session_id: str) -> object:
+        """`session/cancel`: every turn asked for so far in this session."""
+
+    def cancel_debt(self, debt: Debt) -> bool:
+        """`$/cancel_request` for a prompt means the same, for this prompt alone. False: it is none."""
+        ...
+
+    async def cancel_and_wait(self, session_id: str) -> None:
+        """Until no turn of this session is left."""
+
+
+def check_blocks(agent: Agent, request: v1.PromptRequest) -> None:
+    """Refuse before any work what the agent did not say that it takes."""
+    for block in request.prompt:
+        if isinstance(block, Unknown):
+            raise invalid_params("the prompt holds a content block of an unknown type")
+        refused = (
+            ("image" if isinstance(block, v1.ImageContent) and not agent.image else "")
+            or ("audio" if isinstance(block, v1.AudioContent) and not agent.audio else "")
+            or ("resource" if isinstance(block, v1.EmbeddedResource) and not agent.embedded_context else "")
+        )
+        if refused:
+            raise invalid_params(f"content of type {refused} was not advertised")
+
+
+def response_to(outcome: Any, *, cancelled: bool) -> v1.PromptResponse:
+    """The answer to a prompt whose handler returned this."""
+    if cancelled:
+        return v1.PromptResponse(stop_reason="cancelled")
+    if outcome is None:
+        return v1.PromptResponse(stop_reason="end_turn")
+    if isinstance(outcome, v1.PromptResponse):
+        return outcome
+    if outcome in STOP_REASONS:
+        return v1.PromptResponse(stop_reason=outcome)
+    raise TypeError(f"a prompt handler returned {outcome!r}, which is no stop reason")

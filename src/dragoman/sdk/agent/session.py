@@ -1,0 +1,42 @@
+"""A session as the agent keeps it: where it works, and whatever the agent wants to remember."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dragoman.schema import v1
+from dragoman.sdk.agent.lender import Lender
+
+if TYPE_CHECKING:
+    from dragoman.sdk.agent.client_handle import ClientHandle
+
+
+class AgentSession(Lender):
+    """Lives from `session/new` (or load, resume, fork) to `session/close` or the end of the connection.
+
+    It can speak outside turns too: commands, modes, titles, usage.
+    """
+
+    __slots__ = ("additional_directories", "closing", "cwd", "data", "id", "mcp_servers")
+
+    def __init__(
+        self,
+        client: ClientHandle,
+        session_id: str,
+        *,
+        cwd: str,
+        additional_directories: list[str],
+        mcp_servers: list[v1.McpServer],
+    ) -> None:
+        super().__init__(client, session_id)
+        self.id = session_id
+        self.cwd = cwd
+        self.additional_directories = additional_directories
+        self.mcp_servers = mcp_servers
+        self.closing = False  # `session/close` is under way: nothing new is begun in it
+        self.data: dict[str, Any] = {}
+        """The agent's own memory of this session."""
+
+    @property
+    def roots(self) -> list[str]:
+        return [self.cwd, *self.additional_directories]

@@ -1,0 +1,259 @@
+"""A running agent: gives meaning to what a client sends, in one connection.
+
+Sessions and turns live here. Everything that a client may not rely on is refused with the code that the
+protocol names for it; a failing handler costs its own answer and nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Coroutine
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.core import Debt, negotiate
+from dragoman.errors import ErrorAnswer
+from dragoman.runtime import Answer, Link
+from dragoman.runtime.lanes import EACH
+from dragoman.schema import v1
+from dragoman.schema.codec import write
+from dragoman.sdk.agent.agent import Agent
+from dragoman.sdk.agent.client_handle import ClientHandle
+from dragoman.sdk.agent.offer import offer
+from dragoman.sdk.agent.prompt_rules import PromptRunner
+from dragoman.sdk.agent.session import AgentSession
+from dragoman.sdk.agent.turns import AgentTurns
+from dragoman.sdk.handlers import Handler
+from dragoman.sdk.methods import AGENT_NOTIFICATIONS, AGENT_REQUESTS
+from dragoman.sdk.reading import read_params
+from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
+
+SUPPORTED = (1,)
+
+BACKLOG = "notifications wait for their handlers"
+
+# Requests that bring a session to life; the others need one that lives.
+_OPENING = {"session/load", "session/resume", "session/fork"}
+# Requests that may name a session that is stored but not open here.
+_STORED = {"session/delete", "session/archive", "session/unarchive", "session/status", "session/set_title"}
+
+
+class AgentSide:
+    """The router of an agent's link."""
+
+    __slots__ = ("_turns", "agent", "client", "sessions")
+
+    session_type = AgentSession  # how its sessions speak
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.sessions: dict[str, AgentSession] = {}
+
+    def attach(self, link: Link) -> None:
+        self.client = ClientHandle(link, self.sessions)
+        self._turns: PromptRunner = AgentTurns(self.agent, self.client)
+
+    # The router's face.
+
+    def asked(self, debt: Debt) -> Answer:
+        method = debt.method
+        if method == "session/prompt":
+            return self._prompt(debt)
+        if method == "initialize":
+            return self._initialize(debt.params)
+        if method == "session/new":
+            return self._new_session(debt.params)
+        if method == "session/close":
+            return self._close_session(debt.params)
+        handler = self.agent.handlers.get(method)
+        if handler is not None and method.startswith("_"):
+            return self._extension(handler, debt.params)
+        if handler is None or method not in AGENT_REQUESTS:  # a notification with an id is no request
+            raise method_not_found(method)
+        return self._typed(method, handler, debt.params)
+
+    def told(self, method: str, params: Raw | None) -> None:
+        if method == "session/cancel":
+            self._cancel(params)
+        handler = self.agent.handlers.get(method)
+        extension = method.startswith("_")
+        if handler is None or not (extension or method in AGENT_NOTIFICATIONS):
+            return  # nobody listens, or it is a request without an id, which nobody would get the answer of
+        try:
+            message = _plain(params) if extension else read_params(params, AGENT_NOTIFICATIONS[method].params)
+        except ErrorAnswer:
+            return  # a notification: nobody can be told that it makes no sense
+        lane = getattr(message, "session_id", None)
+        if handler.is_async:
+            work = functools.partial(handler.now, message, self.client)
+            size = EACH + (0 if params is None else memoryview(params).nbytes)
+            self.client.link.lanes.submit(lane, work, size)
+        else:
+            handler.now(message, self.client)
+
+    def told_block(self, block: bytes) -> int:
+        return 0  # a client says little that is not a request
+
+    def fed(self, size: int) -> None:
+        link = self.client.link
+        if link.lanes or link.on_hold:
+            calling = bool(link.connection.calls)  # an answer may be what its handlers wait for
+            allowed = link.limits.backlog_hard_bytes if calling else link.limits.backlog_bytes
+            (link.hold if link.lanes.size > allowed else link.listen)(BACKLOG)
+
+    def cancelled(self, debt: Debt) -> bool:
+        return self._turns.cancel_debt(debt)
+
+    # What the SDK answers itself.
+
+    def _initialize(self, params: Raw | None) -> Answer:
+        request = read_params(params, v1.InitializeRequest)
+        version = negotiate(request.protocol_version, SUPPORTED)
+        self.client.introduce(request, version)
+        own = self.agent.handlers.get("initialize")
+        if own is None:
+            return write(offer(self.agent, request, version))
+        return self._initialize_with(own, request, version)
+
+    async def _initialize_with(self, own: Handler, request: v1.InitializeRequest, version: int) -> bytes:
+        answer: v1.InitializeResponse | None = await own.work(request, self.client)
+        return _written("initialize", answer or offer(self.agent, request, version))
+
+    def _new_session(self, params: Raw | None) -> Answer:
+        request = read_params(params, v1.NewSessionRequest)
+        self._check_setup(request)
+        own = self.agent.handlers.get("session/new")
+        if own is not None:
+            return self._open_with(own, "session/new", request)
+        session_id = str(uuid4())
+        self._open(session_id, request)
+        return write(v1.NewSessionResponse(session_id=session_id))
+
+    def _close_session(self, params: Raw | None) -> Answer:
+        request = read_params(params, v1.CloseSessionRequest)
+        session = self.session(request.session_id)
+        session.closing = True
+        return self._close(session, request)
+
+    async def _close(self, session: AgentSession, request: v1.CloseSessionRequest) -> bytes:
+        # The running turn is answered first, as by a cancel; then the session is gone, whatever its handler
+        # does.
+        try:
+            await self._turns.cancel_and_wait(session.id)
+            own = self.agent.handlers.get("session/close")
+            if own is not None:
+                await own.work(request, self.client)
+        finally:
+            if self.sessions.get(session.id) is session:  # it may have been loaded anew meanwhile
+                del self.sessions[session.id]
+        return b"{}"
+
+    def _prompt(self, debt: Debt) -> Answer:
+        request = read_params(debt.params, v1.PromptRequest)
+        session = self.session(request.session_id)
+        return self._turns.prompt(debt, session, request)
+
+    def _cancel(self, params: Raw | None) -> None:
+        try:
+            request = read_params(params, v1.CancelNotification)
+        except ErrorAnswer:
+            return  # a cancel is a notification: nobody can be told that it makes no sense
+        self._turns.cancel(request.session_id)
+
+    # Handlers of the agent's author.
+
+    def _typed(self, method: str, handler: Handler, params: Raw | None) -> Answer:
+        entry = AGENT_REQUESTS[method]
+        request = read_params(params, entry.params)
+        if method in _OPENING:
+            self._check_setup(request)
+            return self._open_with(handler, method, request)
+        session_id = getattr(request, "session_id", None)
+        if session_id is not None and method not in _STORED:
+            self.session(session_id)
+        return self._answered(method, handler, request)
+
+    async def _answered(self, method: str, handler: Handler, request: Any) -> bytes:
+        return _written(method, await handler.work(request, self.client))
+
+    async def _open_with(self, handler: Handler, method: str, request: Any) -> bytes:
+        known = getattr(request, "session_id", None) if method != "session/fork" else None
+        fresh = known is not None and (known not in self.sessions or self.sessions[known].closing)
+        if known is not None and fresh:
+            self._open(known, request)  # its handler speaks in it: a load replays before it answers
+        try:
+            answer = await handler.work(request, self.client)
+        except BaseException:
+            if known is not None and fresh:  # one that was open before stays open
+                self.sessions.pop(known, None)
+            raise
+        opened = known or answer.session_id
+        if opened not in self.sessions:
+            self._open(opened, request)
+        return _written(method, answer)
+
+    @staticmethod
+    async def _extension_answer(work: Coroutine[Any, Any, Any]) -> bytes:
+        return write(await work)
+
+    def _extension(self, handler: Handler, params: Raw | None) -> Answer:
+        return self._extension_answer(handler.work(_plain(params), self.client))
+
+    # Sessions.
+
+    def session(self, session_id: str) -> AgentSession:
+        session = self.sessions.get(session_id)
+        if session is None or session.closing:
+            raise session_not_found(session_id)
+        return session
+
+    def _open(self, session_id: str, request: Any) -> None:
+        self.sessions[session_id] = self.session_type(
+            self.client,
+            session_id,
+            cwd=request.cwd,
+            additional_directories=list(request.additional_directories or ()),
+            mcp_servers=list(request.mcp_servers or ()),
+        )
+
+    def _check_setup(self, request: v1.NewSessionRequest) -> None:
+        """Refuse before any work what the agent did not offer or what cannot be a folder."""
+        folders = list(request.additional_directories or ())
+        if folders and not self.agent.additional_directories:
+            raise invalid_params("additionalDirectories were not advertised")
+        for folder in (request.cwd, *folders):
+            if not _is_absolute(folder):
+                raise invalid_params("cwd and additionalDirectories must be absolute paths")
+        for server in request.mcp_servers or ():
+            kind = server.__struct_config__.tag
+            if (
+                (kind == "http" and not self.agent.mcp_http)
+                or (kind == "sse" and not self.agent.mcp_sse)
+                or kind == "acp"
+            ):
+                raise invalid_params(f"MCP servers of type {kind} were not advertised")
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "\\\\")) or path[1:3] in (":\\", ":/")
+
+
+def _plain(params: Raw | None) -> Any:
+    if params is None:
+        return None
+    try:
+        return msgspec.json.decode(params)
+    except (msgspec.MsgspecError, RecursionError):
+        raise invalid_params("the params cannot be read") from None
+
+
+def _written(method: str, answer: Any) -> bytes:
+    if answer is None:
+        return b"{}"
+    expected = AGENT_REQUESTS[method].result
+    if not isinstance(answer, expected):
+        raise TypeError(f"the handler of {method} returned {type(answer).__name__}, not {expected}")
+    return write(answer)

@@ -1,0 +1,143 @@
+"""What an agent says in a session: updates, one by one, in order.
+
+`say` and `think` are the hot path of every agent, so the constant bytes around the text are prepared once
+per session and nothing is built or encoded but the text itself. Each method waits when the client is slow,
+and lets the event loop turn now and then when it is not, so that a cancel is heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from dragoman.errors import TurnOver
+from dragoman.runtime.outbox import FLUSH_AT
+from dragoman.schema import v1
+from dragoman.schema.codec import write
+
+if TYPE_CHECKING:
+    from dragoman.sdk.agent.client_handle import ClientHandle
+
+_encode = msgspec.json.Encoder().encode
+_TEXT_END = b"}}}}\n"
+_UPDATE_END = b"}}\n"
+
+
+class Speaker:
+    """Something that can speak in one session."""
+
+    __slots__ = ("_outbox", "_over", "_say_head", "_update_head", "client", "session_id")
+
+    def __init__(self, client: ClientHandle, session_id: str) -> None:
+        self.client = client
+        self.session_id = session_id
+        self._outbox = client.link.outbox
+        self._over = False
+        self._update_head = self._say_head = b""  # made when something is said for the first time
+
+    def _prepare(self) -> None:
+        session_id = _encode(self.session_id)
+        head = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%b,"update":' % session_id
+        self._update_head = head
+        self._say_head = head + b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":'
+
+    async def say(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
+        """A piece of the agent's answer."""
+        if message_id is None and type(text) is str and not self._over:
+            if not self._say_head:
+                self._prepare()
+            encoded = _encode(text)  # before anything is in the buffer: it may fail, and half a frame stays
+            outbox = self._outbox
+            buffer = outbox.buffer
+            buffer += self._say_head
+            buffer += encoded
+            buffer += _TEXT_END
+            if len(buffer) >= FLUSH_AT:
+                await outbox.flow()
+            elif not outbox.scheduled:
+                outbox.schedule()
+            return
+        await self.update(v1.AgentMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
+
+    async def think(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
+        """A piece of the agent's reasoning."""
+        await self.update(v1.AgentThoughtChunk(content=_block(text), message_id=_or_unset(message_id)))
+
+    async def echo(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
+        """A piece of what the user said, for replaying a conversation."""
+        await self.update(v1.UserMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
+
+    async def update(self, update: v1.SessionUpdate) -> None:
+        """Any update of the protocol."""
+        self._put(update)
+        if len(self._outbox.buffer) >= FLUSH_AT:
+            await self._outbox.flow()
+
+    def _put(self, update: v1.SessionUpdate) -> None:
+        """Say it without waiting."""
+        self._check_open()
+        if not self._update_head:
+            self._prepare()
+        encoded = write(update)
+        outbox = self._outbox
+        buffer = outbox.buffer
+        buffer += self._update_head
+        buffer += encoded
+        buffer += _UPDATE_END
+        if not outbox.scheduled:
+            outbox.schedule()
+
+    def _check_open(self) -> None:
+        if self._over:
+            raise TurnOver("this turn has been answered; nothing can be said or asked in it any more")
+
+    async def plan(self, entries: Iterable[v1.PlanEntry | str | tuple[str, v1.PlanEntryStatus]]) -> None:
+        """The whole plan as it stands now; it replaces the plan before."""
+        await self.update(v1.Plan(entries=[_plan_entry(entry) for entry in entries]))
+
+    async def usage(self, *, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
+        """How much of the context window is used, and what the session has cost so far."""
+        price = UNSET if cost is None else v1.Cost(amount=cost, currency=currency)
+        await self.update(v1.UsageUpdate(used=used, size=size, cost=price))
+
+    async def commands(self, commands: Sequence[v1.AvailableCommand]) -> None:
+        """All slash commands that are available now."""
+        await self.update(v1.AvailableCommandsUpdate(available_commands=list(commands)))
+
+    async def mode(self, mode_id: str) -> None:
+        """The agent has changed its mode by itself."""
+        await self.update(v1.CurrentModeUpdate(current_mode_id=mode_id))
+
+    async def title(self, title: str | None) -> None:
+        """What this session is called from now on; None clears it."""
+        await self.update(v1.SessionInfoUpdate(title=title))
+
+    async def notice(self, title: str, *, severity: str = "info", description: str | None = None) -> None:
+        """Something the user may want to know, but that nothing depends on.
+
+        A client that takes no notices is told in a message instead, as the protocol allows.
+        """
+        if "session.notices" in self.client.capabilities:
+            detail = UNSET if description is None else description
+            await self.update(v1.Notice(severity=severity, title=title, description=detail))
+        else:
+            await self.say(f"{title}\n{description}\n" if description else f"{title}\n")
+
+
+def _block(content: str | v1.ContentBlock) -> v1.ContentBlock:
+    return v1.TextContent(text=content) if isinstance(content, str) else content
+
+
+def _or_unset(value: str | None) -> str | UnsetType:
+    return UNSET if value is None else value
+
+
+def _plan_entry(entry: v1.PlanEntry | str | tuple[str, v1.PlanEntryStatus]) -> v1.PlanEntry:
+    priority: v1.PlanEntryPriority = "medium"
+    if isinstance(entry, v1.PlanEntry):
+        return entry
+    content, status = (entry, "pending") if isinstance(entry, str) else entry
+    return v1.PlanEntry(content=content, priority=priority, status=status)  # type: ignore[arg-type]

@@ -1,0 +1,103 @@
+"""A command that runs at the client, as the agent sees it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from dragoman.errors import CallFailed, Cancelled, DragomanError, LinkClosed
+from dragoman.schema import v1
+from dragoman.schema.codec import write
+from dragoman.sdk.reading import read_result
+
+if TYPE_CHECKING:
+    from dragoman.core import Call
+    from dragoman.runtime.calls import Waiting
+    from dragoman.sdk.agent.client_handle import ClientHandle
+
+
+class Terminal:
+    """Made by `create_terminal`; leaving its `async with` releases it, which ends the command."""
+
+    __slots__ = ("_client", "_released", "_session_id", "id")
+
+    def __init__(self, client: ClientHandle, session_id: str, terminal_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+        self._released = False
+        self.id = terminal_id
+
+    @classmethod
+    async def create(cls, client: ClientHandle, request: v1.CreateTerminalRequest) -> Terminal:
+        """Start the command. Who is cancelled meanwhile leaves nothing running: the call is not taken back,
+        because the client may have started already, but what it brings is released.
+        """
+        client.capabilities.require("terminal", "terminal/create")
+        link = client.link
+        call = link.open_call("terminal/create", write(request), deadline=client.limits.call_seconds)
+        try:
+            await link.settled(call)
+        except (asyncio.CancelledError, Cancelled):
+            call.context.future.add_done_callback(partial(cls._unwanted, client, request, call))
+            raise
+        created = read_result(link.result(call), v1.CreateTerminalResponse, "terminal/create")
+        return cls(client, request.session_id, created.terminal_id)
+
+    @staticmethod
+    def _unwanted(
+        client: ClientHandle, request: v1.CreateTerminalRequest, call: Call[Waiting], _: object
+    ) -> None:
+        with suppress(DragomanError):  # nothing was started, or nobody is there any more
+            raw = client.link.result(call)
+            created = read_result(raw, v1.CreateTerminalResponse, "terminal/create")
+            release = v1.ReleaseTerminalRequest(
+                session_id=request.session_id, terminal_id=created.terminal_id, meta=UNSET
+            )
+            client.link.open_call("terminal/release", write(release), deadline=client.limits.call_seconds)
+
+    @property
+    def content(self) -> v1.Terminal:
+        """To embed in a tool call, so that the user sees the output live."""
+        return v1.Terminal(terminal_id=self.id)
+
+    async def output(self) -> v1.TerminalOutputResponse:
+        """What the command has printed so far."""
+        request = v1.TerminalOutputRequest(session_id=self._session_id, terminal_id=self.id)
+        return await self._client.ask("terminal/output", request, v1.TerminalOutputResponse)
+
+    async def wait(self) -> v1.WaitForTerminalExitResponse:
+        """Wait for the command to end, however long it takes."""
+        request = v1.WaitForTerminalExitRequest(session_id=self._session_id, terminal_id=self.id)
+        return await self._client.ask(
+            "terminal/wait_for_exit", request, v1.WaitForTerminalExitResponse, deadline=None
+        )
+
+    async def kill(self) -> None:
+        """End the command; its output can still be read."""
+        request = v1.KillTerminalRequest(session_id=self._session_id, terminal_id=self.id)
+        await self._client.ask("terminal/kill", request, v1.KillTerminalResponse)
+
+    async def release(self) -> None:
+        """End the command if it runs, and free everything. Calling it again does nothing."""
+        if self._released:
+            return
+        self._released = True
+        request = v1.ReleaseTerminalRequest(session_id=self._session_id, terminal_id=self.id, meta=UNSET)
+        await self._client.ask("terminal/release", request, v1.ReleaseTerminalResponse)
+
+    async def __aenter__(self) -> Terminal:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self.release()
+        except (CallFailed, LinkClosed):
+            if error is None:
+                raise  # otherwise the error that ended the block matters more

@@ -1,0 +1,103 @@
+"""One prompt turn, as the agent's handler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dragoman.schema import v1
+from dragoman.sdk.agent.lender import Lender
+from dragoman.sdk.agent.tool_call import ToolCallReport
+
+if TYPE_CHECKING:
+    from dragoman.core import RunningTurn
+    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.agent.session import AgentSession
+
+Outcome: TypeAlias = "v1.StopReason | v1.PromptResponse | None"
+"""What a prompt handler may return. In quotes, because making the types is left to who needs them."""
+
+
+class Turn(Lender):
+    """Speaks and asks within one prompt, until the prompt is answered.
+
+    The handler ends the turn by returning: nothing for `end_turn`, a stop reason, or a whole
+    `PromptResponse`.
+    """
+
+    __slots__ = ("_running", "_tools", "request", "session")
+
+    def __init__(
+        self, client: ClientHandle, session: AgentSession, request: v1.PromptRequest, running: RunningTurn
+    ) -> None:
+        super().__init__(client, session.id)
+        self.session = session
+        self.request = request
+        self._running = running
+        self._tools: list[ToolCallReport] = []
+
+    @property
+    def prompt(self) -> Sequence[v1.ContentBlock]:
+        """What the user sent, block by block."""
+        return self.request.prompt
+
+    @property
+    def text(self) -> str:
+        """The user's words: all text blocks, embedded text and the names of linked resources left out."""
+        return "".join(block.text for block in self.request.prompt if isinstance(block, v1.TextContent))
+
+    @property
+    def resources(self) -> list[v1.ResourceLink | v1.TextResourceContents]:
+        """What the user attached: links, and the text of embedded resources."""
+        found: list[v1.ResourceLink | v1.TextResourceContents] = []
+        for block in self.request.prompt:
+            if isinstance(block, v1.ResourceLink):
+                found.append(block)
+            elif isinstance(block, v1.EmbeddedResource) and isinstance(
+                block.resource, v1.TextResourceContents
+            ):
+                found.append(block.resource)
+        return found
+
+    @property
+    def cancelled(self) -> bool:
+        """The client has cancelled this turn. The handler's task is cancelled as well; this is for code
+        that polls.
+        """
+        return self._running.cancelled
+
+    def tool(
+        self,
+        title: str,
+        *,
+        kind: v1.ToolKind = "other",
+        name: str | None = None,
+        raw_input: Any = None,
+        locations: Sequence[v1.ToolCallLocation] = (),
+        tool_call_id: str | None = None,
+    ) -> ToolCallReport:
+        """Report a tool call; use it as `async with`."""
+        report = ToolCallReport(
+            self,
+            title,
+            kind=kind,
+            name=name,
+            raw_input=raw_input,
+            locations=locations,
+            tool_call_id=tool_call_id,
+        )
+        self._tools.append(report)
+        return report
+
+    def close(self) -> None:
+        """The prompt is being answered; whatever is said after this would reach the client too late.
+
+        A tool call that nobody has brought to an end by now (its handler was left behind, or its task was
+        forgotten) has failed.
+        """
+        if self._over:
+            return
+        for report in self._tools:
+            if report.is_open:
+                self._put(v1.ToolCallProgress(tool_call_id=report.id, status="failed"))
+        self._over = True

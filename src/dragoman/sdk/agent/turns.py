@@ -1,0 +1,139 @@
+"""Prompt turns of one connection: one at a time in a session, each with exactly one stop reason.
+
+A cancel reaches the handler as the cancellation of its task, with time to clean up; whatever it does then,
+the answer is `cancelled` and never an error. A handler that does not stop in time is left behind: the turn
+is answered without it and it can no longer speak.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from dragoman.core import Debt, RunningTurn, Turns
+from dragoman.runtime import Answer
+from dragoman.schema import v1
+from dragoman.schema.codec import write
+from dragoman.sdk.agent.agent import Agent
+from dragoman.sdk.agent.client_handle import ClientHandle
+from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
+from dragoman.sdk.agent.session import AgentSession
+from dragoman.sdk.agent.turn import Turn
+from dragoman.wire.codes import invalid_request, method_not_found
+
+
+class _Running:
+    """What belongs to a turn while it lasts."""
+
+    __slots__ = ("debt", "machine", "over", "patience", "started", "task", "turn")
+
+    def __init__(self, debt: Debt, machine: RunningTurn, turn: Turn) -> None:
+        loop = asyncio.get_running_loop()
+        self.debt = debt
+        self.machine = machine
+        self.turn = turn
+        self.task: asyncio.Task[Any] | None = None
+        self.patience: asyncio.TimerHandle | None = None
+        self.started: asyncio.Future[None] = loop.create_future()
+        self.over: asyncio.Future[None] = loop.create_future()
+
+
+class AgentTurns:
+    """Runs the prompt handler."""
+
+    __slots__ = ("_agent", "_client", "_running", "_turns")
+
+    def __init__(self, agent: Agent, client: ClientHandle) -> None:
+        self._agent = agent
+        self._client = client
+        self._turns = Turns()
+        self._running: dict[RunningTurn, _Running] = {}
+
+    def prompt(self, debt: Debt, session: AgentSession, request: v1.PromptRequest) -> Answer:
+        if "session/prompt" not in self._agent.handlers:
+            raise method_not_found("session/prompt")
+        check_blocks(self._agent, request)
+        machine = self._turns.ask(session.id, may_wait=self._agent.busy == "queue")
+        if machine is None:
+            raise invalid_request("a turn is running in this session")
+        running = _Running(debt, machine, Turn(self._client, session, request, machine))
+        self._running[machine] = running
+        if self._turns.running(session.id) is machine:
+            running.started.set_result(None)
+        return self._run(running)
+
+    def cancel(self, session_id: str) -> list[_Running]:
+        """`session/cancel`: every turn asked for so far in this session."""
+        hit = [self._running[machine] for machine in self._turns.cancel(session_id)]
+        for running in hit:
+            self._stop(running)
+        return hit
+
+    def cancel_debt(self, debt: Debt) -> bool:
+        """`$/cancel_request` for a prompt means the same, for this prompt alone."""
+        for running in self._running.values():
+            if running.debt is debt:
+                running.machine.cancelled = True
+                self._stop(running)
+                return True
+        return False
+
+    async def cancel_and_wait(self, session_id: str) -> None:
+        self.cancel(session_id)
+        waiting = [
+            running.over for running in self._running.values() if running.machine.session_id == session_id
+        ]
+        if waiting:
+            await asyncio.wait(waiting)
+
+    async def _run(self, running: _Running) -> bytes:
+        running.task = asyncio.current_task()
+        stop_reason = "cancelled"
+        try:
+            await running.started
+            if running.machine.cancelled:
+                return CANCELLED
+            response = await self._handle(running)
+            stop_reason = response.stop_reason
+            return write(response)
+        except asyncio.CancelledError:
+            if not running.machine.cancelled:
+                raise  # not the client's cancel: the connection is being closed
+            return CANCELLED
+        except Exception:
+            # An abort often surfaces as some library's own exception; after a cancel that is not an error.
+            if running.machine.cancelled:
+                return CANCELLED
+            raise
+        finally:
+            self._finish(running, stop_reason)
+
+    async def _handle(self, running: _Running) -> v1.PromptResponse:
+        handler = self._agent.handlers.get("session/prompt")
+        assert handler is not None
+        outcome = await handler.work(running.turn, self._client)
+        return response_to(outcome, cancelled=running.machine.cancelled)
+
+    def _finish(self, running: _Running, stop_reason: str) -> None:
+        running.turn.close()
+        if running.patience is not None:
+            running.patience.cancel()
+        self._running.pop(running.machine, None)
+        if not running.over.done():
+            running.over.set_result(None)
+        following = self._turns.end(running.machine, stop_reason)
+        if following is not None and not (started := self._running[following].started).done():
+            started.set_result(None)  # otherwise it was cancelled while it waited, and is about to hear of it
+
+    def _stop(self, running: _Running) -> None:
+        if running.task is None:
+            return  # not started: it sees the mark when it does
+        running.task.cancel()
+        loop = asyncio.get_running_loop()
+        running.patience = loop.call_later(self._client.limits.cancel_seconds, self._leave_behind, running)
+
+    def _leave_behind(self, running: _Running) -> None:
+        if running.over.done() or self._client.link.gone is not None:
+            return
+        self._finish(running, "cancelled")
+        self._client.link.settle(running.debt, CANCELLED)

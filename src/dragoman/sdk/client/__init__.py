@@ -1,0 +1,1 @@
+"""A client: its declaration, its side of a connection, its sessions and what a turn brings."""

@@ -1,0 +1,211 @@
+"""The agent, as a client sees it: who it is, what it can do, its sessions, and how to ask it anything."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Hashable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from dragoman.runtime import Link
+from dragoman.schema import v1
+from dragoman.schema.codec import write
+from dragoman.sdk.capabilities import NOTHING, advertised
+from dragoman.sdk.client.session import Session
+from dragoman.sdk.client.side import ClientSide
+from dragoman.sdk.methods import AGENT_REQUESTS
+from dragoman.sdk.reading import read_result
+
+T = TypeVar("T")
+
+_DEFAULT: Any = object()
+
+
+class AgentHandle:
+    """The other end of a client's connection."""
+
+    __slots__ = ("auth_methods", "capabilities", "info", "link", "protocol_version", "side")
+
+    def __init__(self, link: Link, side: ClientSide) -> None:
+        self.link = link
+        self.side = side
+        self.capabilities = NOTHING
+        self.info: v1.Implementation | None = None
+        self.auth_methods: Sequence[v1.AuthMethod] = ()
+        self.protocol_version = 0
+
+    def introduce(self, answer: v1.InitializeResponse) -> None:
+        """`initialize` told us who it is."""
+        self.capabilities = advertised(answer.agent_capabilities)
+        self.info = answer.agent_info or None
+        self.auth_methods = answer.auth_methods or ()
+        self.protocol_version = answer.protocol_version
+
+    # Sessions.
+
+    async def new_session(
+        self,
+        *,
+        cwd: str,
+        mcp_servers: Sequence[v1.McpServer] = (),
+        additional_directories: Sequence[str] = (),
+    ) -> Session:
+        request = v1.NewSessionRequest(
+            cwd=cwd,
+            mcp_servers=self._servers(mcp_servers, "session/new"),
+            additional_directories=self._roots(additional_directories, "session/new"),
+        )
+        return await self._opened("session/new", request, v1.NewSessionResponse, cwd)
+
+    async def load_session(
+        self,
+        session_id: str,
+        *,
+        cwd: str,
+        mcp_servers: Sequence[v1.McpServer] = (),
+        additional_directories: Sequence[str] = (),
+    ) -> Session:
+        """Bring back a stored session. What the agent replays is in its `late` updates, and goes to
+        `Client.update`.
+        """
+        request = v1.LoadSessionRequest(
+            session_id=session_id,
+            cwd=cwd,
+            mcp_servers=self._servers(mcp_servers, "session/load"),
+            additional_directories=self._roots(additional_directories, "session/load"),
+        )
+        return await self._reopened("session/load", request, v1.LoadSessionResponse, session_id, cwd)
+
+    async def resume_session(
+        self,
+        session_id: str,
+        *,
+        cwd: str,
+        mcp_servers: Sequence[v1.McpServer] = (),
+        additional_directories: Sequence[str] = (),
+    ) -> Session:
+        """Go on with a stored session without having it replayed."""
+        request = v1.ResumeSessionRequest(
+            session_id=session_id,
+            cwd=cwd,
+            mcp_servers=self._servers(mcp_servers, "session/resume"),
+            additional_directories=self._roots(additional_directories, "session/resume"),
+        )
+        return await self._reopened("session/resume", request, v1.ResumeSessionResponse, session_id, cwd)
+
+    async def fork_session(self, session_id: str, *, cwd: str) -> Session:
+        """A new session that starts where the other one stands."""
+        request = v1.ForkSessionRequest(session_id=session_id, cwd=cwd)
+        return await self._opened("session/fork", request, v1.ForkSessionResponse, cwd)
+
+    async def list_sessions(self, *, cwd: str | None = None) -> AsyncIterator[v1.SessionInfo]:
+        """All stored sessions, page by page."""
+        cursor: str | None = None
+        while True:
+            request = v1.ListSessionsRequest(
+                cwd=UNSET if cwd is None else cwd, cursor=UNSET if cursor is None else cursor
+            )
+            page = await self.ask("session/list", request, v1.ListSessionsResponse)
+            for session in page.sessions:
+                yield session
+            if not isinstance(page.next_cursor, str):
+                return
+            cursor = page.next_cursor
+
+    async def delete_session(self, session_id: str) -> None:
+        await self.ask(
+            "session/delete", v1.DeleteSessionRequest(session_id=session_id), v1.DeleteSessionResponse
+        )
+
+    # Login.
+
+    async def authenticate(self, method_id: str) -> None:
+        await self.ask(
+            "authenticate",
+            v1.AuthenticateRequest(method_id=method_id),
+            v1.AuthenticateResponse,
+            deadline=None,
+        )
+
+    async def logout(self) -> None:
+        await self.ask("logout", v1.LogoutRequest(), v1.LogoutResponse)
+
+    # Anything.
+
+    async def ask(
+        self,
+        method: str,
+        message: Any,
+        result: type[T],
+        *,
+        deadline: float | None = _DEFAULT,
+        lane: Hashable | None = None,
+    ) -> T:
+        """A request of the protocol, typed both ways, refused here if the agent did not say that it can do
+        it.
+        """
+        capability = AGENT_REQUESTS[method].capability
+        if capability is not None:
+            self.capabilities.require(capability, method)
+        return read_result(await self._call(method, write(message), deadline, lane), result, method)
+
+    async def call(self, method: str, params: Any = None, *, deadline: float | None = _DEFAULT) -> Any:
+        """Any other request, such as an extension (`_…`): plain data in, plain data out."""
+        encoded = None if params is None else bytes(params) if isinstance(params, Raw) else write(params)
+        return msgspec.json.decode(await self._call(method, encoded, deadline, None))
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        """Any notification, such as an extension."""
+        self.link.notify(method, None if params is None else write(params))
+        await self.link.outbox.flow()
+
+    async def _call(
+        self, method: str, params: bytes | None, deadline: float | None, lane: Hashable | None
+    ) -> Raw:
+        seconds = self.link.limits.call_seconds if deadline is _DEFAULT else deadline
+        return await self.link.call(method, params, deadline=seconds, lane=lane)
+
+    async def _opened(self, method: str, request: Any, result: type[Any], cwd: str) -> Session:
+        self.side.opening += 1
+        try:
+            answer = await self.ask(method, request, result)
+        finally:
+            self.side.opening -= 1
+        session = Session(self, answer.session_id, cwd=cwd)
+        self.side.open(session)
+        return _with_settings(session, answer)
+
+    async def _reopened(
+        self, method: str, request: Any, result: type[Any], session_id: str, cwd: str
+    ) -> Session:
+        session = Session(self, session_id, cwd=cwd)
+        previous = self.side.sessions.get(session_id)
+        self.side.open(session)  # before the call: the replay comes before its answer
+        try:
+            answer = await self.ask(method, request, result, lane=session_id)
+        except BaseException:
+            self.side.sessions.pop(session_id, None)
+            if previous is not None:
+                self.side.sessions[session_id] = previous
+            raise
+        return _with_settings(session, answer)
+
+    def _servers(self, servers: Sequence[v1.McpServer], method: str) -> list[v1.McpServer]:
+        for server in servers:
+            kind = server.__struct_config__.tag  # a command has none, and every agent takes it
+            if kind is not None:
+                self.capabilities.require(f"mcpCapabilities.{kind}", method)
+        return list(servers)
+
+    def _roots(self, directories: Sequence[str], method: str) -> Any:
+        if not directories:
+            return UNSET
+        self.capabilities.require("sessionCapabilities.additionalDirectories", method)
+        return list(directories)
+
+
+def _with_settings(session: Session, answer: Any) -> Session:
+    session.modes = answer.modes or None
+    session.config_options = answer.config_options or ()
+    return session

@@ -1,0 +1,204 @@
+"""One turn as the client sees it: an async iterator of updates that ends with a result.
+
+The result exists only after the last update was handled, because both come through the same queue. That
+queue is bounded in bytes: a reader that falls behind makes the link stop reading, and the agent wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dragoman.errors import LinkClosed, LocalMistake
+from dragoman.schema import v1
+from dragoman.schema.codec import write
+from dragoman.sdk.client.tool_state import ToolState
+from dragoman.sdk.reading import read_result
+
+if TYPE_CHECKING:
+    from dragoman.core import Call
+    from dragoman.runtime.calls import Waiting
+    from dragoman.sdk.client.session import Session
+
+
+# Text and links are taken by every agent, these only by one that says so.
+_NEEDED: dict[type, str] = {
+    v1.ImageContent: "promptCapabilities.image",
+    v1.AudioContent: "promptCapabilities.audio",
+    v1.EmbeddedResource: "promptCapabilities.embeddedContext",
+}
+
+
+class TurnResult(Struct, frozen=True, kw_only=True):
+    """How a turn ended."""
+
+    stop_reason: v1.StopReason
+    text: str
+    """Everything the agent said, thoughts left out."""
+    tool_calls: dict[str, ToolState]
+    """Each tool call as it stood at the end, by its id, in the order of their first mention."""
+    usage: v1.Usage | None
+    response: v1.PromptResponse
+
+
+class PromptTurn:
+    """Made by `Session.prompt`. Iterate once, or await."""
+
+    def __init__(self, session: Session, blocks: Sequence[v1.ContentBlock], *, silence: float | None) -> None:
+        for block in blocks:
+            needed = _NEEDED.get(type(block))
+            if needed is not None:
+                session.agent.capabilities.require(needed, "session/prompt")
+        self._session = session
+        self._blocks = blocks
+        self._silence = silence
+        self._call: Call[Waiting] | None = None
+        self._left = False
+        self._batches: deque[tuple[list[v1.SessionUpdate], int]] = deque()
+        self._backlog = 0
+        self._wake: asyncio.Future[None] | None = None
+        self._started = False
+        self._tools: dict[str, ToolState] = {}
+        self._result: TurnResult | None = None
+
+    @property
+    def result(self) -> TurnResult:
+        if self._result is None:
+            raise LocalMistake("the turn has no result before its last update was handled")
+        return self._result
+
+    def __aiter__(self) -> AsyncIterator[v1.SessionUpdate]:
+        return self._updates()
+
+    def __await__(self) -> Generator[object, None, TurnResult]:
+        return self._drain().__await__()
+
+    async def texts(self) -> AsyncGenerator[str, None]:
+        """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
+        async for update in self:
+            if isinstance(update, v1.AgentMessageChunk) and isinstance(update.content, v1.TextContent):
+                yield update.content.text
+
+    async def _drain(self) -> TurnResult:
+        async for _ in self:
+            pass
+        return self.result
+
+    async def _updates(self) -> AsyncGenerator[v1.SessionUpdate, None]:
+        if self._started:
+            raise LocalMistake("a turn can be iterated only once")
+        self._started = True
+        session, link = self._session, self._session.agent.link
+        await self._after_the_last(session)
+        session.turn = self
+        request = write(v1.PromptRequest(session_id=session.id, prompt=list(self._blocks)))
+        silence = link.limits.silence_seconds if self._silence is None else self._silence
+        answered = False
+        said, words = v1.AgentMessageChunk, v1.TextContent
+        text: list[str] = []
+        try:
+            call = self._call = link.open_call("session/prompt", request, silence=silence, lane=session.id)
+            call.context.future.add_done_callback(lambda _: self._wake_up())
+            try:
+                while True:
+                    while self._batches:
+                        batch, size = self._batches.popleft()
+                        for update in batch:
+                            if type(update) is not said:
+                                self._note_tool(update)
+                            elif type(update.content) is words:
+                                text.append(update.content.text)
+                            yield update
+                        self._backlog -= size
+                        session.agent.side.weigh_backlog()
+                    if call.context.future.done():
+                        break
+                    await self._more()
+                answered = True
+            finally:
+                if not answered:  # the reader left early, or was cancelled: nobody wants this turn any more
+                    await self._abandon()
+            response = read_result(link.result(call), v1.PromptResponse, "session/prompt")
+            self._result = TurnResult(
+                stop_reason=response.stop_reason,
+                text="".join(text),
+                tool_calls=self._tools,
+                usage=response.usage or None,
+                response=response,
+            )
+        finally:
+            if not self._left:
+                session.agent.side.turn_ended(session, self)
+
+    @staticmethod
+    async def _after_the_last(session: Session) -> None:
+        """A turn that was left early still runs until the agent has answered it; what it says until then is
+        not ours.
+        """
+        while session.turn is not None:
+            last = session.turn
+            if not last._left or last._call is None:
+                raise LocalMistake("a turn is already running in this session; await it or cancel it first")
+            await session.agent.link.settled(last._call)
+        if session.closed:
+            raise LocalMistake("this session was closed")
+
+    @property
+    def listens(self) -> bool:
+        """Updates that arrive now are this turn's: it runs, and somebody reads."""
+        call = self._call
+        return call is not None and not (self._left or call.context.answered)
+
+    @property
+    def is_hungry(self) -> bool:
+        """Somebody waits for what comes next."""
+        return self._wake is not None or self._left
+
+    def take(self, updates: list[v1.SessionUpdate], size: int) -> None:
+        """The session has news for this turn."""
+        self._batches.append((updates, size))
+        self._backlog += size
+        self._wake_up()
+
+    @property
+    def backlog(self) -> int:
+        """Bytes of updates that the reader has not taken yet."""
+        return self._backlog
+
+    def _note_tool(self, update: v1.SessionUpdate) -> None:
+        if isinstance(update, v1.ToolCall | v1.ToolCallProgress):
+            state = self._tools.get(update.tool_call_id)
+            self._tools[update.tool_call_id] = ToolState.of(update) if state is None else state.after(update)
+
+    async def _more(self) -> None:
+        self._wake = asyncio.get_running_loop().create_future()
+        if self._session.agent.link.on_hold:
+            self._session.agent.side.weigh_backlog()
+        try:
+            await self._wake
+        finally:
+            self._wake = None
+
+    def _wake_up(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    async def _abandon(self) -> None:
+        """It runs on until it is answered, but nobody listens."""
+        assert self._call is not None
+        self._left = True
+        self._batches.clear()
+        self._backlog = 0
+        session, side = self._session, self._session.agent.side
+        self._call.context.future.add_done_callback(lambda _: side.turn_ended(session, self))
+        side.weigh_backlog()
+        if self._call.context.answered:
+            return  # there is nothing left to cancel, only something to read
+        try:
+            await session.cancel()
+        except LinkClosed:
+            pass  # nor anybody who would

@@ -1,0 +1,138 @@
+"""A session as the client sees it: prompts go in, typed updates come out in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dragoman.schema import v1
+from dragoman.schema.codec import write
+from dragoman.sdk.client.prompt import PromptTurn
+
+if TYPE_CHECKING:
+    from dragoman.sdk.client.agent_handle import AgentHandle
+
+LATE_UPDATES = 10_000
+"""Updates outside any turn that are kept for whoever looks at `late`; the oldest go first."""
+
+LATE_BYTES = 8 * 1024 * 1024
+"""The same in bytes on the wire; one update is kept however large it is."""
+
+
+class Session:
+    """Made by `new_session`, `load_session`, `resume_session` or `fork_session`."""
+
+    __slots__ = (
+        "_late",
+        "_late_bytes",
+        "_late_sizes",
+        "agent",
+        "arrived",
+        "cancelling",
+        "closed",
+        "config_options",
+        "cwd",
+        "id",
+        "modes",
+        "strayed",
+        "turn",
+    )
+
+    def __init__(self, agent: AgentHandle, session_id: str, *, cwd: str) -> None:
+        self.agent = agent
+        self.id = session_id
+        self.cwd = cwd
+        self.modes: v1.SessionModeState | None = None
+        self.config_options: Sequence[v1.SessionConfigOption] = ()
+        self._late: deque[v1.SessionUpdate] | None = None
+        self._late_sizes: deque[int] | None = None
+        self._late_bytes = 0
+        self.turn: PromptTurn | None = None
+        self.cancelling = False
+        self.closed = False
+        self.arrived: list[v1.SessionUpdate] = []
+        """Updates of the block that is being read; the client side appends here and hands over at the
+        block's end.
+        """
+        self.strayed: list[v1.SessionUpdate] = []
+        """The same for updates that belong to no turn that is being read."""
+
+    @property
+    def late(self) -> deque[v1.SessionUpdate]:
+        """Updates that arrived outside any turn: before the first, between two, or after an answer."""
+        if self._late is None:
+            self._late = deque(maxlen=LATE_UPDATES)
+        return self._late
+
+    def prompt(self, *content: str | v1.ContentBlock, silence: float | None = None) -> PromptTurn:
+        """One turn. Iterate over it for the updates, or await it for the result; nothing is sent before
+        that.
+        """
+        blocks = [v1.TextContent(text=block) if isinstance(block, str) else block for block in content]
+        return PromptTurn(self, blocks, silence=silence)
+
+    async def cancel(self) -> None:
+        """Stop the running turn. Open permission requests are answered with `cancelled`."""
+        self.cancelling = self.turn is not None
+        self.agent.side.cancel_permissions(self.id)
+        self.agent.link.notify("session/cancel", write(v1.CancelNotification(session_id=self.id)))
+        self.agent.link.outbox.flush()
+
+    async def set_mode(self, mode_id: str) -> None:
+        request = v1.SetSessionModeRequest(session_id=self.id, mode_id=mode_id)
+        await self.agent.ask("session/set_mode", request, v1.SetSessionModeResponse, lane=self.id)
+
+    async def set_config_option(self, config_id: str, value: str | bool) -> Sequence[v1.SessionConfigOption]:
+        """Change one option; the answer, and `config_options` from now on, is the whole list."""
+        request: dict[str, Any] = {"sessionId": self.id, "configId": config_id, "value": value}
+        if isinstance(value, bool):
+            request["type"] = "boolean"
+        answer = await self.agent.ask(
+            "session/set_config_option", request, v1.SetSessionConfigOptionResponse, lane=self.id
+        )
+        self.config_options = answer.config_options
+        return answer.config_options
+
+    async def close(self) -> None:
+        """Free the session at the agent; a running turn is cancelled."""
+        self.agent.side.cancel_permissions(self.id)
+        request = v1.CloseSessionRequest(session_id=self.id)
+        await self.agent.ask("session/close", request, v1.CloseSessionResponse, lane=self.id)
+        self.closed = True
+        self.agent.side.forget(self)
+
+    @property
+    def backlog(self) -> int:
+        """Bytes of updates that the reader of the running turn has not taken yet."""
+        return 0 if self.turn is None else self.turn.backlog
+
+    def inlet(self) -> list[v1.SessionUpdate]:
+        """Where an update goes that arrives now."""
+        turn = self.turn
+        return self.strayed if turn is None or not turn.listens else self.arrived
+
+    def hand_over(self, each: float) -> None:
+        """A block has been read; its updates for this session, about `each` bytes on the wire, go to whom
+        they concern.
+        """
+        if self.arrived:
+            arrived, self.arrived = self.arrived, []
+            assert self.turn is not None
+            self.turn.take(arrived, int(each * len(arrived)))
+        if self.strayed:
+            strayed, self.strayed = self.strayed, []
+            self.keep(strayed, int(each))
+
+    def keep(self, updates: Sequence[v1.SessionUpdate], each: int) -> None:
+        """These are late, or came before anybody knew this session."""
+        late, sizes = self.late, self._late_sizes or deque()
+        self._late_sizes = sizes
+        late.extend(updates)
+        sizes.extend([each] * len(updates))
+        self._late_bytes += each * len(updates)
+        while len(sizes) > len(late):  # somebody has taken them, or they were too many
+            self._late_bytes -= sizes.popleft()
+        while self._late_bytes > LATE_BYTES and len(late) > 1:
+            late.popleft()
+            self._late_bytes -= sizes.popleft()

@@ -1,0 +1,345 @@
+"""A running client: gives meaning to what an agent sends, in one connection.
+
+Updates are the hot path: each is read once, put into its session's list, and handed over once per block.
+What makes no sense is counted and left out; it never ends a turn.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.core import Debt
+from dragoman.errors import ErrorAnswer
+from dragoman.runtime import Answer, Link
+from dragoman.runtime.lanes import EACH
+from dragoman.schema import v1
+from dragoman.schema.choice import decode_choice
+from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
+from dragoman.sdk.client.client import Client
+from dragoman.sdk.handlers import Handler
+from dragoman.sdk.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
+from dragoman.sdk.reading import read_params
+from dragoman.wire import count_objects
+from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
+
+if TYPE_CHECKING:
+    from dragoman.sdk.client.agent_handle import AgentHandle
+    from dragoman.sdk.client.prompt import PromptTurn
+    from dragoman.sdk.client.session import Session
+
+log = logging.getLogger(__name__)
+
+ORPHAN_SESSIONS = 64
+ORPHAN_UPDATES = 1024
+ORPHAN_BYTES = 8 * 1024 * 1024
+BACKLOG = "updates wait for their reader"
+
+_NOT_CHOSEN = b'{"outcome":{"outcome":"cancelled"}}'
+
+
+def _nowhere(_: v1.SessionUpdate) -> None:
+    """Before the first session is known; never called."""
+
+
+class _UpdateFrame(
+    msgspec.Struct, tag_field="method", tag="session/update", forbid_unknown_fields=True, gc=False
+):
+    """A whole frame of the commonest kind. An `id` in it, or anything else, makes it something else."""
+
+    jsonrpc: Literal["2.0"]
+    params: v1.SessionNotification
+
+
+@cache
+def _run_reader() -> Callable[[bytes], list[_UpdateFrame]]:
+    """Made with the first connection: it takes longer to make than a small program takes to start."""
+    return msgspec.json.Decoder(_UpdateFrame, dec_hook=decode_choice).decode_lines
+
+
+class ClientSide:
+    """The router of a client's link."""
+
+    __slots__ = (
+        "_behind",
+        "_count",
+        "_link",
+        "_on_update",
+        "_orphan_bytes",
+        "_orphans",
+        "_permissions",
+        "_read_run",
+        "_touched",
+        "agent",
+        "client",
+        "deviations",
+        "opening",
+        "sessions",
+    )
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.sessions: dict[str, Session] = {}
+        self.opening = 0  # calls under way that will bring a session whose id we do not know yet
+        self.deviations = 0  # notifications that could not be read
+        self._touched: list[Session] = []  # sessions that got updates from the current block
+        self._count = 0
+        self._behind: dict[Session, None] = {}  # whose readers are further behind than they may be
+        self._orphans: dict[str, list[tuple[v1.SessionNotification, int]]] = {}
+        self._orphan_bytes = 0
+        self._permissions: dict[Debt, str] = {}
+        self._read_run = _run_reader()
+        self._on_update = client.handlers.get("session/update")
+
+    def attach(self, link: Link, agent: AgentHandle) -> None:
+        self._link = link
+        self.agent = agent
+
+    # The router's face.
+
+    def told(self, method: str, params: Raw | None) -> None:
+        if method == "session/update":
+            try:
+                notification = read(params or b"{}", v1.SessionNotification)
+            except SchemaError as error:
+                self._deviation(method, str(error))
+                return
+            self._updated(notification, _size(params))
+            return
+        handler = self.client.handlers.get(method)
+        if handler is not None and (method.startswith("_") or method in CLIENT_NOTIFICATIONS):
+            self._notified(method, handler, params)
+
+    def told_block(self, block: bytes) -> int:
+        """Updates come in long runs; a run is read by one call into C, envelopes and all."""
+        lines = count_objects(block)
+        if not lines:
+            return 0
+        try:
+            frames = self._read_run(block)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return 0  # something else is among them, or something that only the lenient reader understands
+        if len(frames) != lines:
+            return 0
+        if self._on_update is not None:
+            each = len(block) // lines
+            for frame in frames:
+                self._updated(frame.params, each)
+            return lines
+        current = ""
+        append: Callable[[v1.SessionUpdate], None] = _nowhere
+        for frame in frames:
+            params = frame.params
+            if params.session_id != current:
+                session = self.sessions.get(params.session_id)
+                if session is None:
+                    self._orphaned(params, len(block) // lines)
+                    continue
+                current = params.session_id
+                append = self._inlet(session).append
+            append(params.update)
+            self._count += 1
+        return lines
+
+    def _updated(self, notification: v1.SessionNotification, size: int) -> None:
+        session = self.sessions.get(notification.session_id)
+        if session is None:
+            self._orphaned(notification, size)
+            return
+        self._inlet(session).append(notification.update)
+        self._count += 1
+        if self._on_update is not None:
+            self._hand_to(self._on_update, notification, notification.session_id, size)
+
+    def _inlet(self, session: Session) -> list[v1.SessionUpdate]:
+        if not (session.arrived or session.strayed):
+            self._touched.append(session)
+        return session.inlet()
+
+    def fed(self, size: int) -> None:
+        if self._touched:
+            each = size / self._count
+            for session in self._touched:
+                session.hand_over(each)
+                if session.backlog > self._link.limits.backlog_bytes:
+                    self._behind[session] = None
+            self._touched.clear()
+            self._count = 0
+        self.weigh_backlog()
+
+    def asked(self, debt: Debt) -> Answer:
+        method = debt.method
+        if method == "session/request_permission":
+            return self._permission(debt)
+        handler = self.client.handlers.get(method)
+        if handler is not None and method.startswith("_"):
+            return self._extension(handler, _plain(debt.params))
+        if handler is None or method not in CLIENT_REQUESTS:  # a notification with an id is no request
+            raise method_not_found(method)
+        entry = CLIENT_REQUESTS[method]
+        request = read_params(debt.params, entry.params)
+        self._check_known(request)
+        if method == "elicitation/create":
+            self._check_mode(request)
+        return self._answered(method, handler, request)
+
+    def cancelled(self, debt: Debt) -> bool:
+        if debt in self._permissions:
+            self._not_chosen(debt)
+            return True
+        return False
+
+    # Requests.
+
+    def _permission(self, debt: Debt) -> Answer:
+        request = read_params(debt.params, v1.RequestPermissionRequest)
+        self._check_known(request)
+        handler = self.client.handlers.get("session/request_permission")
+        session = self.sessions.get(request.session_id)
+        if handler is None or not request.options or (session is not None and session.cancelling):
+            return _NOT_CHOSEN
+        self._permissions[debt] = request.session_id
+        return self._decide(debt, handler, request)
+
+    async def _decide(self, debt: Debt, handler: Handler, request: v1.RequestPermissionRequest) -> bytes:
+        try:
+            response = await handler.work(request, self.agent)
+        finally:
+            self._permissions.pop(debt, None)
+        outcome = response.outcome
+        offered = {option.option_id for option in request.options}
+        if isinstance(outcome, v1.SelectedPermissionOutcome) and outcome.option_id not in offered:
+            raise TypeError("the permission handler chose an option that was not offered")
+        return write(response)
+
+    async def _answered(self, method: str, handler: Handler, request: Any) -> bytes:
+        answer = await handler.work(request, self.agent)
+        if answer is None:
+            return b"{}"
+        expected = CLIENT_REQUESTS[method].result
+        if not isinstance(answer, expected):
+            raise TypeError(f"the handler of {method} returned {type(answer).__name__}, not {expected}")
+        return write(answer)
+
+    async def _extension(self, handler: Handler, params: Any) -> bytes:
+        return write(await handler.work(params, self.agent))
+
+    def cancel_permissions(self, session_id: str) -> None:
+        """The turn is being cancelled: every open question of this session is answered so, now."""
+        for debt in [debt for debt, session in self._permissions.items() if session == session_id]:
+            self._not_chosen(debt)
+
+    def _not_chosen(self, debt: Debt) -> None:
+        self._permissions.pop(debt, None)
+        self._link.settle(debt, _NOT_CHOSEN)
+        self._link.stop(debt)
+
+    def _check_known(self, request: Any) -> None:
+        session_id = getattr(request, "session_id", None)
+        # While a session is being made the agent may already work in it, under an id that we are yet to
+        # learn.
+        if isinstance(session_id, str) and session_id not in self.sessions and not self.opening:
+            raise session_not_found(session_id)
+
+    def _check_mode(self, request: Any) -> None:
+        form, url = isinstance(request, v1.ElicitationFormMode), isinstance(request, v1.ElicitationUrlMode)
+        if ("form" if form else "url" if url else "") not in self.client.elicitation_modes:
+            raise invalid_params("this mode of elicitation was not advertised")
+
+    # Notifications.
+
+    def _notified(self, method: str, handler: Handler, params: Raw | None) -> None:
+        try:
+            message = (
+                _plain(params)
+                if method.startswith("_")
+                else read_params(params, CLIENT_NOTIFICATIONS[method].params)
+            )
+        except ErrorAnswer as error:  # a notification cannot be answered; that it made no sense is noted
+            self._deviation(method, str(error))
+            return
+        self._hand_to(handler, message, getattr(message, "session_id", None), EACH + _size(params))
+
+    def _hand_to(self, handler: Handler, message: Any, lane: str | None, size: int) -> None:
+        if handler.is_async:
+            self._link.lanes.submit(lane, partial(handler.now, message, self.agent), size)
+        else:
+            try:
+                handler.now(message, self.agent)
+            except Exception:  # a failing handler of one message must not lose the next
+                log.exception("a notification handler failed")
+
+    def _deviation(self, method: str, why: str) -> None:
+        self.deviations += 1
+        if self.deviations <= 10:
+            log.warning("%s was left out: %s", method, why)
+
+    # Sessions.
+
+    def open(self, session: Session) -> None:
+        """From now on updates for this id are this session's, also those that came too early."""
+        self.sessions[session.id] = session
+        for notification, size in self._orphans.pop(session.id, ()):
+            self._orphan_bytes -= size
+            session.keep((notification.update,), size)
+            if self._on_update is not None:
+                self._hand_to(self._on_update, notification, session.id, size)
+
+    def forget(self, session: Session) -> None:
+        """It was closed. A turn that the agent has not answered yet is still read to its end."""
+        if session.closed and session.turn is None and self.sessions.get(session.id) is session:
+            del self.sessions[session.id]
+
+    def _orphaned(self, notification: v1.SessionNotification, size: int) -> None:
+        """Nobody knows this session yet. What comes too much is left out: nobody may ever know it."""
+        kept = self._orphans.get(notification.session_id, [])
+        crowd = not kept and len(self._orphans) >= ORPHAN_SESSIONS
+        if crowd or len(kept) >= ORPHAN_UPDATES or self._orphan_bytes + size > ORPHAN_BYTES:
+            self._deviation("session/update", "it is for a session that nobody knows")
+            return
+        self._orphans[notification.session_id] = kept
+        kept.append((notification, size))
+        self._orphan_bytes += size
+
+    def weigh_backlog(self) -> None:
+        """Stop reading while some reader is too far behind, but not while somebody may wait for an answer,
+        or another session for its updates.
+        """
+        link = self._link
+        if not self._behind and link.lanes.size <= link.limits.backlog_bytes:
+            link.listen(BACKLOG)
+            return
+        waits = any(call.method != "session/prompt" for call in link.connection.calls.values()) or any(
+            session.turn is not None and session.turn.is_hungry for session in self.sessions.values()
+        )
+        allowed = link.limits.backlog_hard_bytes if waits else link.limits.backlog_bytes
+        behind = max((session.backlog for session in self._behind), default=0)
+        limit = link.limits.backlog_bytes
+        self._behind = {session: None for session in self._behind if session.backlog > limit}
+        (link.hold if max(behind, link.lanes.size) > allowed else link.listen)(BACKLOG)
+
+    def turn_ended(self, session: Session, turn: PromptTurn) -> None:
+        if session.turn is turn:
+            session.turn = None
+            session.cancelling = False
+            self.forget(session)
+        self.weigh_backlog()
+
+
+def _size(params: Raw | None) -> int:
+    return 0 if params is None else memoryview(params).nbytes
+
+
+def _plain(params: Raw | None) -> Any:
+    if params is None:
+        return None
+    try:
+        return msgspec.json.decode(params)
+    except (msgspec.MsgspecError, RecursionError):
+        raise invalid_params("the params cannot be read") from None

@@ -1,0 +1,47 @@
+"""The interop story once more, with the blocking face on one side or on both."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.interop.programs import AGENTS, CLIENTS, needs_node, tapped, tell
+from tests.interop.test_story import FUTURE, ORDERS, STORY, judge
+
+CLIENT = [sys.executable, "-m", "tests.blocking.story_client"]
+AGENT = [sys.executable, "-m", "tests.blocking.story_agent"]
+
+PAIRS = {
+    "blocking client, ours": (CLIENT, AGENTS["ours"]),
+    "blocking client, official agent": (CLIENT, AGENTS["official-python"]),
+    "blocking client, TypeScript agent": (CLIENT, AGENTS["typescript"]),
+    "ours, agent of threads": (CLIENTS["ours"], [*AGENT, "threads"]),
+    "official client, agent of threads": (CLIENTS["official-python"], [*AGENT, "threads"]),
+    "TypeScript client, agent of threads": (CLIENTS["typescript"], [*AGENT, "threads"]),
+    "ours, plain handlers in a loop": (CLIENTS["ours"], [*AGENT, "loop"]),
+    "blocking client, agent of threads": (CLIENT, [*AGENT, "threads"]),
+    "blocking client, plain handlers in a loop": (CLIENT, [*AGENT, "loop"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("client", "agent"),
+    [
+        pytest.param(*pair, id=name, marks=needs_node if "TypeScript" in name else ())
+        for name, pair in PAIRS.items()
+    ],
+)
+def test_the_story_ends_as_it_does_between_all_others(
+    client: list[str], agent: list[str], tmp_path: Path
+) -> None:
+    journal = tmp_path / "journal"
+    report = tell(client, "story", list(ORDERS), tapped(journal, agent))
+    assert report.pop("unknown", [FUTURE]) == [FUTURE]
+    assert report == STORY
+    if client is CLIENT:
+        judge(journal, "to_agent")
+    if agent[:3] == AGENT:
+        judge(journal, "to_client")
+        assert "sk-story" not in journal.read_text()
