@@ -88,7 +88,7 @@ async def test_a_file_of_somebody_else_is_not_touched(tmp_path: Path, there: byt
 
 
 async def test_files_are_read_and_written_through_the_client() -> None:
-    client, files = Client(), {"/work/a": "text of a"}
+    client, files = Client(), {"/project/a": "text of a"}
 
     @client.read_text_file
     async def read(request: ReadTextFileRequest) -> ReadTextFileResponse:
@@ -103,9 +103,9 @@ async def test_files_are_read_and_written_through_the_client() -> None:
     async with talking_to(echo_agent(), client=client) as handle:
         session = await handle.new_session(cwd="/work")
         assert (await session.prompt("/read a")).text == "text of a"
-        assert (await session.prompt("/write /work/b  two words")).text == "Written."
+        assert (await session.prompt("/write /project/b  two words")).text == "Written."
         missing = await session.prompt("/read nothing")
-    assert files["/work/b"] == " two words"
+    assert files["/project/b"] == " two words"
     assert "there is no such file" in missing.text
     assert [call.status for call in missing.tool_calls.values()] == ["failed"]
 

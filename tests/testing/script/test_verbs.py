@@ -157,16 +157,16 @@ async def test_a_script_can_offer_options_of_its_own() -> None:
 async def test_files_are_read_and_written_at_the_client() -> None:
     await play(
         """
-        read /work/a line=2 limit=5 as=text
-        write /work/b "copy of $text"
+        read /project/a line=2 limit=5 as=text
+        write /project/b "copy of $text"
         read /missing
           failed
             say "$code $message"
         """,
         """
-        expect request fs/read_text_file {"path": "/work/a", "line": 2, "limit": 5}
+        expect request fs/read_text_file {"path": "/project/a", "line": 2, "limit": 5}
         answer {"content": "the text"}
-        expect request fs/write_text_file {"path": "/work/b", "content": "copy of the text"}
+        expect request fs/write_text_file {"path": "/project/b", "content": "copy of the text"}
         answer {}
         expect request fs/read_text_file
         fail -32002 "no such file"
