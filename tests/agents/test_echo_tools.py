@@ -101,7 +101,7 @@ async def test_files_are_read_and_written_through_the_client() -> None:
         files[request.path] = request.content
 
     async with talking_to(echo_agent(), client=client) as handle:
-        session = await handle.new_session(cwd="/work")
+        session = await handle.new_session(cwd="/project")
         assert (await session.prompt("/read a")).text == "text of a"
         assert (await session.prompt("/write /project/b  two words")).text == "Written."
         missing = await session.prompt("/read nothing")
@@ -149,10 +149,10 @@ async def test_a_command_runs_in_a_terminal_that_is_released() -> None:
         seen.append("release")
 
     async with talking_to(echo_agent(), client=client) as handle:
-        session = await handle.new_session(cwd="/work")
+        session = await handle.new_session(cwd="/project")
         result = await session.prompt("/run ls 'two words'")
     assert result.text == "two\nlines\nIt ended with 3."
-    assert seen == ["create ls ['two words'] in /work", "release"]
+    assert seen == ["create ls ['two words'] in /project", "release"]
 
 
 @posix

@@ -314,3 +314,10 @@ def test_the_examples_talk_to_each_other() -> None:
     shown = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=20)
     lines = len(script.read_text(encoding="utf-8").splitlines())
     assert shown.stdout == f"{script} has {lines} lines.\n(end_turn)\n"
+
+
+def test_texts_are_what_the_agent_says_and_nothing_else() -> None:
+    with connect([sys.executable, str(ROOT / "examples" / "echo_agent.py")]) as agent:
+        turn = agent.new_session(cwd="/tmp").prompt("Hello")
+        assert "".join(turn.texts()) == "You said: Hello"
+        assert turn.result.text == "You said: Hello"

@@ -225,3 +225,7 @@ class PromptTurn:
 
     def __iter__(self) -> Iterator[SessionUpdate]:
         return iterate(aiter(self._turn), self._run)
+
+    def texts(self) -> Iterator[str]:
+        """What the agent says, piece by piece, and nothing else; the turn is iterated as a whole."""
+        return iterate(self._turn.texts(), self._run)
