@@ -12,8 +12,6 @@ import select
 
 from dragoman.transport.contract import READ_SIZE
 
-READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
-
 
 class Inlet:
     """Reads `fd`, and owns it."""
@@ -25,8 +23,8 @@ class Inlet:
         self._wake_in, self._wake_out = os.pipe()
         os.set_blocking(self._wake_in, False)
         os.set_blocking(self._wake_out, False)
-        self._poll = select.poll()
-        self._poll.register(fd, READABLE)
+        self._poll = select.poll()  # not on Windows, where nobody makes one of these
+        self._poll.register(fd, _readable())
         self._poll.register(self._wake_in, select.POLLIN)
         self.poll = self._poll.poll
         """Waits for the pipe, or to be woken; for who has nothing to push, and listens."""
@@ -95,9 +93,13 @@ class Inlet:
         if push_to >= 0:
             self._poll.register(push_to, select.POLLOUT)
         if listen and not self._listening:
-            self._poll.register(self.fd, READABLE)
+            self._poll.register(self.fd, _readable())
         elif self._listening and not listen:
             self._poll.unregister(
                 self.fd
             )  # asking for no events would still tell of a hang-up, again and again
         self._pushed, self._listening = push_to, listen
+
+
+def _readable() -> int:
+    return select.POLLIN | select.POLLHUP | select.POLLERR
