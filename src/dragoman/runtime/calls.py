@@ -59,6 +59,14 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
         self._look = LONGEST_LOOK
 
+    def covers(self, waiting: Waiting) -> bool:
+        """The short way of a call with a long deadline and no other wish, while somebody looks anyway."""
+        deadline = waiting.deadline
+        if self._timer is None or deadline is None or deadline < 4 * self._look:
+            return False
+        waiting.expires = self._loop.time() + deadline
+        return True
+
     def watch(self, waiting: Waiting) -> None:
         now = self._loop.time()
         if waiting.silence is not None:

@@ -30,10 +30,11 @@ class Handler:
 
     def work(self, message: Any, peer: Any) -> Coroutine[Any, Any, Any]:
         """A coroutine that ends with the handler's result."""
-        if self.is_async:
-            made: Coroutine[Any, Any, Any] = self.now(message, peer)
-            return made
-        return self._in_thread(message, peer)
+        if not self.is_async:
+            return self._in_thread(message, peer)
+        made: Coroutine[Any, Any, Any]
+        made = self.function(message, peer) if self.wants_peer else self.function(message)
+        return made
 
     async def _in_thread(self, message: Any, peer: Any) -> Any:
         # Imported when first needed: most agents and clients have no such handler.
