@@ -118,8 +118,8 @@ class ClientSide:
 
     def told_block(self, block: bytes) -> int:
         """Updates come in long runs; a run is read by one call into C, envelopes and all."""
-        # Frames that do not keep to their lines would be refused one by one. Here it is enough that there are as
-        # many: nothing is run for an update, and looking closer would cost a tenth of all the reading.
+        # Frames that do not keep to their lines would be refused one by one. Here it is enough that there are
+        # as many: nothing is run for an update, and looking closer would cost a tenth of all the reading.
         lines = count_lines(block)
         try:
             frames = self._read_run(block)
