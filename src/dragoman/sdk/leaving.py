@@ -33,10 +33,20 @@ class Leaving:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watch: threading.Timer | None = None
         self._former: dict[int, Any] = {}
+        self._former_waker = -1
+        self._waker: tuple[int, int] | None = None
 
     def listen(self) -> None:
         """From now on a signal wakes the loop that runs here."""
         self._loop = asyncio.get_running_loop()
+        if not self._former or os.name == "nt":
+            return
+        # Else a signal just before the loop begins to wait would be told only when something else wakes it.
+        self._waker = os.pipe()
+        for fd in self._waker:
+            os.set_blocking(fd, False)
+        self._loop.add_reader(self._waker[0], self._woken, self._waker[0])
+        self._former_waker = signal.set_wakeup_fd(self._waker[1], warn_on_full_buffer=False)
 
     def begin(self) -> None:
         """The process is to end, from now on within its time."""
@@ -49,9 +59,8 @@ class Leaving:
         if threading.current_thread() is threading.main_thread():  # Python tells no other of signals
             # Not the loop's own way: a handler that blocks the loop would block that as well.
             for number in SIGNALS:
-                if (
-                    signal.getsignal(number) is not signal.SIG_IGN
-                ):  # a shell's background job: Ctrl-C is not for it
+                # A shell's background job ignores it: Ctrl-C is not for that.
+                if signal.getsignal(number) is not signal.SIG_IGN:
                     self._former[number] = signal.signal(number, self._signalled)
         return self
 
@@ -62,6 +71,15 @@ class Leaving:
             self._watch.cancel()
         for number, handler in self._former.items():
             signal.signal(number, handler)
+        if self._waker is not None:
+            signal.set_wakeup_fd(self._former_waker)
+            for fd in self._waker:
+                os.close(fd)
+
+    @staticmethod
+    def _woken(fd: int) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(fd, 512)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         self.begin()
