@@ -9,6 +9,7 @@ import pytest
 
 from dragoman import Agent, Client, Limits, Turn, connect
 from dragoman.schema.v1 import SessionNotification
+from tests.runtime.raw import until
 from tests.sdk.ends import text_of
 
 KIBIBYTE = 1024
@@ -203,3 +204,31 @@ async def test_the_agent_waits_while_the_client_does_not_take_its_words() -> Non
         assert said[0] * KIBIBYTE < LIMITS.backlog_bytes + PIPE
         handle.link.listen("the test")
         assert (await asking).stop_reason == "end_turn"
+
+
+async def test_an_agent_whose_notification_handler_is_slow_stops_reading_and_loses_nothing() -> None:
+    agent = Agent("slow listener")
+    gate = asyncio.Event()
+    heard: list[int] = []
+
+    @agent.extension("_told")
+    async def told(params: Any) -> None:
+        await gate.wait()
+        heard.append(params["n"])
+
+    async with connect(agent, limits=LIMITS) as handle:
+        sent = 0
+
+        async def flood() -> None:
+            nonlocal sent
+            for n in range(MANY):
+                await handle.notify("_told", {"n": n, "text": TEXT})
+                sent += 1
+
+        flooding = asyncio.create_task(flood())
+        await settled()
+        assert sent * KIBIBYTE < LIMITS.backlog_bytes + PIPE
+        gate.set()
+        await flooding
+        await until(lambda: len(heard) == MANY)
+    assert heard == list(range(MANY))
