@@ -132,8 +132,11 @@ class Player:
             case "linger":
                 await asyncio.sleep(1)
             case "ignore":
-                await asyncio.sleep(10)
+                await asyncio.sleep(100_000)
             case "speak":
+                await self._say(turn, played)
+            case "speak late":
+                await asyncio.sleep(10)
                 await self._say(turn, played)
 
 
@@ -166,6 +169,9 @@ class Audience(Protocol):
     allowed: int
     handled: dict[str, list[str]]
 
+    def asked_in(self, session_id: str) -> None:
+        """The user is asked something in this session."""
+
     @property
     def script(self) -> Policies: ...
 
@@ -177,6 +183,7 @@ def make_client(stage: Audience) -> Client:
 
     @client.request_permission
     async def decide(question: RequestPermissionRequest) -> RequestPermissionResponse:
+        stage.asked_in(question.session_id)
         chosen = await _decide(next(permissions), "allow_once", "reject_once")
         stage.allowed += chosen == "allow_once"
         return RequestPermissionResponse(outcome=SelectedPermissionOutcome(option_id=chosen))

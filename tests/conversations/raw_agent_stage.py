@@ -37,6 +37,7 @@ step = weighted(
     (st.tuples(st.just("say"), number, st.sampled_from((1, 5, 40)), st.booleans()), 6),
     (st.tuples(st.just("stray"), session, st.booleans()), 2),
     (st.tuples(st.just("answer"), number, st.sampled_from(REASONS), st.booleans()), 4),
+    (st.tuples(st.just("answer too early"), number, st.booleans()), 1),
     (st.tuples(st.just("again"), st.booleans()), 1),
     (st.tuples(st.just("ask"), session, st.booleans()), 2),
     (st.tuples(st.just("read"), session, st.booleans()), 2),
@@ -83,6 +84,7 @@ class OddStage:
         self.script = script
         self.handled: dict[str, list[str]] = {}
         self.allowed = 0
+        self.asked_in_vain = 0
         self.sessions: list[Session] = []
         self.readers: list[Reader] = []
         self.tasks: list[asyncio.Task[None]] = []
@@ -111,8 +113,12 @@ class OddStage:
                 self._check_rest()
         await self.agent.aclose()
         self._check_answers()
+        assert not self.asked_in_vain, "the user was asked in a turn that had been cancelled"
         for reader in self.readers:
             self._check_reader(reader)
+
+    def asked_in(self, session_id: str) -> None:
+        self.asked_in_vain += self.handle.side.sessions[session_id].cancelling
 
     # What happens.
 
@@ -151,6 +157,10 @@ class OddStage:
             case ("answer", int(number), str(reason)):
                 running = self._running()
                 return [self._answer(running[number % len(running)], reason)] if running else []
+            case ("answer too early", int(number)) if running := self._running():
+                said = running[number % len(running)]
+                late = chunk(said["params"]["sessionId"], f"late {_turn(said)}")
+                return [self._answer(said, "end_turn"), late]
             case ("again",):
                 answered = [said for said in self._prompts() if _turn(said) in self.reasons]
                 return [result(said["id"], {"stopReason": "end_turn"}) for said in answered]
@@ -249,8 +259,9 @@ class OddStage:
 
     def _check_reader(self, reader: Reader) -> None:
         turn = str(reader.number)
+        assert f"late {turn}" not in reader.texts, "an update behind the answer was the turn's"
         # A stray update that crosses a prompt cannot be told from the turn's own.
-        texts, said = [text for text in reader.texts if text != "stray"], self.said.get(turn, [])
+        texts, said = [text for text in reader.texts if ":" in text], self.said.get(turn, [])
         assert texts == said[: len(texts)], "an update out of order, or of another turn"
         if reader.finished and not self.script.dies:
             assert texts == said, "an update was lost"

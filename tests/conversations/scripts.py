@@ -65,7 +65,7 @@ program = st.builds(
     Program,
     st.lists(op, min_size=1, max_size=6).map(tuple),
     st.sampled_from(("end_turn", "refusal", "raise", "error")),
-    st.sampled_from(("propagate", "swallow", "raise", "linger", "ignore", "speak")),
+    st.sampled_from(("propagate", "swallow", "raise", "linger", "ignore", "speak", "speak late")),
 )
 
 how_to_read = st.one_of(
@@ -97,7 +97,10 @@ permission = st.one_of(
 )
 
 reading = st.one_of(
-    st.tuples(st.just("allow"), turns), st.just(("raise",)), st.tuples(st.just("sleep"), seconds)
+    st.tuples(st.just("allow"), turns),
+    st.just(("raise",)),
+    st.just(("hang",)),
+    st.tuples(st.just("sleep"), seconds),
 )
 
 scripts = st.builds(

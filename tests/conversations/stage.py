@@ -49,6 +49,7 @@ class Stage:
         self.handled: dict[str, list[str]] = {}
         self.decisions: list[bool] = []
         self.allowed = 0
+        self.asked_in_vain = 0
         self.tasks: list[asyncio.Task[None]] = []
         self.cut = False
         ours, theirs = memory_pair()
@@ -77,6 +78,10 @@ class Stage:
             self._check_reading(reading)
         self._check_handled()
         assert sum(self.decisions) <= self.allowed, "a tool ran that nobody allowed"
+        assert not self.asked_in_vain, "the user was asked in a turn that had been cancelled"
+
+    def asked_in(self, session_id: str) -> None:
+        self.asked_in_vain += self.handle.side.sessions[session_id].cancelling
 
     # What the user does.
 
