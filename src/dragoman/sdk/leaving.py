@@ -33,8 +33,8 @@ class Leaving:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watch: threading.Timer | None = None
         self._former: dict[int, Any] = {}
-        self._former_waker = -1
-        self._waker: tuple[int, int] | None = None
+        self._former_wake_fd = -1
+        self._wake_pipe: tuple[int, int] | None = None
 
     def listen(self) -> None:
         """From now on a signal wakes the loop that runs here."""
@@ -42,11 +42,11 @@ class Leaving:
         if not self._former or os.name == "nt":
             return
         # Else a signal just before the loop begins to wait would be told only when something else wakes it.
-        self._waker = os.pipe()
-        for fd in self._waker:
+        self._wake_pipe = os.pipe()
+        for fd in self._wake_pipe:
             os.set_blocking(fd, False)
-        self._loop.add_reader(self._waker[0], self._woken, self._waker[0])
-        self._former_waker = signal.set_wakeup_fd(self._waker[1], warn_on_full_buffer=False)
+        self._loop.add_reader(self._wake_pipe[0], self._woken, self._wake_pipe[0])
+        self._former_wake_fd = signal.set_wakeup_fd(self._wake_pipe[1], warn_on_full_buffer=False)
 
     def begin(self) -> None:
         """The process is to end, from now on within its time."""
@@ -71,9 +71,9 @@ class Leaving:
             self._watch.cancel()
         for number, handler in self._former.items():
             signal.signal(number, handler)
-        if self._waker is not None:
-            signal.set_wakeup_fd(self._former_waker)
-            for fd in self._waker:
+        if self._wake_pipe is not None:
+            signal.set_wakeup_fd(self._former_wake_fd)
+            for fd in self._wake_pipe:
                 os.close(fd)
 
     @staticmethod
