@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import UNSET
 
@@ -28,6 +28,9 @@ from dragoman.sdk.reading import read_result
 from dragoman.sdk.serve import Serving, serving
 from dragoman.transport.contract import Transport
 
+if TYPE_CHECKING:  # who taps nothing does not pay for it
+    from dragoman.transport.tapped import Tap
+
 SUPPORTED = (1,)
 
 Target: TypeAlias = str | Sequence[str] | Agent | Transport
@@ -41,8 +44,12 @@ def connect(
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     on_stderr: Callable[[bytes], None] | None = None,
+    tap: Tap | None = None,
 ) -> Connecting:
-    """An agent, started if need be, and initialized. A string is a command line; no shell runs it."""
+    """An agent, started if need be, and initialized. A string is a command line; no shell runs it.
+
+    `tap(direction, block)` sees every frame that passes, before it has any effect.
+    """
 
     def open_transport() -> tuple[Transport, Serving | None]:
         if isinstance(target, Agent):
@@ -56,25 +63,35 @@ def connect(
             return spawn(target, cwd=cwd, env=env, on_stderr=on_stderr), None
         return target, None
 
-    return Connecting(open_transport, client or _anonymous(), limits or DEFAULT_LIMITS)
+    return Connecting(open_transport, client or _anonymous(), limits or DEFAULT_LIMITS, tap=tap)
 
 
 class Connecting:
     """What `connect` returns: an `async with` that gives the agent. Nothing starts before it is entered."""
 
-    __slots__ = ("_client", "_limits", "_link", "_open", "_served")
+    __slots__ = ("_client", "_limits", "_link", "_open", "_served", "_tap")
 
     def __init__(
-        self, open_: Callable[[], tuple[Transport, Serving | None]], client: Client, limits: Limits
+        self,
+        open_: Callable[[], tuple[Transport, Serving | None]],
+        client: Client,
+        limits: Limits,
+        *,
+        tap: Tap | None = None,
     ) -> None:
         self._open = open_
         self._client = client
         self._limits = limits
+        self._tap = tap
         self._link: Link | None = None
         self._served: Serving | None = None
 
     async def __aenter__(self) -> AgentHandle:
         transport, self._served = self._open()
+        if self._tap is not None:
+            from dragoman.transport.tapped import TappedTransport
+
+            transport = TappedTransport(transport, self._tap)
         if self._served is not None:
             await self._served.__aenter__()
         side = ClientSide(self._client)
