@@ -40,7 +40,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "agents": PUBLIC,
     "tui": PUBLIC,
     "web": PUBLIC,
-    "cli": PUBLIC | {"agents", "tui", "web", "transport", "hub", "check", "trace", "testing"},
+    "cli": PUBLIC
+    | {"agents", "tui", "web", "transport", "hub", "check", "trace", "testing", "workspace", "journal"},
     "face": LIBRARY,
     "__main__": frozenset({"cli"}),
 }
