@@ -1,0 +1,15 @@
+"""Agents known by name: where a name, a command line or an address leads, and why an agent does not start.
+
+    agent = find_agent("claude")  # KnownAgent(name, command, env, allow, source)
+    for agent in known_agents(): ...
+    diagnosis = await diagnose(agent)  # in dragoman.sdk.known.doctor
+
+`find_agent` reads the configuration file and looks along PATH; it starts nothing. What it raises is a
+`LocalMistake` whose text tells what to do.
+"""
+
+from dragoman.sdk.known.agent import KnownAgent, Source
+from dragoman.sdk.known.config import Config, read_config
+from dragoman.sdk.known.finding import find_agent, known_agents
+
+__all__ = ["Config", "KnownAgent", "Source", "find_agent", "known_agents", "read_config"]

@@ -1,0 +1,56 @@
+"""One agent that can be started by name: a value, with nothing looked up and nothing started.
+
+Its environment may hold secrets, so its values are never part of a text that this room makes: not of
+`repr`, not of an error.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Source(StrEnum):
+    """Where the knowledge of an agent comes from."""
+
+    CONFIG = "config"
+    """A table of our configuration file."""
+
+    BUILT_IN = "built-in"
+    """It comes with this package."""
+
+    PATH = "path"
+    """A well-known agent whose program is on PATH."""
+
+    COMMAND = "command"
+    """A command line that somebody wrote out."""
+
+    ADDRESS = "address"
+    """A peer that runs already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownAgent:
+    """What it takes to start one agent."""
+
+    name: str
+    command: tuple[str, ...]
+    """The words of its command; empty when it is reached at `address` instead."""
+
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables set for it, whatever our own environment says. Values may be secrets."""
+
+    allow: tuple[str, ...] = ()
+    """Names of our own variables that it may see beside the harmless ones."""
+
+    source: Source
+    address: str | None = None
+    title: str = ""
+    """How its maker calls it."""
+
+    @property
+    def command_line(self) -> str:
+        """The command as one would type it, or the address."""
+        return self.address or shlex.join(self.command)

@@ -1,0 +1,176 @@
+"""Our configuration file, as far as it names agents.
+
+    default_agent = "mine"
+
+    [agents.mine]
+    command = ["my-agent", "--acp"]
+    env = { LOG_LEVEL = "debug" }
+    allow = ["OPENAI_API_KEY"]
+
+A file that is not there is an empty one. Everything in it must be known: a key that nobody reads is a mistake
+that somebody made, and is told with file and line. The texts of these errors hold names, never values.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dragoman.errors import LocalMistake
+from dragoman.sdk.known.agent import KnownAgent, Source
+from dragoman.sdk.known.places import Machine, our_config
+from dragoman.sdk.known.toml_text import line_of
+
+TOP = ("agents", "default_agent")
+KEYS = ("command", "env", "allow", "title")
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""What an agent may be called: one word that is no option, no path and no address."""
+
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class ConfigMistake(LocalMistake):
+    """The configuration file cannot be used: where, and why."""
+
+    def __init__(self, path: str, line: int, reason: str) -> None:
+        super().__init__(f"{path}:{line}: {reason}")
+        self.path = path
+        self.line = line
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What the file says of agents."""
+
+    path: str
+    agents: Mapping[str, KnownAgent] = field(default_factory=dict)
+    default_agent: str | None = None
+
+
+def config_path() -> Path:
+    """Where our file is, or would be."""
+    return Path(our_config(Machine()))
+
+
+def read_config(path: Path | None = None) -> Config:
+    """Read our file, or the one that is named. Raises `LocalMistake`."""
+    place = path or config_path()
+    return parse_config(read_text(place), path=str(place))
+
+
+def read_text(path: Path) -> str:
+    """The text of the file; nothing when there is no such file."""
+    try:
+        # As bytes: newlines stay what they are, and an edit writes them back so.
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise LocalMistake(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise LocalMistake(f"cannot read {path}: it is not UTF-8 text") from error
+
+
+def parse_config(text: str, *, path: str) -> Config:
+    """Read the text of the file. Raises `ConfigMistake`."""
+    try:
+        parsed = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\(at line (\d+)", str(error))
+        line = int(found[1]) if found else max(1, text.count("\n") + 1)
+        raise ConfigMistake(path, line, f"no valid TOML: {_without_place(str(error))}") from None
+    return _Reader(text, path).config(parsed)
+
+
+class _Reader:
+    """Checks one parsed file; knows its text for the sake of the line numbers."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self._text = text
+        self._path = path
+
+    def config(self, parsed: Mapping[str, Any]) -> Config:
+        self._only(parsed, TOP, ())
+        tables = parsed.get("agents", {})
+        if not isinstance(tables, Mapping):
+            self._refuse(("agents",), "agents must be tables: [agents.NAME]")
+        agents = {name: self._agent(name, table) for name, table in tables.items()}
+        default = parsed.get("default_agent")
+        if default is not None and not isinstance(default, str):
+            self._refuse(("default_agent",), "default_agent must be the name of an agent, in quotes")
+        return Config(path=self._path, agents=agents, default_agent=default)
+
+    def _agent(self, name: str, table: Any) -> KnownAgent:
+        where = ("agents", name)
+        if not NAME.fullmatch(name):
+            self._refuse(where, f"{name!r} is no name: use letters, digits, dots, dashes and underscores")
+        if not isinstance(table, Mapping):
+            self._refuse(where, f"an agent is a table: [agents.{name}]")
+        self._only(table, KEYS, where)
+        if "command" not in table:
+            self._refuse(where, 'the command is missing: command = ["program", "argument"]')
+        title = table.get("title", "")
+        if not isinstance(title, str):
+            self._refuse((*where, "title"), "title must be text, in quotes")
+        return KnownAgent(
+            name=name,
+            command=self._command(table["command"], (*where, "command")),
+            env=self._env(table.get("env", {}), (*where, "env")),
+            allow=self._allow(table.get("allow", ()), (*where, "allow")),
+            source=Source.CONFIG,
+            title=title,
+        )
+
+    def _command(self, value: Any, where: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            words = shlex.split(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self._refuse(where, f"this is no command line: {str(error).lower()}")
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            self._refuse(where, 'command must be a list of words: ["program", "argument"]')
+        if not words or not words[0]:
+            self._refuse(where, "the command is empty")
+        if any("\0" in word for word in words):
+            self._refuse(where, "a command cannot hold a NUL character")
+        return tuple(words)
+
+    def _env(self, value: Any, where: tuple[str, ...]) -> Mapping[str, str]:
+        if not isinstance(value, Mapping):
+            self._refuse(where, 'env must be a table: { NAME = "value" }')
+        for name, item in value.items():
+            self._variable(name, (*where, name))
+            if not isinstance(item, str) or "\0" in item:
+                self._refuse((*where, name), f"the value of {name} must be text, in quotes")
+        return dict(value)
+
+    def _allow(self, value: Any, where: tuple[str, ...]) -> tuple[str, ...]:
+        if not isinstance(value, list | tuple):
+            self._refuse(where, 'allow must be a list of names: ["OPENAI_API_KEY"]')
+        for name in value:
+            self._variable(name, where)
+        return tuple(value)
+
+    def _variable(self, name: Any, where: tuple[str, ...]) -> None:
+        # A value that was put here by mistake must not be shown: `allow = ["sk-…"]`.
+        if not isinstance(name, str) or not VARIABLE.fullmatch(name):
+            self._refuse(where, f"{where[2]} has an entry that is no name of a variable")
+
+    def _only(self, table: Mapping[str, Any], known: tuple[str, ...], where: tuple[str, ...]) -> None:
+        for key in table:
+            if key not in known:
+                self._refuse((*where, key), f"unknown key {key!r}; known are {', '.join(known)}")
+
+    def _refuse(self, where: tuple[str, ...], reason: str) -> NoReturn:
+        raise ConfigMistake(self._path, line_of(self._text, *where), reason)
+
+
+def _without_place(text: str) -> str:
+    """The parser names line and column at the end of its text; we name the line in front."""
+    return re.sub(r" \(at .*\)$", "", text).lower()

@@ -1,0 +1,120 @@
+"""From what a person types to an agent: a name, a command line or an address.
+
+Names win in this order: our configuration file, what comes with the package, well-known agents on PATH. What
+is no name may be an address (`unix:/run/agent.sock`) or a command. What is nothing gets the nearest names.
+
+Looks at files and along PATH; starts nothing. `path` is the PATH to search where it is not our own.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+
+from dragoman.errors import LocalMistake
+from dragoman.sdk.known.agent import KnownAgent, Source
+from dragoman.sdk.known.config import Config, read_config
+from dragoman.sdk.known.wellknown import WELL_KNOWN, WellKnown
+from dragoman.transport.address import CommandAddress, StdioAddress, parse_address
+
+OURS = (sys.executable or "python3", "-m", "dragoman", "agent")
+
+BUILT_IN: tuple[KnownAgent, ...] = (
+    KnownAgent(
+        name="echo",
+        command=(*OURS, "echo"),
+        source=Source.BUILT_IN,
+        title="says what it was told; its slash commands do all that an agent can do",
+    ),
+)
+
+
+def find_agent(text: str, *, config: Config | None = None, path: str | None = None) -> KnownAgent:
+    """The agent that is meant. Raises `LocalMistake` with what is known, or what is wrong with the file."""
+    wanted = text.strip()
+    if not wanted:
+        raise LocalMistake("no agent was named: give a name, a command or an address")
+    named = _named(wanted, config or read_config(), path)
+    if named is not None:
+        return named
+    address = parse_address(wanted)
+    if isinstance(address, StdioAddress):
+        raise LocalMistake("stdio: is our own input and output, where no agent can be; give its command")
+    if not isinstance(address, CommandAddress):
+        return KnownAgent(name=wanted, command=(), source=Source.ADDRESS, address=str(address))
+    words = address.command
+    if len(words) == 1 and not _is_program(words[0], path):
+        raise LocalMistake(_nothing_called(words[0], config or read_config(), path))
+    return KnownAgent(name=os.path.basename(words[0]), command=words, source=Source.COMMAND)
+
+
+def known_agents(*, config: Config | None = None, path: str | None = None) -> list[KnownAgent]:
+    """Everything that has a name and can be started here, each name once, sorted."""
+    found = {agent.name: agent for agent in _on_path(path)}
+    found.update((agent.name, agent) for agent in BUILT_IN)
+    found.update((config or read_config()).agents)
+    return [found[name] for name in sorted(found, key=str.casefold)]
+
+
+def missing_agents(*, config: Config | None = None, path: str | None = None) -> list[WellKnown]:
+    """Well-known agents that are not installed here, and that nothing of ours goes by the name of."""
+    known = {agent.name for agent in known_agents(config=config, path=path)}
+    return [entry for entry in WELL_KNOWN if entry.name not in known]
+
+
+def _named(wanted: str, config: Config, path: str | None) -> KnownAgent | None:
+    name = wanted.casefold()
+    for agent in (*config.agents.values(), *BUILT_IN):
+        if agent.name.casefold() == name:
+            return agent
+    entry = _well_known(name)
+    return None if entry is None else _installed(entry, path)
+
+
+def _well_known(name: str) -> WellKnown | None:
+    for entry in WELL_KNOWN:
+        if name == entry.name or name in entry.aliases:
+            return entry
+    return None
+
+
+def _on_path(path: str | None) -> Iterator[KnownAgent]:
+    for entry in WELL_KNOWN:
+        agent = _installed(entry, path)
+        if agent is not None:
+            yield agent
+
+
+def _installed(entry: WellKnown, path: str | None) -> KnownAgent | None:
+    for command in entry.commands:
+        if shutil.which(command[0], path=path):
+            return KnownAgent(
+                name=entry.name, command=command, allow=entry.allow, source=Source.PATH, title=entry.title
+            )
+    return None
+
+
+def _is_program(word: str, path: str | None) -> bool:
+    """A path is a program even if nothing is there: whoever starts it will say what is wrong with it."""
+    return bool(os.path.dirname(word)) or shutil.which(word, path=path) is not None
+
+
+def _nothing_called(word: str, config: Config, path: str | None) -> str:
+    entry = _well_known(word.casefold())
+    if entry is not None:
+        looked = " nor ".join(command[0] for command in entry.commands)
+        how = f"install it: {entry.install}" if " " in entry.install else f"install {entry.title}"
+        return f"{entry.title} is not installed: {looked} is not on PATH; {how}"
+    known = [agent.name for agent in known_agents(config=config, path=path)]
+    return f"there is no agent and no program {word!r}; {_suggestion(word, known)}"
+
+
+def _suggestion(word: str, known: list[str]) -> str:
+    names = [*known, *(entry.name for entry in WELL_KNOWN if entry.name not in known)]
+    near = difflib.get_close_matches(word.casefold(), names, n=3, cutoff=0.6)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f"known are {', '.join(known)}; or give a command, such as 'my-agent --acp'"

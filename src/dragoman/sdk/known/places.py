@@ -1,0 +1,62 @@
+"""Where configuration files lie, on each system: ours, and those whose agents can be imported.
+
+Pure: system, environment and home folder are given, so that every system is tested on every system.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+
+ACPX_PROJECT = ".acpxrc.json"
+"""acpx reads this from the working directory, over its file in the home folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the place of a file depends on."""
+
+    platform: str = field(default_factory=lambda: sys.platform)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    home: str = field(default_factory=lambda: str(Path.home()))
+
+    def path(self, *parts: str) -> PurePath:
+        return (PureWindowsPath if self.platform == "win32" else PurePosixPath)(*parts)
+
+    def folder(self, variable: str, *default: str) -> PurePath:
+        """The folder that a variable names; a relative one is invalid by the rules of XDG, and not taken."""
+        named = self.environ.get(variable, "")
+        if named and self.path(named).is_absolute():
+            return self.path(named)
+        return self.path(self.home, *default)
+
+
+def our_config(machine: Machine) -> PurePath:
+    """`dragoman/config.toml` in the folder for configuration."""
+    return _settings_folder(machine) / "dragoman" / "config.toml"
+
+
+def zed_settings(machine: Machine) -> list[PurePath]:
+    """Zed keeps to ~/.config on macOS too."""
+    if machine.platform == "win32":
+        return [machine.folder("APPDATA", "AppData", "Roaming") / "Zed" / "settings.json"]
+    flatpak = machine.path(machine.home, ".var", "app", "dev.zed.Zed", "config", "zed", "settings.json")
+    return [machine.folder("XDG_CONFIG_HOME", ".config") / "zed" / "settings.json", flatpak]
+
+
+def jetbrains_acp(machine: Machine) -> list[PurePath]:
+    """One file for all IDEs, in the home folder of every system."""
+    return [machine.path(machine.home, ".jetbrains", "acp.json")]
+
+
+def acpx_config(machine: Machine) -> list[PurePath]:
+    return [machine.path(machine.home, ".acpx", "config.json")]
+
+
+def _settings_folder(machine: Machine) -> PurePath:
+    if machine.platform == "win32":
+        return machine.folder("APPDATA", "AppData", "Roaming")
+    return machine.folder("XDG_CONFIG_HOME", ".config")

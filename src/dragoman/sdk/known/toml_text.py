@@ -1,0 +1,120 @@
+"""TOML as text: which lines say what, and how a value is written.
+
+The standard library reads TOML but tells neither lines nor comments. A text that is valid as a whole falls
+into statements that are valid each by itself, so statements are found by adding lines until one parses. That
+is all that an error with a line number needs, and all that an edit needs which keeps every other line.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+LINE = re.compile(r"[^\n]*\n|[^\n]+")
+"""TOML knows one newline; `splitlines` knows ten, some of which may stand in a string."""
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A header, an assignment, or what is neither: a comment or a blank line."""
+
+    first: int
+    """Its first line, counted from 1."""
+
+    text: str
+    path: tuple[str, ...]
+    """The full name of what it opens or sets; empty for a comment."""
+
+    is_header: bool
+
+    @property
+    def last(self) -> int:
+        return self.first + self.text.count("\n") - (1 if self.text.endswith("\n") else 0)
+
+
+def statements(text: str) -> list[Statement]:
+    """Cut a valid TOML text; the texts of the statements make up the whole again."""
+    found: list[Statement] = []
+    table: tuple[str, ...] = ()
+    gathered, first = "", 1
+    for number, line in enumerate(LINE.findall(text), 1):
+        gathered += line
+        parsed = _parsed(gathered)
+        if parsed is None:
+            continue
+        is_header = gathered.lstrip().startswith("[")
+        name = _name(parsed, is_header=is_header)
+        if is_header:
+            table = name
+        elif name:
+            name = table + name
+        found.append(Statement(first, gathered, name, is_header))
+        gathered, first = "", number + 1
+    return found
+
+
+def line_of(text: str, *path: str) -> int:
+    """The line that says something of `path`, or of what holds it; 1 when nothing does."""
+    best, depth = 1, 0
+    for statement in statements(text):
+        shared = _shared(statement.path, path)
+        if shared > depth:
+            best, depth = statement.first, shared
+    return best
+
+
+def written_key(name: str) -> str:
+    return name if BARE.fullmatch(name) else written(name)
+
+
+def written(value: str | Sequence[str] | Mapping[str, str]) -> str:
+    """A value on one line."""
+    if isinstance(value, str):
+        return '"' + "".join(_escaped(character) for character in value) + '"'
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{written_key(name)} = {written(item)}" for name, item in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    return "[" + ", ".join(map(written, value)) + "]"
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return f"\\u{ord(character):04X}" if ord(character) < 32 or ord(character) == 127 else character
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:  # not whole yet: the next line belongs to it
+        return None
+
+
+def _name(parsed: Mapping[str, Any], *, is_header: bool) -> tuple[str, ...]:
+    """The path of single keys that one statement makes."""
+    path: list[str] = []
+    inside: Any = parsed
+    while True:
+        if is_header and isinstance(inside, list):  # [[tables]] in an array
+            inside = inside[0]
+        elif isinstance(inside, Mapping) and len(inside) == 1:
+            key, inside = next(iter(inside.items()))
+            path.append(key)
+        else:
+            return tuple(path)
+
+
+def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count

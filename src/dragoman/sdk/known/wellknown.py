@@ -1,0 +1,171 @@
+"""Agents of other makers that speak the protocol: their names, commands and the variables they log in with.
+
+Facts, gathered from the makers' own pages. An agent is offered when one of its commands is on PATH; the
+first that is there wins, so the present name of a program stands before its former ones. Nothing is
+downloaded: an agent that is not installed gets a hint how to install it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WellKnown:
+    """One maker's agent."""
+
+    name: str
+    title: str
+    commands: tuple[tuple[str, ...], ...]
+    aliases: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    """The variables that it documents for its keys. They are handed on if we have them."""
+
+    install: str = ""
+    """How it gets onto PATH, as a command or as the name of the product."""
+
+
+GOOGLE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
+OPENAI = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+ANTHROPIC = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN")
+
+WELL_KNOWN: tuple[WellKnown, ...] = (
+    WellKnown(
+        name="claude",
+        title="Claude Code",
+        aliases=("claude-code", "claude-agent"),
+        commands=(("claude-agent-acp",), ("claude-code-acp",)),
+        allow=ANTHROPIC,
+        install="npm install -g @agentclientprotocol/claude-agent-acp",
+    ),
+    WellKnown(
+        name="codex",
+        title="Codex",
+        aliases=("codex-cli",),
+        commands=(("codex-acp",),),
+        allow=(*OPENAI, "CODEX_API_KEY"),
+        install="npm install -g @agentclientprotocol/codex-acp",
+    ),
+    WellKnown(
+        name="gemini",
+        title="Gemini CLI",
+        aliases=("gemini-cli",),
+        # Newer versions call it --acp, and still take the former name; older ones know no other.
+        commands=(("gemini", "--experimental-acp"),),
+        allow=GOOGLE,
+        install="npm install -g @google/gemini-cli",
+    ),
+    WellKnown(
+        name="opencode",
+        title="OpenCode",
+        commands=(("opencode", "acp"),),
+        allow=(*ANTHROPIC[:1], *OPENAI[:1], *GOOGLE[:1]),
+        install="npm install -g opencode-ai",
+    ),
+    WellKnown(
+        name="qwen",
+        title="Qwen Code",
+        aliases=("qwen-code",),
+        commands=(("qwen", "--acp"),),
+        allow=(*OPENAI, "DASHSCOPE_API_KEY"),
+        install="npm install -g @qwen-code/qwen-code",
+    ),
+    WellKnown(
+        name="goose",
+        title="Goose",
+        commands=(("goose", "acp"),),
+        allow=(*ANTHROPIC[:1], *OPENAI[:1], *GOOGLE[:2], "GOOSE_PROVIDER", "GOOSE_MODEL"),
+        install="Goose CLI",
+    ),
+    WellKnown(
+        name="cursor",
+        title="Cursor CLI",
+        aliases=("cursor-agent",),
+        commands=(("cursor-agent", "acp"),),
+        allow=("CURSOR_API_KEY",),
+        install="Cursor CLI",
+    ),
+    WellKnown(
+        name="copilot",
+        title="GitHub Copilot CLI",
+        aliases=("github-copilot",),
+        commands=(("copilot", "--acp", "--stdio"),),
+        allow=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"),
+        install="npm install -g @github/copilot",
+    ),
+    WellKnown(
+        name="droid",
+        title="Factory Droid",
+        aliases=("factory-droid",),
+        commands=(("droid", "exec", "--output-format", "acp"),),
+        allow=("FACTORY_API_KEY",),
+        install="Factory CLI",
+    ),
+    WellKnown(
+        name="kimi",
+        title="Kimi CLI",
+        aliases=("kimi-cli", "kimi-code"),
+        commands=(("kimi", "acp"),),
+        allow=("KIMI_API_KEY", "MOONSHOT_API_KEY"),
+        install="uv tool install kimi-cli",
+    ),
+    WellKnown(
+        name="kiro",
+        title="Kiro CLI",
+        commands=(("kiro-cli", "acp"), ("kiro-cli-chat", "acp")),
+        install="Kiro CLI",
+    ),
+    WellKnown(
+        name="vibe",
+        title="Mistral Vibe",
+        aliases=("mistral-vibe", "mistral"),
+        commands=(("vibe-acp",),),
+        allow=("MISTRAL_API_KEY",),
+        install="uv tool install mistral-vibe",
+    ),
+    WellKnown(
+        name="auggie",
+        title="Auggie CLI",
+        aliases=("augment",),
+        commands=(("auggie", "--acp"),),
+        allow=("AUGMENT_SESSION_AUTH",),
+        install="npm install -g @augmentcode/auggie",
+    ),
+    WellKnown(
+        name="openhands",
+        title="OpenHands",
+        commands=(("openhands", "acp"),),
+        allow=("LLM_API_KEY", "LLM_MODEL", "LLM_BASE_URL"),
+        install="uv tool install openhands",
+    ),
+    WellKnown(
+        name="cline",
+        title="Cline",
+        commands=(("cline", "--acp"),),
+        allow=(*ANTHROPIC[:1], *OPENAI[:1]),
+        install="npm install -g cline",
+    ),
+    WellKnown(
+        name="kilocode",
+        title="Kilo Code",
+        aliases=("kilo",),
+        commands=(("kilo", "acp"), ("kilocode", "acp")),
+        install="npm install -g @kilocode/cli",
+    ),
+    WellKnown(
+        name="iflow",
+        title="iFlow CLI",
+        commands=(("iflow", "--experimental-acp"),),
+        install="npm install -g @iflow-ai/iflow-cli",
+    ),
+    WellKnown(
+        name="qoder",
+        title="Qoder CLI",
+        commands=(("qodercli", "--acp"),),
+        allow=("QODER_PERSONAL_ACCESS_TOKEN",),
+        install="Qoder CLI",
+    ),
+    WellKnown(name="trae", title="Trae CLI", commands=(("traecli", "acp", "serve"),), install="Trae CLI"),
+    WellKnown(name="pi", title="Pi", commands=(("pi-acp",),), install="npm install -g pi-acp"),
+    WellKnown(name="openclaw", title="OpenClaw", commands=(("openclaw", "acp"),), install="OpenClaw"),
+)
