@@ -15,6 +15,7 @@ from dragoman.errors import (
     ErrorAnswer,
     FrameTooLarge,
     HandshakeTimeout,
+    JournalError,
     LinkClosed,
     LocalMistake,
     NotAdvertised,
@@ -27,7 +28,7 @@ from dragoman.errors import (
     VersionMismatch,
 )
 
-BRANCHES = (LocalMistake, RemoteMistake, CallFailed, LinkClosed, DeadlineExceeded, ErrorAnswer)
+BRANCHES = (LocalMistake, RemoteMistake, CallFailed, LinkClosed, DeadlineExceeded, JournalError, ErrorAnswer)
 
 
 def test_every_error_hangs_on_exactly_one_branch_of_the_tree() -> None:

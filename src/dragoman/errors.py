@@ -1,9 +1,9 @@
 """Every error that Dragoman raises on purpose: one tree, one page.
 
 It is split by who is at fault. `LocalMistake` is ours or our caller's, `RemoteMistake` is the peer's,
-`CallFailed` is simply the peer's answer, `LinkClosed` means that nobody is there any more, and
-`DeadlineExceeded` that somebody was too slow. `ErrorAnswer` is different in kind: a handler raises it to
-say which error the peer shall get.
+`CallFailed` is simply the peer's answer, `LinkClosed` means that nobody is there any more,
+`DeadlineExceeded` that somebody was too slow, and `JournalError` that the disk did not do what it should.
+`ErrorAnswer` is different in kind: a handler raises it to say which error the peer shall get.
 """
 
 from __future__ import annotations
@@ -124,6 +124,58 @@ class CallTimeout(DeadlineExceeded):
 
 class SilenceTimeout(DeadlineExceeded):
     """Nothing at all was heard within a turn for too long."""
+
+
+class JournalError(DragomanError):
+    """Stored frames could not be written or read."""
+
+
+class JournalFull(JournalError):
+    """There is no room for more; nothing that was acknowledged before is lost."""
+
+
+class JournalBusy(JournalError):
+    """Another process held the journal for too long."""
+
+
+class JournalClosed(JournalError):
+    """The journal is closed, or was never opened."""
+
+
+class NotAJournal(JournalError):
+    """The file is something else, or was made by a later version of us; it is left as it is."""
+
+
+class NoSuchStream(JournalError):
+    """The journal has no stream of that name."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(f"the journal has no stream {stream!r}")
+        self.stream = stream
+
+
+class StreamMoved(JournalError):
+    """Somebody else has appended to the stream meanwhile; nothing was written."""
+
+    def __init__(self, stream: str, expected: int, last: int) -> None:
+        super().__init__(f"stream {stream!r} ends at {last}, not at {expected}: somebody else writes it")
+        self.stream = stream
+        self.expected = expected
+        self.last = last
+
+
+class JournalDamaged(JournalError):
+    """What is on disk is not what was written. What lies before the damage has been served.
+
+    `sequence` is the last good entry of `stream` before the damage, where that is known.
+    """
+
+    def __init__(self, why: str, *, stream: str | None = None, sequence: int | None = None) -> None:
+        where = "" if stream is None else f"stream {stream!r}: "
+        super().__init__(f"{where}{why}")
+        self.why = why
+        self.stream = stream
+        self.sequence = sequence
 
 
 class Cancelled(BaseException):
