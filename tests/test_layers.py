@@ -41,7 +41,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "tui": PUBLIC,
     "web": PUBLIC,
     "cli": PUBLIC
-    | {"agents", "tui", "web", "transport", "hub", "check", "trace", "testing", "workspace", "journal"},
+    | {"agents", "tui", "web", "transport", "hub", "check", "trace", "testing"}
+    | {"sdk", "workspace", "journal"},
     "face": LIBRARY,
     "__main__": frozenset({"cli"}),
 }
