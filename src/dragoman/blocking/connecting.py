@@ -13,7 +13,7 @@ is talked to through an event loop in a thread of its own. Both work inside a ru
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any, cast
@@ -29,6 +29,7 @@ from dragoman.sdk import connect as awaited
 from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.connect import Target
+from dragoman.sdk.environment import Env, resolved
 from dragoman.sdk.threads.agent import AgentHandle
 from dragoman.sdk.threads.faces import faces
 from dragoman.sdk.threads.run import STEPPING, Crossing, step
@@ -40,7 +41,7 @@ def connect(
     client: Client | None = None,
     limits: Limits | None = None,
     cwd: str | os.PathLike[str] | None = None,
-    env: Mapping[str, str] | None = None,
+    env: Env = None,
     on_stderr: Callable[[bytes], None] | None = None,
 ) -> Piped | Looped:
     """An agent, started if need be, and initialized, for the length of a `with`. A string is a command line;
@@ -49,7 +50,7 @@ def connect(
     if isinstance(target, str | Sequence) and os.name != "nt":
 
         def start() -> Child:
-            return Child(target, cwd=cwd, env=env, on_stderr=on_stderr)
+            return Child(target, cwd=cwd, env=resolved(env), on_stderr=on_stderr)
 
         return Piped(start, client or Client(), limits or DEFAULT_LIMITS)
     return Looped(

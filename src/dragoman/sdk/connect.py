@@ -9,7 +9,7 @@ Leaving the block ends the conversation and, if we started one, the agent's whol
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,6 +24,7 @@ from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.side import ClientSide
+from dragoman.sdk.environment import Env, resolved
 from dragoman.sdk.reading import read_result
 from dragoman.sdk.serve import Serving, serving
 from dragoman.transport.contract import Transport
@@ -42,13 +43,15 @@ def connect(
     client: Client | None = None,
     limits: Limits | None = None,
     cwd: str | os.PathLike[str] | None = None,
-    env: Mapping[str, str] | None = None,
+    env: Env = None,
     on_stderr: Callable[[bytes], None] | None = None,
     tap: Tap | None = None,
 ) -> Connecting:
     """An agent, started if need be, and initialized. A string is a command line; no shell runs it.
 
-    `tap(direction, block)` sees every frame that passes, before it has any effect.
+    `env` is the whole environment of a command. Without one it gets no more of ours than it needs to run;
+    `"inherit"` hands on everything (see `environment`). `tap(direction, block)` sees every frame that passes,
+    before it has any effect.
     """
 
     def open_transport() -> tuple[Transport, Serving | None]:
@@ -60,7 +63,7 @@ def connect(
         if isinstance(target, str | Sequence):
             from dragoman.transport.process import spawn
 
-            return spawn(target, cwd=cwd, env=env, on_stderr=on_stderr), None
+            return spawn(target, cwd=cwd, env=resolved(env), on_stderr=on_stderr), None
         return target, None
 
     return Connecting(open_transport, client or _anonymous(), limits or DEFAULT_LIMITS, tap=tap)

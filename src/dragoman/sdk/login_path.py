@@ -1,0 +1,125 @@
+"""PATH as the user's login shell would have it, asked for once in a process and within a time limit.
+
+A program that a desktop started has a PATH without what the user's shell adds to it, and finds no agent that
+was installed for the user. So the login shell is asked. It runs the user's own files, which may be slow, wait
+for somebody, or leave something running: it has no terminal, gets a few seconds, and is ended as a tree. If
+it does not answer, our own PATH is used and `note` says why.
+
+Nothing of our PATH is lost. Started from a shell, ours goes first: an activated environment was somebody's
+choice. Started without one, the login shell's goes first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from dragoman.transport.owned import Grace, Program, start_tree
+from dragoman.transport.stderr import StderrTail
+from dragoman.transport.waiting import Waiters
+
+SECONDS = 5.0
+"""What a login shell gets. Slow ones take two; a person who waits gives up at about this."""
+
+KEPT = 256 * 1024
+"""Bytes of the shell's output that are looked at; its greeting comes before the answer."""
+
+AT_ONCE = Grace(after_eof=0.0, after_terminate=0.2, leftovers=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class LoginPath:
+    """A PATH, and why it is not the login shell's if it is not."""
+
+    path: str
+    note: str | None = None
+
+
+_known: LoginPath | None = None
+_asking: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+
+async def login_path(*, seconds: float = SECONDS) -> LoginPath:
+    """The PATH to start agents with; the shell is asked the first time, whatever it answers."""
+    global _known
+    lock = _asking.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+    async with lock:
+        if _known is None:
+            _known = await ask_login_shell(os.environ, seconds=seconds)
+    return _known
+
+
+async def ask_login_shell(source: Mapping[str, str], *, seconds: float = SECONDS) -> LoginPath:
+    """The same without the memory."""
+    ours = source.get("PATH", os.defpath)
+    shell = source.get("SHELL") or _shell_of_user()
+    if os.name == "nt" or not shell:
+        return LoginPath(ours)  # PATH is the same for all programs there; or there is nobody to ask
+    try:
+        async with asyncio.timeout(seconds):
+            theirs = await _asked(shell, source)
+    except TimeoutError:
+        return LoginPath(ours, f"{shell} took longer than {seconds:g} seconds to say its PATH")
+    except OSError as error:
+        return LoginPath(ours, f"{shell} could not be asked for its PATH: {error.strerror}")
+    if not theirs:
+        return LoginPath(ours, f"{shell} did not say its PATH")
+    return LoginPath(joined(ours, theirs) if "SHLVL" in source else joined(theirs, ours))
+
+
+def joined(first: str, second: str) -> str:
+    """Every folder of both, once."""
+    folders = dict.fromkeys([*first.split(os.pathsep), *second.split(os.pathsep)])
+    return os.pathsep.join(folder for folder in folders if folder)
+
+
+async def _asked(shell: str, source: Mapping[str, str]) -> str:
+    """What the shell says between two marks; "" if it ends without saying it."""
+    mark = secrets.token_hex(8)
+    # `printenv` and not `$PATH`: shells disagree about everything but how to run a program.
+    command = [shell, "-l", "-i", "-c", f"echo {mark}; printenv PATH; echo {mark}"]
+    env = {**source, "TERM": "dumb", "DRAGOMAN_ASKS_FOR_PATH": "1"}
+    moment = Waiters()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    try:
+        read_fd, write_fd = os.pipe()
+        try:
+            program = Program(command=command, env=env, files=(nowhere, write_fd, nowhere))
+            tree = start_tree(program, grace=AT_ONCE, exited=moment.wake)
+        except BaseException:
+            os.close(read_fd)
+            raise
+        finally:
+            os.close(write_fd)
+    finally:
+        os.close(nowhere)
+    # Readers of a stream that is kept in part; that it was made for standard error is only its name.
+    heard = StderrTail(read_fd, kept=KEPT, show=lambda _: moment.wake(), ended=moment.wake)
+    try:
+        while heard.text.count(mark) < 2 and not heard.ended:
+            await moment.wait()
+        return _between(heard.text, mark)
+    finally:
+        heard.close()
+        # What the user's files left running must not live longer than the question.
+        tree.kill_now()
+
+
+def _between(text: str, mark: str) -> str:
+    parts = text.split(mark)
+    return parts[-2].strip() if len(parts) >= 3 else ""
+
+
+def _shell_of_user() -> str:
+    if os.name == "nt":
+        return ""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_shell
+    except KeyError:  # a number without a name, as in many containers
+        return ""
