@@ -10,14 +10,17 @@ from dragoman.errors import (
     CallFailed,
     CallTimeout,
     Cancelled,
+    CrashLoop,
     DeadlineExceeded,
     DragomanError,
     ErrorAnswer,
+    FirstByteTimeout,
     FrameTooLarge,
     HandshakeTimeout,
     JournalError,
     LinkClosed,
     LocalMistake,
+    LoginRequired,
     NotAdvertised,
     PeerDied,
     RemoteMistake,
@@ -50,8 +53,9 @@ def test_a_cancel_passes_by_whoever_survives_errors() -> None:
     [
         (LocalMistake, [SpawnFailed, NotAdvertised, TurnOver]),
         (RemoteMistake, [FrameTooLarge, BadAnswer, VersionMismatch]),
-        (LinkClosed, [PeerDied]),
-        (DeadlineExceeded, [SpawnTimeout, HandshakeTimeout, CallTimeout, SilenceTimeout]),
+        (CallFailed, [LoginRequired]),
+        (LinkClosed, [PeerDied, CrashLoop]),
+        (DeadlineExceeded, [SpawnTimeout, HandshakeTimeout, FirstByteTimeout, CallTimeout, SilenceTimeout]),
     ],
 )
 def test_the_branch_says_who_is_at_fault(
@@ -120,3 +124,20 @@ def test_an_error_answer_shows_exactly_what_the_peer_gets() -> None:
     error = ErrorAnswer(-32002, "Session not found", {"sessionId": "s"})
     assert (error.code, error.message, error.data) == (-32002, "Session not found", {"sessionId": "s"})
     assert str(error) == "Session not found"
+
+
+def test_a_login_that_is_missing_keeps_the_agents_answer_and_says_what_would_help() -> None:
+    refused = CallFailed(-32000, "Authentication required", {"a": 1}, method="session/new")
+    error = LoginRequired(refused, missing="set SOME_KEY", tried="key", methods=("key", "browser"))
+    assert (error.code, error.method, error.data) == (-32000, "session/new", {"a": 1})
+    assert (error.missing, error.tried, error.methods) == ("set SOME_KEY", "key", ("key", "browser"))
+    assert "set SOME_KEY" in str(error)
+
+
+def test_a_crash_loop_tells_how_often_and_how_it_ended() -> None:
+    error = CrashLoop(PeerDied("agent", returncode=3, stderr="no memory"), deaths=4, seconds=60)
+    assert (error.deaths, error.seconds, error.returncode, error.stderr) == (4, 60, 3, "no memory")
+    assert "agent, 4 times within 60 seconds" in str(error)
+    assert "exit status 3" in str(error)
+    late = CrashLoop(HandshakeTimeout("the answer to initialize", 5), deaths=2, seconds=9)
+    assert "the answer to initialize took longer" in str(late)

@@ -76,6 +76,21 @@ class CallFailed(DragomanError):
         self.method = method
 
 
+class LoginRequired(CallFailed):
+    """The agent wants a login, and what could be tried without a person was tried or is not there."""
+
+    def __init__(
+        self, refused: CallFailed, *, missing: str, tried: str | None = None, methods: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(refused.code, f"{refused.message} ({missing})", refused.data, method=refused.method)
+        self.missing = missing
+        """What would help, in words for a person."""
+        self.tried = tried
+        """The id of the auth method that was tried."""
+        self.methods = methods
+        """The ids of all that the agent offers."""
+
+
 class LinkClosed(DragomanError):
     """The conversation is over; nothing can be sent or expected any more."""
 
@@ -101,6 +116,23 @@ class PeerDied(LinkClosed):
         self.stderr = stderr
 
 
+class CrashLoop(PeerDied):
+    """The peer ended so often in so short a time that it is not started again."""
+
+    def __init__(self, last: DragomanError, *, deaths: int, seconds: float) -> None:
+        died = last if isinstance(last, PeerDied) else None
+        super().__init__(
+            f"{died.what if died else 'the agent'}, {deaths} times within {seconds:g} seconds and at last,",
+            returncode=died.returncode if died else None,
+            signal=died.signal if died else None,
+            stderr=died.stderr if died else str(last),
+        )
+        self.last = last
+        """How it ended the last time."""
+        self.deaths = deaths
+        self.seconds = seconds
+
+
 class DeadlineExceeded(DragomanError):
     """Somebody took longer than the deadline that was set for it."""
 
@@ -116,6 +148,10 @@ class SpawnTimeout(DeadlineExceeded):
 
 class HandshakeTimeout(DeadlineExceeded):
     """`initialize` was not answered in time."""
+
+
+class FirstByteTimeout(DeadlineExceeded):
+    """Nothing was heard after a prompt, not even a first frame."""
 
 
 class CallTimeout(DeadlineExceeded):
