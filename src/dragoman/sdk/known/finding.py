@@ -46,7 +46,8 @@ def find_agent(text: str, *, config: Config | None = None, path: str | None = No
     if not isinstance(address, CommandAddress):
         return KnownAgent(name=wanted, command=(), source=Source.ADDRESS, address=str(address))
     words = address.command
-    if len(words) == 1 and not _is_program(words[0], path):
+    # `claude` may well be a program on PATH, but not one that speaks the protocol: its adapter does.
+    if len(words) == 1 and (_well_known(words[0].casefold()) or not _is_program(words[0], path)):
         raise LocalMistake(_nothing_called(words[0], config or read_config(), path))
     return KnownAgent(name=os.path.basename(words[0]), command=words, source=Source.COMMAND)
 
@@ -63,6 +64,11 @@ def missing_agents(*, config: Config | None = None, path: str | None = None) -> 
     """Well-known agents that are not installed here, and that nothing of ours goes by the name of."""
     known = {agent.name for agent in known_agents(config=config, path=path)}
     return [entry for entry in WELL_KNOWN if entry.name not in known]
+
+
+def install_hint(entry: WellKnown) -> str:
+    """What to do to have it."""
+    return f"try: {entry.install}" if " install " in entry.install else f"install {entry.install}"
 
 
 def _named(wanted: str, config: Config, path: str | None) -> KnownAgent | None:
@@ -105,9 +111,8 @@ def _is_program(word: str, path: str | None) -> bool:
 def _nothing_called(word: str, config: Config, path: str | None) -> str:
     entry = _well_known(word.casefold())
     if entry is not None:
-        looked = " nor ".join(command[0] for command in entry.commands)
-        how = f"install it: {entry.install}" if " " in entry.install else f"install {entry.title}"
-        return f"{entry.title} is not installed: {looked} is not on PATH; {how}"
+        looked = " and ".join(command[0] for command in entry.commands)
+        return f"{entry.title} is not installed (looked on PATH for {looked}); {install_hint(entry)}"
     known = [agent.name for agent in known_agents(config=config, path=path)]
     return f"there is no agent and no program {word!r}; {_suggestion(word, known)}"
 

@@ -1,0 +1,121 @@
+"""Adds agents to our configuration file and takes them out, and leaves every other line as it was.
+
+The edit is made in the text and checked by reading the result: if it does not say exactly what was wanted,
+nothing is written. The file is replaced as a whole, so that a reader never sees half of it. A new file is for
+its owner alone, because environments hold keys.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from dragoman.errors import LocalMistake
+from dragoman.sdk.known.agent import KnownAgent
+from dragoman.sdk.known.config import NAME, Config, ConfigMistake, parse_config, read_text
+from dragoman.sdk.known.toml_text import statements, written, written_key
+
+PRIVATE = 0o600
+
+
+def add_agents(agents: Iterable[KnownAgent], *, path: Path) -> None:
+    """Write these into the file; one that is there under the same name is replaced."""
+    text = read_text(path)
+    config = parse_config(text, path=str(path))
+    wanted = dict(config.agents)
+    for agent in agents:
+        if not NAME.fullmatch(agent.name):
+            raise LocalMistake(f"{agent.name!r} is no name for an agent: one word, no path, no option")
+        if agent.name in config.agents:
+            text = _without(text, agent.name)
+        text = _with(text, agent)
+        wanted[agent.name] = agent
+    _write(path, text, wanted=wanted)
+
+
+def remove_agent(name: str, *, path: Path) -> None:
+    """Take one out. Raises `LocalMistake` when it is not there."""
+    text = read_text(path)
+    config = parse_config(text, path=str(path))
+    if name not in config.agents:
+        known = ", ".join(config.agents) or "none"
+        raise LocalMistake(f"{path} has no agent {name!r}; it has {known}")
+    wanted = {other: agent for other, agent in config.agents.items() if other != name}
+    _write(path, _without(text, name), wanted=wanted)
+
+
+def as_table(agent: KnownAgent) -> str:
+    """The agent as it stands in the file."""
+    lines = [f"[agents.{written_key(agent.name)}]"]
+    if agent.title:
+        lines.append(f"title = {written(agent.title)}")
+    lines.append(f"command = {written(agent.command)}")
+    if agent.env:
+        lines.append(f"env = {written(agent.env)}")
+    if agent.allow:
+        lines.append(f"allow = {written(agent.allow)}")
+    return "\n".join(lines) + "\n"
+
+
+def _with(text: str, agent: KnownAgent) -> str:
+    table = as_table(agent)
+    if not text.strip():
+        return table
+    newline = "\r\n" if "\r\n" in text else "\n"
+    end = "" if text.endswith("\n") else newline
+    return text + end + newline + table.replace("\n", newline)
+
+
+def _without(text: str, name: str) -> str:
+    """The text without what it says of the agent. Comments stay: they may be about something else."""
+    kept: list[str] = []
+    for statement in statements(text):
+        if statement.path[:2] != ("agents", name):
+            kept.append(statement.text)
+        elif statement.is_header and kept and not kept[-1].strip():
+            kept.pop()  # the blank line before it, or replacing it often would push the text apart
+    return "".join(kept)
+
+
+def _write(path: Path, text: str, *, wanted: dict[str, KnownAgent]) -> None:
+    by_hand = f"{path}: agents stand there in a form that cannot be edited safely; please edit it by hand"
+    try:
+        result: Config = parse_config(text, path=str(path))
+    except ConfigMistake:
+        raise LocalMistake(by_hand) from None
+    if {name: _meaning(agent) for name, agent in result.agents.items()} != {
+        name: _meaning(agent) for name, agent in wanted.items()
+    }:
+        raise LocalMistake(by_hand)
+    try:
+        _replace(path, text)
+    except OSError as error:
+        raise LocalMistake(f"cannot write {path}: {error.strerror}") from error
+
+
+def _meaning(agent: KnownAgent) -> tuple[object, ...]:
+    return agent.command, dict(agent.env), agent.allow, agent.title
+
+
+def _replace(path: Path, text: str) -> None:
+    target = Path(os.path.realpath(path))  # a link stays a link: people keep such files elsewhere
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        mode = target.stat().st_mode & 0o777
+    except FileNotFoundError:
+        mode = PRIVATE
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with open(handle, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, mode)
+        os.replace(name, target)
+    except BaseException:
+        with suppress(OSError):  # the reason that is being raised matters more
+            os.unlink(name)
+        raise
