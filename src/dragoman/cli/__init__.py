@@ -1,11 +1,14 @@
 """The command `dragoman`: reads the command line and starts what it names.
 
 Every failure says what happened, why, and what to do next, on standard error and with exit status 2 for a
-mistaken command line and 1 for anything else. What a command does not need is not imported.
+mistaken command line and 1 for anything else, unless a command documents more. What a command does not need
+is not imported.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 
 __all__ = ["main"]
@@ -16,5 +19,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from dragoman.cli.parser import make_parser
 
     chosen = make_parser().parse_args(arguments)
-    status: int = chosen.run(chosen)
+    try:
+        status: int = chosen.run(chosen)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `dragoman … | head`: nobody reads any more, and Python shall not complain about it at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141  # what a shell reports of a program that SIGPIPE ended
     return status

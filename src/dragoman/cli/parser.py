@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from dragoman.agents import VERSION
-from dragoman.cli import agents
+from dragoman.cli import agents, agents_list
 
 EXAMPLES = """examples:
   dragoman agent echo               an agent on stdin and stdout that says what it was told
@@ -28,6 +29,15 @@ Started by hand it seems to do nothing: it waits for a client.
 class Parser(argparse.ArgumentParser):
     """Says what to do next when the command line makes no sense."""
 
+    fill: Callable[[Parser], None] | None = None
+    """Adds what a sub-command takes, once it is chosen: all of them together would slow every start."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        if self.fill is not None:
+            fill, self.fill = self.fill, None
+            fill(self)
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
 
@@ -43,6 +53,7 @@ def make_parser() -> argparse.ArgumentParser:
     # The prog is named because argparse would format a usage to find it, which costs more than all the rest.
     commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="dragoman")
     _add_agent(commands)
+    agents_list.add_parser(commands)
     return parser
 
 

@@ -1,0 +1,183 @@
+"""`dragoman agents import`, `add` and `remove`: what changes our configuration file.
+
+Says what was taken, what was skipped and why. The values of variables are written to the file and shown
+nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from dragoman.cli.agents_show import described, refuse, shown_command
+from dragoman.cli.run.harmless import harmless_line
+from dragoman.errors import LocalMistake
+from dragoman.sdk.known import KnownAgent, Source, read_config
+from dragoman.sdk.known.config import VARIABLE, config_path
+from dragoman.sdk.known.editing import add_agents, remove_agent
+from dragoman.sdk.known.finding import BUILT_IN
+from dragoman.sdk.known.importing import PRODUCTS, Imported
+from dragoman.sdk.known.places import ACPX_PROJECT, Machine
+
+
+@dataclass(frozen=True, slots=True)
+class _Haul:
+    """What an import comes to, once our own file has been asked."""
+
+    taken: list[KnownAgent]
+    skipped: list[tuple[str, str]]
+    notes: tuple[str, ...]
+
+
+def run_import(product: str, *, file: str | None, dry_run: bool, replace: bool, as_json: bool) -> int:
+    try:
+        source = _file_of(product, file)
+        imported = PRODUCTS[product].parse(_bytes_of(source), str(source))
+        haul = _sorted_out(imported, replace=replace)
+        if haul.taken and not dry_run:
+            add_agents(haul.taken, path=config_path())
+    except LocalMistake as mistake:
+        return refuse(mistake)
+    if as_json:
+        _print_haul_json(haul, source, dry_run=dry_run)
+    else:
+        _print_haul(haul, source, dry_run=dry_run)
+    return 0
+
+
+def run_add(
+    name: str, *, words: Sequence[str], env: Sequence[str], allow: Sequence[str], title: str, replace: bool
+) -> int:
+    path = config_path()
+    try:
+        agent = KnownAgent(
+            name=name,
+            command=_command(words),
+            env=dict(map(_variable, env)),
+            allow=tuple(_allowed(one) for one in allow),
+            source=Source.CONFIG,
+            title=title,
+        )
+        if name in read_config().agents and not replace:
+            raise LocalMistake(
+                f"{path} has an agent {name!r} already; --replace puts the new one in its place"
+            )
+        add_agents([agent], path=path)
+    except LocalMistake as mistake:
+        return refuse(mistake)
+    print(f"Added {harmless_line(name)}: {harmless_line(shown_command(agent))}\nConfiguration: {path}")
+    _warn_of_readers(path, [agent])
+    return 0
+
+
+def run_remove(name: str) -> int:
+    path = config_path()
+    try:
+        config = read_config()
+        if name not in config.agents and any(agent.name == name for agent in BUILT_IN):
+            raise LocalMistake(f"{name} comes with dragoman; there is nothing to remove")
+        remove_agent(name, path=path)
+    except LocalMistake as mistake:
+        return refuse(mistake)
+    print(f"Removed {harmless_line(name)} from {path}")
+    if config.default_agent == name:
+        print(f"It is still named as default_agent in {path}.", file=sys.stderr)
+    return 0
+
+
+def _file_of(product: str, named: str | None) -> Path:
+    if named is not None:
+        return Path(named)
+    places = [Path(place) for place in PRODUCTS[product].places(Machine())]
+    if product == "acpx":
+        places.insert(0, Path(ACPX_PROJECT).absolute())
+    for place in places:
+        if place.is_file():
+            return place
+    looked = " and ".join(map(str, places))
+    raise LocalMistake(
+        f"no configuration of {PRODUCTS[product].title} found; looked for {looked}; name its file"
+    )
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise LocalMistake(f"cannot read {path}: {error.strerror}") from error
+
+
+def _sorted_out(imported: Imported, *, replace: bool) -> _Haul:
+    ours = read_config().agents
+    built_in = {agent.name for agent in BUILT_IN}
+    taken, skipped = [], list(imported.skipped)
+    for agent in imported.agents:
+        if agent.name in built_in:
+            skipped.append((agent.name, "an agent that comes with dragoman has this name"))
+        elif agent.name in ours and not replace:
+            skipped.append((agent.name, "it is in our file already; --replace takes the new one"))
+        else:
+            taken.append(agent)
+    return _Haul(taken, skipped, imported.notes)
+
+
+def _print_haul(haul: _Haul, source: Path, *, dry_run: bool) -> None:
+    print(f"From {source}:")
+    for agent in haul.taken:
+        variables = f" (sets {', '.join(agent.env)})" if agent.env else ""
+        verb = "would take" if dry_run else "took"
+        print(f"  {verb} {agent.name}: {harmless_line(shown_command(agent) + variables)}")
+    for name, why in haul.skipped:
+        print(f"  skipped {harmless_line(name)}: {harmless_line(why)}")
+    for note in haul.notes:
+        print(f"  note: {note}")
+    if not haul.taken and not haul.skipped:
+        print("  it has no agents")
+    if haul.taken:
+        print("Nothing was written." if dry_run else f"Configuration: {config_path()}")
+    if not dry_run:
+        _warn_of_readers(config_path(), haul.taken)
+
+
+def _print_haul_json(haul: _Haul, source: Path, *, dry_run: bool) -> None:
+    report = {
+        "schema": 1,
+        "file": str(source),
+        "written": None if dry_run or not haul.taken else str(config_path()),
+        "taken": [described(agent) for agent in haul.taken],
+        "skipped": [{"name": name, "why": why} for name, why in haul.skipped],
+        "notes": haul.notes,
+    }
+    print(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+
+
+def _warn_of_readers(path: Path, agents: Sequence[KnownAgent]) -> None:
+    """Keys in a file that everybody may read are worth a word; whose choice it was we cannot know."""
+    if os.name != "nt" and any(agent.env for agent in agents) and path.stat().st_mode & 0o077:
+        print(f"Others on this machine can read {path}: chmod 600 {path}", file=sys.stderr)
+
+
+def _command(words: Sequence[str]) -> tuple[str, ...]:
+    # What argparse leaves when somebody separated the command from the options.
+    given = tuple(words[1:] if words[:1] == ["--"] else words)
+    if not given or not given[0]:
+        raise LocalMistake("the command is missing: dragoman agents add NAME COMMAND [ARGUMENT ...]")
+    return given
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not VARIABLE.fullmatch(name):
+        raise LocalMistake("--env takes NAME=VALUE; to hand on a variable of ours, use --allow NAME")
+    return name, value
+
+
+def _allowed(name: str) -> str:
+    if not VARIABLE.fullmatch(name):
+        raise LocalMistake("--allow takes the name of a variable, such as OPENAI_API_KEY")
+    return name

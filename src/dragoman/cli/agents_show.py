@@ -1,0 +1,128 @@
+"""`dragoman agents list` and `show`: what is known, as a table or as JSON.
+
+Names of variables are shown, never their values; what looks like a key in a command is left out as well.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dragoman.cli.run.harmless import harmless_line
+from dragoman.errors import LocalMistake
+from dragoman.sdk.known import Config, KnownAgent, find_agent, known_agents, read_config
+from dragoman.sdk.known.finding import OURS, install_hint, missing_agents
+from dragoman.sdk.known.redacting import redact_shapes
+
+HEADINGS = ("NAME", "FROM", "COMMAND", "")
+
+
+def run_list(*, include_missing: bool, as_json: bool) -> int:
+    try:
+        config = read_config()
+    except LocalMistake as mistake:
+        return refuse(mistake)
+    agents = known_agents(config=config)
+    if as_json:
+        return _print_json(_listing(config, agents))
+    rows = [(agent.name, agent.source.value, shown_command(agent), agent.title) for agent in agents]
+    _print_table([HEADINGS, *rows])
+    missing = missing_agents(config=config)
+    if include_missing and missing:
+        print("\nNot installed:")
+        _print_table([(entry.name, entry.title, install_hint(entry)) for entry in missing])
+    elif missing:
+        print(f"\nNot installed: {', '.join(entry.name for entry in missing)} (list --all says how).")
+    if config.default_agent is not None:
+        print(f"\nDefault: {harmless_line(config.default_agent)}")
+    there = "" if Path(config.path).exists() else " (not there yet)"
+    print(f"\nConfiguration: {config.path}{there}")
+    return 0
+
+
+def run_show(text: str, *, as_json: bool) -> int:
+    try:
+        agent = find_agent(text)
+    except LocalMistake as mistake:
+        return refuse(mistake)
+    if as_json:
+        return _print_json(described(agent))
+    rows = [("name", agent.name), ("title", agent.title), ("from", agent.source.value)]
+    rows.append(("address" if agent.address else "command", shown_command(agent)))
+    if agent.command:
+        rows.append(("program", _program(agent) or "not found on PATH"))
+    rows += [("sets", name) for name in agent.env]
+    rows += [("may see", f"{name} ({_presence(name)})") for name in agent.allow]
+    _print_table([row for row in rows if row[1]])
+    return 0
+
+
+def described(agent: KnownAgent) -> dict[str, Any]:
+    """An agent as JSON: everything but the values of its variables."""
+    return {
+        "name": agent.name,
+        "title": agent.title,
+        "source": agent.source.value,
+        "command": [redact_shapes(word) for word in agent.command],
+        "program": _program(agent),
+        "address": agent.address,
+        "env": sorted(agent.env),
+        "allow": list(agent.allow),
+    }
+
+
+def shown_command(agent: KnownAgent) -> str:
+    """The command as a person would type it."""
+    if agent.command[: len(OURS)] == OURS:
+        return shlex.join(("dragoman", *agent.command[len(OURS) - 1 :]))
+    return redact_shapes(agent.command_line)
+
+
+def refuse(mistake: LocalMistake) -> int:
+    print(f"dragoman agents: {harmless_line(str(mistake))}", file=sys.stderr)
+    return 2
+
+
+def _listing(config: Config, agents: list[KnownAgent]) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "config": config.path,
+        "default": config.default_agent,
+        "agents": [described(agent) for agent in agents],
+        "missing": [
+            {
+                "name": entry.name,
+                "title": entry.title,
+                "programs": [command[0] for command in entry.commands],
+                "install": entry.install,
+            }
+            for entry in missing_agents(config=config)
+        ],
+    }
+
+
+def _program(agent: KnownAgent) -> str | None:
+    return shutil.which(agent.command[0]) if agent.command else None
+
+
+def _presence(name: str) -> str:
+    return "set" if os.environ.get(name) else "not set"
+
+
+def _print_json(value: object) -> int:
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    return 0
+
+
+def _print_table(rows: Sequence[Sequence[str]]) -> None:
+    cells = [[harmless_line(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
