@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "transport": frozenset({"errors", "wire"}),
     "journal": frozenset({"errors"}),
     "runtime": frozenset({"errors", "wire", "core", "transport"}),
-    "workspace": frozenset({"errors", "schema"}),
+    "workspace": frozenset({"errors", "schema", "transport"}),
     "sdk": frozenset({"errors", "wire", "schema", "core", "transport", "journal", "runtime", "workspace"}),
     "blocking": frozenset({"errors", "wire", "schema", "core", "transport", "runtime", "sdk"}),
     "hub": LIBRARY - {"sdk"},

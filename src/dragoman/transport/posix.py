@@ -79,7 +79,8 @@ class PosixTree(OwnedTree):
 
     def _unwatch(self) -> None:
         if self._pidfd >= 0:
-            self._loop.remove_reader(self._pidfd)
+            if not self._loop.is_closed():  # an owner may outlive its loop, and end the tree afterwards
+                self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
             self._pidfd = -1
 

@@ -103,7 +103,7 @@ class LoopReader:
     def close(self) -> None:
         if not self._over:
             self._over = True
-            if not self._paused:
+            if not (self._paused or self._loop.is_closed()):
                 self._loop.remove_reader(self._fd)
             os.close(self._fd)
 

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from dragoman.workspace.buffers import Buffers
+from dragoman.workspace.commands import Command
 from dragoman.workspace.files import Draft, Files, Read, Status
 from dragoman.workspace.merge import merge
 from dragoman.workspace.paths import parse
@@ -47,11 +48,13 @@ class Access(Struct, frozen=True, kw_only=True):
     """What a guard is asked about."""
 
     session_id: str
-    kind: Literal["read", "write", "stat", "search"]
+    kind: Literal["read", "write", "stat", "search", "run"]
     path: str
-    """Where it really is, links resolved; of a search, its pattern."""
+    """Where it really is, links resolved; of a search, its pattern; of a command, the file of its program."""
     text: str | None = None
     """What would be written."""
+    command: Command | None = None
+    """What would be run; given if and only if the kind is `run`."""
 
 
 Guard: TypeAlias = Callable[[Access], Awaitable[None]]

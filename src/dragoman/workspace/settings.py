@@ -1,4 +1,5 @@
-"""How files are lent: what a missing file is answered with, what happens to writes over changed files, sizes.
+"""How files and terminals are lent: what a missing file is answered with, what happens to writes over changed
+files, which commands may run, sizes.
 
 They are chosen for a workspace and can be chosen anew for each session, because what makes one agent work
 confuses another.
@@ -20,6 +21,12 @@ class FileSettings(Struct, frozen=True, kw_only=True):
     missing: Literal["not_found", "empty"] = "not_found"
     """What reading a file that does not exist is answered with: an error, or no text. Some agents read every
     file before they create it, and take any error for a reason not to.
+    """
+
+    outside: Literal["forbidden", "not_found"] = "forbidden"
+    """What reading a path outside the folders is answered with, whether or not something is there. Agents
+    that look for instructions in every parent folder know what a missing file is, and may take anything else
+    for a failure.
     """
 
     stale: Literal["refuse", "ask", "merge"] = "refuse"
@@ -70,3 +77,39 @@ class FileSettings(Struct, frozen=True, kw_only=True):
 
 
 DEFAULT_SETTINGS = FileSettings()
+
+
+class TerminalSettings(Struct, frozen=True, kw_only=True):
+    """The defaults run programs, no shell lines, and hand on no secrets."""
+
+    shell_lines: bool = False
+    """Whether a `command` that only a shell understands is given to one. A guard sees the line first."""
+
+    allow_env: tuple[str, ...] = ()
+    """Patterns of further variables of ours that commands get. Names that look like secrets must be spelled
+    out.
+    """
+
+    confine_cwd: bool = True
+    """Whether a command must start within the folders of the session. Where it goes from there is not ours
+    to decide: this is no sandbox.
+    """
+
+    output_bytes: int = MEBIBYTE
+    """What is kept of the output of a command whose request does not say."""
+
+    most_output_bytes: int = 8 * MEBIBYTE
+    """What is kept at most, whatever the request says."""
+
+    most_running: int = 32
+    """Commands that may run at once in one session."""
+
+    most_kept: int = 256
+    kept_bytes: int = 64 * MEBIBYTE
+    """Ended commands whose output is kept, for agents that never release one; the oldest are forgotten."""
+
+    grace: float = 1.0
+    """Seconds from asking a command to end to killing it."""
+
+
+DEFAULT_TERMINALS = TerminalSettings()

@@ -1,4 +1,4 @@
-"""A workspace: the files that a client lends, session by session, and the handlers that do it.
+"""A workspace: the files and terminals that a client lends, session by session, and the handlers that do it.
 
     workspace = Workspace()
     client = Client("my-client")
@@ -10,17 +10,20 @@
             opening.settle(session.id)
 
 Each request is held against the roots of the session that it names; a session that nobody has opened here has
-none. Leaving a workspace (`with`, or `close_all`) closes all of them.
+none. Leaving a workspace (`with`, `async with`, or `close_all`) closes all of them and ends every command
+that still runs; `async with` grants commands the time to end by themselves.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from dragoman.errors import ErrorAnswer
 from dragoman.schema.base import given
 from dragoman.schema.v1.fs import (
     ReadTextFileRequest,
@@ -32,10 +35,12 @@ from dragoman.workspace import extras
 from dragoman.workspace.buffers import Buffers
 from dragoman.workspace.files import Files
 from dragoman.workspace.lending import Guard, LentFiles, Surroundings
-from dragoman.workspace.refusals import session_unknown
+from dragoman.workspace.refusals import missing, reason_of, session_unknown
 from dragoman.workspace.roots import Roots
-from dragoman.workspace.settings import DEFAULT_SETTINGS, FileSettings
+from dragoman.workspace.settings import DEFAULT_SETTINGS, DEFAULT_TERMINALS, FileSettings, TerminalSettings
 from dragoman.workspace.stale import Ask, Record
+from dragoman.workspace.terminal_calls import HasTerminals, serve_terminals
+from dragoman.workspace.terminals import LentTerminals
 from dragoman.workspace.versions import Told
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -45,8 +50,8 @@ _Reads: TypeAlias = Callable[[ReadTextFileRequest, object], Awaitable[ReadTextFi
 _Writes: TypeAlias = Callable[[WriteTextFileRequest, object], Awaitable[WriteTextFileResponse | None]]
 
 
-class Servable(Protocol):
-    """What a client has: hooks for the two methods of the protocol, and for extensions."""
+class Servable(HasTerminals, Protocol):
+    """What a client has: hooks for the methods of the protocol, and for extensions."""
 
     @property
     def read_text_file(self) -> Callable[[_Reads], object]: ...
@@ -55,35 +60,54 @@ class Servable(Protocol):
     def extension(self, method: str) -> Callable[[F], F]: ...
 
 
+class Lent(NamedTuple):
+    """What one session is lent."""
+
+    files: LentFiles
+    terminals: LentTerminals
+
+    def name(self, session_id: str) -> None:
+        self.files.session_id = self.terminals.session_id = session_id
+
+    def close(self) -> None:
+        self.terminals.close()
+        self.files.files.roots.close()
+
+
 class Workspace:
-    """Lends files. Constructing one opens nothing."""
+    """Lends files and terminals. Constructing one opens nothing."""
 
     def __init__(
         self,
         *,
         settings: FileSettings = DEFAULT_SETTINGS,
+        terminals: TerminalSettings | None = DEFAULT_TERMINALS,
         buffers: Buffers | None = None,
         ask: Ask | None = None,
         record: Record | None = None,
         guard: Guard | None = None,
     ) -> None:
         """`ask` decides conflicts if the settings say so, `record` hears of every decision, `guard` is asked
-        before each access and refuses by raising.
+        before each access to a file and each start of a command, and refuses by raising. Without settings
+        for `terminals` there are none.
         """
         self._settings = settings
+        self._terminals = terminals
         self._around = Surroundings(buffers=buffers, ask=ask, record=record, guard=guard)
-        self._sessions: dict[_Key, LentFiles] = {}
+        self._sessions: dict[_Key, Lent] = {}
         self._openings: list[Opening] = []
         self._writing = threading.Lock()
 
     def serve(self, client: Servable, *, write: bool = True, extensions: bool = True) -> None:
-        """Make this workspace answer a client's file requests."""
+        """Make this workspace answer a client's requests for files and terminals."""
         client.read_text_file(self._read_text_file)
         if write:
             client.write_text_file(self._write_text_file)
         if extensions:
             for method, handler in extras.handlers(self.session).items():
                 client.extension(method)(handler)
+        if self._terminals is not None:
+            serve_terminals(client, self.terminals)
 
     # Sessions.
 
@@ -98,14 +122,14 @@ class Workspace:
     ) -> LentFiles:
         """Lend the folders of a session whose id is known, as when it is loaded or resumed.
 
-        Opening it again replaces its folders, all of them; what the agent was told of files stays. With
+        Opening it again replaces its folders, all of them; what the agent was told of files stays, and so do
+        its terminals. With
         `agent` (what `connect` gives), nobody else can use the session: ids of two agents may be the same.
         """
         before = self._sessions.get((agent, session_id))
-        told = None if before is None else before.files.told
-        lent = self._lend(cwd, additional_directories, settings, session_id=session_id, told=told)
+        lent = self._lend(cwd, additional_directories, settings, before=before)
         self._settle((agent, session_id), lent)
-        return lent
+        return lent.files
 
     @contextmanager
     def opening(
@@ -119,7 +143,7 @@ class Workspace:
         """Lend the folders of a session that is about to be made. Its agent may ask for files before we have
         learned its id; if this is the only opening under way, such a request is taken to be for it.
         """
-        lent = self._lend(cwd, additional_directories, settings, session_id="", told=None)
+        lent = self._lend(cwd, additional_directories, settings, before=None)
         opening = Opening(lent, agent, self._settle)
         self._openings.append(opening)
         try:
@@ -127,10 +151,17 @@ class Workspace:
         finally:
             self._openings.remove(opening)
             if not opening.is_settled:
-                lent.files.roots.close()
+                lent.close()
 
     def session(self, session_id: str, agent: object = None) -> LentFiles:
         """The files of a session; an error if it is not open here for this agent."""
+        return self._lent(session_id, agent).files
+
+    def terminals(self, session_id: str, agent: object = None) -> LentTerminals:
+        """The terminals of a session; an error if it is not open here for this agent."""
+        return self._lent(session_id, agent).terminals
+
+    def _lent(self, session_id: str, agent: object) -> Lent:
         lent = self._sessions.get((agent, session_id)) or self._sessions.get((None, session_id))
         if lent is not None:
             return lent
@@ -140,14 +171,27 @@ class Workspace:
         raise session_unknown(session_id)
 
     def close(self, session_id: str, *, agent: object = None) -> None:
-        """Lend nothing more in this session. Closing twice is fine."""
+        """Lend nothing more in this session, and kill what runs in it. Closing twice is fine."""
         lent = self._sessions.pop((agent, session_id), None)
         if lent is not None:
-            lent.files.roots.close()
+            lent.close()
 
     def close_all(self) -> None:
         for agent, session_id in list(self._sessions):
             self.close(session_id, agent=agent)
+
+    async def aclose(self) -> None:
+        """Close every session; commands are asked to end before they are killed."""
+        try:
+            await asyncio.gather(*(lent.terminals.aclose() for lent in self._sessions.values()))
+        finally:
+            self.close_all()
+
+    async def __aenter__(self) -> Workspace:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     def __enter__(self) -> Workspace:
         return self
@@ -163,27 +207,38 @@ class Workspace:
         additional_directories: Sequence[str],
         settings: FileSettings | None,
         *,
-        session_id: str,
-        told: Told | None,
-    ) -> LentFiles:
+        before: Lent | None,
+    ) -> Lent:
         chosen = settings or self._settings
         roots = Roots(cwd, additional_directories)
-        files = Files(roots, chosen, told=told or Told(base_bytes=chosen.base_bytes), writing=self._writing)
-        return LentFiles(session_id, files, self._around)
+        told = Told(base_bytes=chosen.base_bytes) if before is None else before.files.files.told
+        files = Files(roots, chosen, told=told, writing=self._writing)
+        terminals = LentTerminals(roots, self._terminals or DEFAULT_TERMINALS, guard=self._around.guard)
+        if before is not None:
+            terminals = before.terminals
+        return Lent(LentFiles("", files, self._around), terminals)
 
-    def _settle(self, key: _Key, lent: LentFiles) -> None:
-        lent.session_id = key[1]
+    def _settle(self, key: _Key, lent: Lent) -> None:
+        lent.name(key[1])
         before = self._sessions.get(key)
         self._sessions[key] = lent
+        lent.terminals.roots = lent.files.files.roots
         if before is not None:
-            before.files.roots.close()
+            before.files.files.roots.close()
+            if before.terminals is not lent.terminals:
+                before.terminals.close()
 
     # Handlers.
 
     async def _read_text_file(self, request: ReadTextFileRequest, agent: object) -> ReadTextFileResponse:
         limit = request.limit if isinstance(request.limit, int) else None
         lent = self.session(request.session_id, agent)
-        read = await lent.read(request.path, line=given(request.line, 1), limit=limit)
+        try:
+            read = await lent.read(request.path, line=given(request.line, 1), limit=limit)
+        except ErrorAnswer as error:
+            if reason_of(error) == "outside" and lent.files.settings.outside == "not_found":
+                raise missing() from error
+            raise
         return ReadTextFileResponse(content=read.text, meta={"dragoman": {"version": read.version}})
 
     async def _write_text_file(self, request: WriteTextFileRequest, agent: object) -> WriteTextFileResponse:
@@ -197,7 +252,7 @@ class Workspace:
 class Opening:
     """A session that is being made."""
 
-    def __init__(self, lent: LentFiles, agent: object, settle: Callable[[_Key, LentFiles], None]) -> None:
+    def __init__(self, lent: Lent, agent: object, settle: Callable[[_Key, Lent], None]) -> None:
         self.lent = lent
         self.agent = agent
         self.is_settled = False
@@ -215,5 +270,5 @@ class Opening:
             return False
         self._claimed = self._claimed or session_id
         if self._claimed == session_id:
-            self.lent.session_id = session_id
+            self.lent.name(session_id)
         return self._claimed == session_id

@@ -75,6 +75,8 @@ class Client:
         self.title = title
         self.elicitation_modes = elicitation_modes
         self.auth_terminal = auth_terminal
+        self.meta: dict[str, Any] = {}
+        """`_meta` of what this client advertises; extension methods are added to it under `dragoman`."""
         self.handlers = Handlers()
         for attribute, method in _HOOKS.items():
             setattr(self, attribute, Hook(self.handlers, method))
@@ -95,7 +97,9 @@ class Client:
     def capabilities(self) -> v1.ClientCapabilities:
         """What this client advertises: what it has handlers for."""
         has = self.handlers
+        extensions = sorted(method for method, _ in has.items() if method.startswith("_"))
         return v1.ClientCapabilities(
+            meta={**self.meta, "dragoman": {"extensions": extensions}} if extensions else self.meta or UNSET,
             fs=v1.FileSystemCapabilities(
                 read_text_file="fs/read_text_file" in has, write_text_file="fs/write_text_file" in has
             ),
