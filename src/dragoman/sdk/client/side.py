@@ -48,13 +48,20 @@ def _nowhere(_: v1.SessionUpdate) -> None:
     """Before the first session is known; never called."""
 
 
+class _Params(msgspec.Struct, rename="camel", forbid_unknown_fields=True, gc=False):
+    """The params of an update that carry nothing but what they must: no `_meta`, nothing unknown."""
+
+    session_id: str
+    update: v1.SessionUpdate
+
+
 class _UpdateFrame(
     msgspec.Struct, tag_field="method", tag="session/update", forbid_unknown_fields=True, gc=False
 ):
     """A whole frame of the commonest kind. An `id` in it, or anything else, makes it something else."""
 
     jsonrpc: Literal["2.0"]
-    params: v1.SessionNotification
+    params: _Params
 
 
 @cache
@@ -130,21 +137,23 @@ class ClientSide:
         if self._on_update is not None:
             each = len(block) // lines
             for frame in frames:
-                self._updated(frame.params, each)
+                self._updated(_notification(frame.params), each)
             return lines
         current = ""
         append: Callable[[v1.SessionUpdate], None] = _nowhere
+        orphans = 0
         for frame in frames:
             params = frame.params
             if params.session_id != current:
                 session = self.sessions.get(params.session_id)
                 if session is None:
-                    self._orphaned(params, len(block) // lines)
+                    self._orphaned(_notification(params), len(block) // lines)
+                    orphans += 1
                     continue
                 current = params.session_id
                 append = self._inlet(session).append
             append(params.update)
-            self._count += 1
+        self._count += lines - orphans
         return lines
 
     def _updated(self, notification: v1.SessionNotification, size: int) -> None:
@@ -330,6 +339,10 @@ class ClientSide:
             session.cancelling = False
             self.forget(session)
         self.weigh_backlog()
+
+
+def _notification(params: _Params) -> v1.SessionNotification:
+    return v1.SessionNotification(session_id=params.session_id, update=params.update)
 
 
 def _size(params: Raw | None) -> int:
