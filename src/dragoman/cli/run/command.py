@@ -1,0 +1,187 @@
+"""The command itself: from parsed arguments to an exit status.
+
+Mistakes that can be found without an agent are found first, and nothing is started. Then one event loop runs
+the drive; whatever happens in it, the last event is `end` and the exit status is its outcome's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+
+from dragoman import Limits
+from dragoman.agents import VERSION
+from dragoman.cli.run import events
+from dragoman.cli.run.attach import read_attachments
+from dragoman.cli.run.drive import Drive, Plan
+from dragoman.cli.run.harmless import harmless
+from dragoman.cli.run.mcp import read_mcp
+from dragoman.cli.run.mistakes import Mistake
+from dragoman.cli.run.narrate import now, raw
+from dragoman.cli.run.opening import Wanted
+from dragoman.cli.run.outcome import Outcome, outcome_of_error
+from dragoman.cli.run.output import Output, OutputClosed
+from dragoman.cli.run.paint import Paint, is_terminal, wants_colours
+from dragoman.cli.run.prompt import read_prompt
+from dragoman.cli.run.reporter import Reporter
+from dragoman.cli.run.stop import Stop
+from dragoman.cli.run.target import find_target
+from dragoman.cli.run.texts import TextView
+from dragoman.cli.run.views import JsonView, QuietView, View
+from dragoman.transport.patient import claim_stderr
+
+STDOUT = 1
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """`dragoman run`; returns the exit status."""
+    claim_stderr(2)
+    _set_up_logging(verbose=chosen.verbose)
+    try:
+        plan = make_plan(chosen)
+    except Mistake as mistake:
+        print(f"dragoman run: {harmless(str(mistake))}\nTo go on: {mistake.next_step}.", file=sys.stderr)
+        return 2
+    return asyncio.run(_run(plan, chosen))
+
+
+def make_plan(chosen: argparse.Namespace) -> Plan:
+    """Everything that is known before an agent is started; raises `Mistake`."""
+    target = find_target(chosen.agent, chosen.env)
+    return Plan(
+        target=target,
+        prompt=read_prompt(chosen.words, chosen.prompt_file),
+        attachments=read_attachments(chosen.file, chosen.image),
+        wanted=Wanted(
+            cwd=_folder(chosen.cwd or os.getcwd()),
+            directories=[_folder(path) for path in chosen.add_dir],
+            servers=[server for path in chosen.mcp for server in read_mcp(path)],
+            session_id=chosen.session,
+            mode=chosen.mode,
+            options=[_pair(text) for text in chosen.options],
+        ),
+        limits=Limits(handshake_seconds=chosen.start_timeout or None),
+        silence=chosen.silence or None,
+    )
+
+
+async def _run(plan: Plan, chosen: argparse.Namespace) -> int:
+    output = Output(STDOUT)
+    reporter = Reporter(_view(chosen), output, verbose=chosen.verbose)
+    began = time.monotonic()
+    reporter.emit(
+        events.Start(
+            time=now(),
+            schema=events.SCHEMA,
+            version=VERSION,
+            agent=plan.target.agent.name,
+            cwd=plan.wanted.cwd,
+        )
+    )
+    if plan.target.note is not None:
+        reporter.note(plan.target.note)
+    drive = Drive(plan, reporter, output)
+    task = asyncio.create_task(drive.run(), name="run")
+    stop = drive.stop = Stop(task, reporter.note)
+    stop.listen(chosen.timeout)
+    try:
+        outcome = await _ended(task, stop)
+        _tell_end(reporter, outcome, drive.session_id, time.monotonic() - began)
+        reporter.finish()
+        return await _finish(output, outcome)
+    finally:
+        stop.close()
+        output.close()
+
+
+async def _ended(task: asyncio.Task[Outcome], stop: Stop) -> Outcome:
+    try:
+        await asyncio.wait((task,))
+        outcome = task.result()
+    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # raised again if unexpected
+        outcome = outcome_of_error(_single(error))
+    if stop.reason is not None and outcome.name != "output_closed":
+        message = None if stop.reason == "cancelled" else outcome.message
+        return Outcome(name=stop.reason, message=message, result=outcome.result)
+    return outcome
+
+
+def _single(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def _tell_end(reporter: Reporter, outcome: Outcome, session_id: str | None, seconds: float) -> None:
+    result = outcome.result
+    if outcome.message and outcome.name != "end_turn":
+        next_step = f"\nTo go on: {outcome.next_step}." if outcome.next_step else ""
+        reporter.note(outcome.message + next_step, level="error")
+    end = events.End(
+        time=now(),
+        outcome=outcome.name,
+        status=outcome.status,
+        seconds=round(seconds, 3),
+        stop_reason=None if result is None else result.stop_reason,
+        session_id=session_id,
+        message=outcome.message,
+    )
+    if result is not None and result.usage is not None:
+        end = events.End(
+            **{name: getattr(end, name) for name in end.__struct_fields__} | {"usage": raw(result.usage)}
+        )
+    reporter.emit(end)
+
+
+async def _finish(output: Output, outcome: Outcome) -> int:
+    try:
+        await output.finish()
+    except OutputClosed:
+        return outcome.status or Outcome(name="output_closed").status
+    return outcome.status
+
+
+def _view(chosen: argparse.Namespace) -> View:
+    if chosen.format == "json":
+        return JsonView()
+    if chosen.format == "quiet":
+        return QuietView()
+    terminal = is_terminal(STDOUT)
+    colours = wants_colours(os.environ, is_terminal=terminal, refused=chosen.no_color)
+    return TextView(Paint(colours=colours), is_terminal=terminal)
+
+
+def _folder(path: str) -> str:
+    place = Path(path).absolute()
+    if not place.is_dir():
+        raise Mistake(f"{path!r} is no folder", "check the path")
+    return os.path.normpath(place)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, is_set, value = text.partition("=")
+    if not key or not is_set:
+        raise Mistake(f"--set takes KEY=VALUE, not {text!r}", "say which value it shall have")
+    return key, value
+
+
+class _HarmlessFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return harmless(super().format(record))
+
+
+def _set_up_logging(*, verbose: bool) -> None:
+    """Our log is for those who asked for it: it may quote what an agent sent."""
+    log = logging.getLogger("dragoman")
+    log.propagate = False
+    if verbose:
+        handler = logging.StreamHandler()
+        handler.setFormatter(_HarmlessFormatter("dragoman: %(levelname)s: %(message)s"))
+        log.addHandler(handler)
+    else:
+        log.addHandler(logging.NullHandler())

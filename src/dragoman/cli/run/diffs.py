@@ -1,0 +1,30 @@
+"""The diff of a tool call, from its two texts."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from dragoman.cli.run.harmless import harmless, harmless_line
+from dragoman.cli.run.paint import Paint
+
+LINES = 200
+"""Lines of a diff that are shown here; the change set at the end of the run has all of it."""
+
+COMPARED = 3000
+"""Lines of both texts together that are compared: it takes time that grows with their square."""
+
+
+def show_diff(item: dict[str, Any], paint: Paint) -> str:
+    """The diff as text, with its path above it."""
+    path, old, new = item.get("path"), item.get("oldText"), item.get("newText")
+    name = harmless_line(path) if isinstance(path, str) else "a file"
+    before = harmless(old).split("\n") if isinstance(old, str) else []
+    after = harmless(new).split("\n") if isinstance(new, str) else []
+    if len(before) + len(after) > COMPARED:
+        return f"  {name}: {len(before)} lines become {len(after)}\n"
+    from_name = name if isinstance(old, str) else "/dev/null"
+    lines = list(difflib.unified_diff(before, after, from_name, name, lineterm=""))
+    if len(lines) > LINES:
+        lines = [*lines[:LINES], f"… {len(lines) - LINES} more lines"]
+    return paint.diff("".join(f"{line}\n" for line in lines))

@@ -1,0 +1,48 @@
+"""How a run can end, and the exit status of each way.
+
+The status is a promise to scripts: a number never changes its meaning. Numbers that other tools have given a
+meaning are used in that meaning (`timeout`, the shell's signals, a command that was not found). docs/run.md
+has the same table, and a test compares them.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Exit(NamedTuple):
+    """One way to end."""
+
+    status: int
+    meaning: str
+
+
+EXITS: Final[dict[str, Exit]] = {
+    "end_turn": Exit(0, "the agent ended its turn"),
+    "failed": Exit(1, "something of ours failed; standard error says what"),
+    "usage": Exit(2, "the command line or a file that it names makes no sense, or the agent cannot do it"),
+    "max_tokens": Exit(3, "the turn reached its limit of tokens"),
+    "max_turn_requests": Exit(4, "the turn reached its limit of model requests"),
+    "refusal": Exit(5, "the agent refuses to go on"),
+    "question_open": Exit(6, "the agent asked a question that nobody was there to answer"),
+    "permission_denied": Exit(
+        7, "the last thing that the agent asked permission for was denied by the policy"
+    ),
+    "auth_needed": Exit(8, "the agent wants a login"),
+    "agent_died": Exit(9, "the agent ended, or hung up, before its turn did"),
+    "protocol_error": Exit(10, "the agent broke the protocol in a way that leaves nothing to go on with"),
+    "agent_error": Exit(11, "the agent answered with an error"),
+    "timeout": Exit(124, "a deadline passed"),
+    "not_started": Exit(127, "the agent could not be started"),
+    "cancelled": Exit(130, "the turn was cancelled, by Ctrl-C or by the agent"),
+    "output_closed": Exit(141, "nobody reads standard output any more"),
+    "terminated": Exit(143, "we were asked to end (SIGTERM, SIGHUP)"),
+}
+
+
+def table() -> str:
+    """For the help text."""
+    width = max(map(len, EXITS))
+    return "\n".join(
+        f"  {exit_.status:>3}  {name:<{width}}  {exit_.meaning}" for name, exit_ in EXITS.items()
+    )

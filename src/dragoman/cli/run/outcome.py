@@ -1,0 +1,96 @@
+"""From how a run went to how it ended: an outcome is a name of `exits`, with what to tell a person."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from dragoman.cli.run.exits import EXITS
+from dragoman.cli.run.mistakes import Mistake
+from dragoman.cli.run.output import OutputClosed
+from dragoman.errors import (
+    CallFailed,
+    DeadlineExceeded,
+    DragomanError,
+    LinkClosed,
+    LocalMistake,
+    NotAdvertised,
+    RemoteMistake,
+    SpawnFailed,
+)
+from dragoman.sdk.client.prompt import TurnResult
+
+AUTH_REQUIRED = -32000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a run ended."""
+
+    name: str
+    message: str | None = None
+    next_step: str | None = None
+    result: TurnResult | None = None
+
+    @property
+    def status(self) -> int:
+        return EXITS[self.name].status
+
+
+def outcome_of_turn(result: TurnResult, *, last_was_denied: bool) -> Outcome:
+    """The agent has answered the prompt."""
+    reason = result.stop_reason
+    if last_was_denied and reason in ("end_turn", "refusal", "cancelled"):
+        return Outcome(
+            name="permission_denied",
+            message="the last thing that the agent asked permission for was denied",
+            next_step="allow it with --approve or --policy, or take it as it is",
+            result=result,
+        )
+    if reason in ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"):
+        message = None if reason == "end_turn" else EXITS[reason].meaning
+        return Outcome(name=reason, message=message, result=result)
+    return Outcome(
+        name="protocol_error",
+        message=f"the turn ended for a reason that is not known: {reason}",
+        result=result,
+    )
+
+
+def outcome_of_error(error: BaseException) -> Outcome:
+    """The run ended early; an error that is not ours to expect is raised again."""
+    match error:
+        case Mistake():
+            return Outcome(name="usage", message=str(error), next_step=error.next_step)
+        case OutputClosed():
+            return Outcome(name="output_closed")
+        case SpawnFailed():
+            return Outcome(
+                name="not_started", message=str(error), next_step="dragoman doctor AGENT says more"
+            )
+        case NotAdvertised():
+            return Outcome(name="usage", message=str(error), next_step="this agent cannot do that")
+        case CallFailed(code=code) if code == AUTH_REQUIRED:
+            return _login(error)
+        case CallFailed():
+            return Outcome(name="agent_error", message=str(error))
+        case DeadlineExceeded():
+            return Outcome(name="timeout", message=str(error))
+        case LinkClosed():
+            return Outcome(name="agent_died", message=str(error))
+        case RemoteMistake():
+            return Outcome(name="protocol_error", message=str(error))
+        case LocalMistake() | DragomanError():
+            return Outcome(name="failed", message=str(error))
+        case asyncio.CancelledError():
+            return Outcome(name="cancelled", message="the run was cancelled")
+    raise error
+
+
+def _login(error: CallFailed) -> Outcome:
+    missing = getattr(error, "missing", None)
+    return Outcome(
+        name="auth_needed",
+        message=f"the agent wants a login: {error.message}",
+        next_step=missing or "log in with the agent's own command, or hand it its key with --env NAME",
+    )

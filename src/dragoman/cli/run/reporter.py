@@ -1,0 +1,61 @@
+"""Where everything that happens in a run is told: to the view on standard output, and to people on standard
+error.
+
+Events go to the view. Notes also go to standard error where standard output is not JSON, because standard
+output holds nothing but what the format promises. Everything that comes from an agent is made harmless first.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Literal
+
+from dragoman.cli.run import events
+from dragoman.cli.run.events import AnyEvent
+from dragoman.cli.run.harmless import harmless, harmless_line
+from dragoman.cli.run.narrate import now
+from dragoman.cli.run.output import Output
+from dragoman.cli.run.views import JsonView, View
+
+
+class Reporter:
+    """One run's mouth."""
+
+    def __init__(self, view: View, output: Output, *, verbose: bool) -> None:
+        self._view = view
+        self._output = output
+        self._verbose = verbose
+        self._for_people = not isinstance(view, JsonView)
+        self._stderr_rest = b""
+
+    def emit(self, event: AnyEvent) -> None:
+        """Never waits; see `Output.flow`."""
+        self._output.put(self._view.show(event))
+
+    def note(self, message: str, *, level: Literal["info", "warning", "error"] = "info") -> None:
+        """Tell a person something that is not the agent's."""
+        self.emit(events.Note(time=now(), level=level, message=message))
+        if self._for_people or level == "error":
+            self.say(f"dragoman run: {harmless(message)}")
+
+    def say(self, text: str) -> None:
+        """A line on standard error, as it is."""
+        print(text, file=sys.stderr, flush=True)
+
+    def stderr(self, chunk: bytes) -> None:
+        """The agent complains; kept for the obituary elsewhere, shown to those who asked."""
+        if not self._verbose:
+            return
+        *lines, self._stderr_rest = (self._stderr_rest + chunk).split(b"\n")
+        if len(self._stderr_rest) > 64 * 1024:  # a line without an end
+            lines, self._stderr_rest = [*lines, self._stderr_rest], b""
+        for line in lines:
+            text = line.decode(errors="replace").rstrip("\r")
+            self.emit(events.Stderr(time=now(), text=text))
+            if self._for_people:
+                self.say(f"agent: {harmless_line(text)}")
+
+    def finish(self) -> None:
+        if self._stderr_rest:
+            self.stderr(b"\n")
+        self._output.put(self._view.finish())

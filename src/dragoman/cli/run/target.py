@@ -1,0 +1,73 @@
+"""Which agent is meant, and how it is reached."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dragoman.cli.run.mistakes import Mistake
+from dragoman.errors import LocalMistake, SpawnFailed
+from dragoman.sdk.environment import agent_environment
+from dragoman.sdk.known import KnownAgent, find_agent, read_config
+from dragoman.transport.address import UnixAddress, parse_address
+from dragoman.transport.contract import Transport
+
+CONNECT_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An agent, and the environment that it gets."""
+
+    agent: KnownAgent
+    env: dict[str, str]
+    note: str | None = None
+
+    def open(self) -> Sequence[str] | Transport:
+        """What `connect` takes. Needs a running loop."""
+        if self.agent.address is None:
+            return self.agent.command
+        return _dial(self.agent.address)
+
+
+def find_target(wanted: str | None, variables: Iterable[str]) -> Target:
+    """The agent that was named, or the one of the configuration, or the built-in one; raises `Mistake`."""
+    note = None
+    try:
+        if wanted is None:
+            wanted = read_config().default_agent
+        if wanted is None:
+            wanted = "echo"
+            note = "no agent was named, so the built-in echo answers; choose one with --agent"
+        agent = find_agent(wanted)
+    except LocalMistake as error:
+        raise Mistake(str(error), "see `dragoman agents`") from error
+    allow, explicit = [*agent.allow], dict(agent.env)
+    for variable in variables:
+        name, is_set, value = variable.partition("=")
+        if not name or "\0" in variable:
+            raise Mistake("--env takes NAME or NAME=VALUE", "name a variable")
+        if is_set:
+            explicit[name] = value
+        else:
+            allow.append(name)
+    return Target(agent, agent_environment(allow=allow, explicit=explicit), note)
+
+
+def _dial(text: str) -> Transport:
+    address = parse_address(text)
+    if not isinstance(address, UnixAddress):
+        raise Mistake(f"{text!r} cannot be reached from here", "give a command or unix:/path")
+    from dragoman.transport.pipe import PipeTransport
+
+    peer = socket.socket(socket.AF_UNIX)
+    try:
+        peer.settimeout(CONNECT_SECONDS)
+        peer.connect(address.path)
+        peer.setblocking(False)
+    except OSError as error:
+        peer.close()
+        raise SpawnFailed(f"cannot reach {text}: {error.strerror or error}") from error
+    fd = peer.detach()
+    return PipeTransport(fd, fd)

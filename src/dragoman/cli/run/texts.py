@@ -1,0 +1,189 @@
+"""`--format text`: what a person reads.
+
+In a terminal the agent's Markdown is styled, its thoughts are dimmed, tool calls come with their status and
+their diff, and plan, usage and changes are shown. Into a pipe go the same words without any styling, and
+less of them: no thoughts, no plan, no usage, and each tool call once, when it has ended.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dragoman.cli.run import events
+from dragoman.cli.run.diffs import show_diff
+from dragoman.cli.run.events import AnyEvent
+from dragoman.cli.run.harmless import HarmlessStream, harmless, harmless_line
+from dragoman.cli.run.markdown import Markdown
+from dragoman.cli.run.paint import Paint
+
+LINES = 12
+"""Lines of a tool's output that are shown; the rest is counted."""
+
+_MARKS = {"completed": ("✓", "green"), "failed": ("✗", "red"), "in_progress": ("…", "yellow")}
+_STEPS = {"completed": "☑", "in_progress": "◐", "pending": "☐"}
+
+
+class TextView:
+    """One run, as text."""
+
+    def __init__(self, paint: Paint, *, is_terminal: bool) -> None:
+        self._paint = paint
+        self._terminal = is_terminal
+        self._speaker = ""  # whose text the last one was
+        self._stream = HarmlessStream()
+        self._markdown: Markdown | None = None
+        self._at_line_start = True
+        self._shown_status: dict[str, str] = {}
+        self._contents: dict[str, Any] = {}  # of tool calls that have not ended
+        self._plan: list[Any] = []
+        self._usage: events.Usage | None = None
+
+    def show(self, event: AnyEvent) -> bytes:
+        if getattr(event, "phase", "turn") == "replay":
+            return b""
+        text = self._text_of(event)
+        if text:
+            self._at_line_start = text.endswith("\n")
+        return text.encode(errors="replace")
+
+    def finish(self) -> bytes:
+        text = self._break()
+        return text.encode(errors="replace")
+
+    def _text_of(self, event: AnyEvent) -> str:
+        match event:
+            case events.Text():
+                return self._say("agent", event.text)
+            case events.Thought():
+                return self._say("thought", event.text) if self._terminal else ""
+            case events.User():
+                return self._say("user", event.text) if self._terminal else ""
+            case events.Content():
+                return self._line(f"[{_named(event.block)}]")
+            case events.Tool():
+                return self._tool(event)
+            case events.Plan():
+                return self._show_plan(event)
+            case events.Usage():
+                self._usage = event
+            case events.Changes():
+                return self._changes(event)
+            case events.End():
+                return self._end(event)
+        return ""
+
+    # What is said.
+
+    def _say(self, speaker: str, text: str) -> str:
+        if not text:
+            return ""
+        out = ""
+        if speaker != self._speaker:
+            out = self._break()
+            self._speaker = speaker
+            self._markdown = Markdown() if self._paint.colours and speaker == "agent" else None
+        piece = self._stream.feed(text)
+        if self._markdown is not None:
+            return out + self._markdown.feed(piece)
+        return out + self._paint.dim(piece) if speaker != "agent" else out + piece
+
+    def _break(self) -> str:
+        """End what was being said, at the end of a line."""
+        out = self._stream.finish()
+        if self._markdown is not None:
+            out = self._markdown.feed(out) + self._markdown.finish()
+            self._markdown = None
+        open_line = not out.endswith("\n") if out else not self._at_line_start
+        self._speaker = ""
+        return out + ("\n" if open_line else "")
+
+    def _line(self, text: str) -> str:
+        return f"{self._break()}{text}\n"
+
+    # What is done.
+
+    def _tool(self, event: events.Tool) -> str:
+        if event.content is not msgspec.UNSET:
+            self._contents[event.id] = event.content
+        ended = event.status in ("completed", "failed")
+        before = self._shown_status.get(event.id)
+        if before == event.status or (not ended and (before is not None or not self._terminal)):
+            return ""
+        self._shown_status[event.id] = event.status
+        mark, colour = _MARKS.get(event.status, ("•", "yellow"))
+        title = harmless_line(event.title or event.name or event.id)
+        kind = "" if event.kind == "other" else f" ({harmless_line(event.kind)})"
+        line = self._line(f"{self._paint.in_colour(mark, colour)} {title}{self._paint.dim(kind)}")
+        return line + (self._outcome(event) if ended else "")
+
+    def _outcome(self, event: events.Tool) -> str:
+        content = self._contents.pop(event.id, None)
+        if content is None:
+            return ""
+        out = []
+        for item in msgspec.json.decode(content):
+            if not isinstance(item, dict):
+                continue
+            if item.get("type") == "diff":
+                out.append(show_diff(item, self._paint))
+            elif self._terminal or event.status == "failed":
+                out.append(self._excerpt(item))
+        return "".join(out)
+
+    def _excerpt(self, item: dict[str, Any]) -> str:
+        block = item.get("content")
+        text = block.get("text") if isinstance(block, dict) else None
+        if not isinstance(text, str) or not text.strip():
+            return ""
+        lines = harmless(text).strip("\n").split("\n")
+        shown = lines[:LINES] + ([f"… {len(lines) - LINES} more lines"] if len(lines) > LINES else [])
+        return "".join(f"  {self._paint.dim(line)}\n" for line in shown)
+
+    def _show_plan(self, event: events.Plan) -> str:
+        entries = msgspec.json.decode(event.entries)
+        if not self._terminal or entries == self._plan:
+            return ""
+        self._plan = entries
+        lines = [
+            f"{_STEPS.get(entry['status'], '☐')} {harmless_line(entry['content'])}\n" for entry in entries
+        ]
+        return self._break() + "".join(self._paint.dim(line) for line in lines)
+
+    # How it ended.
+
+    def _changes(self, event: events.Changes) -> str:
+        out = [self._break()]
+        if self._terminal:
+            out += [self._paint.diff(harmless(file.diff)) for file in event.files if file.diff is not None]
+        if event.files:
+            out.append(self._paint.bold("Changed on disk:") + "\n")
+        for file in event.files:
+            size = "binary" if file.binary else f"+{file.lines_added} -{file.lines_removed}"
+            undone = ", reverted" if file.reverted else ""
+            out.append(f"  {file.kind} {harmless_line(file.path)} ({size}{undone})\n")
+        out += [f"  note: {harmless_line(note)}\n" for note in event.notes]
+        return "".join(out)
+
+    def _end(self, event: events.End) -> str:
+        if not self._terminal:
+            return self._break()
+        parts = [event.outcome.replace("_", " "), f"{event.seconds:.1f} s"]
+        if event.usage is not msgspec.UNSET:
+            used = msgspec.json.decode(event.usage)
+            parts.append(f"{used.get('inputTokens', 0):,} tokens in, {used.get('outputTokens', 0):,} out")
+        if self._usage is not None:
+            parts.append(f"context {self._usage.used:,} of {self._usage.size:,}")
+            if self._usage.cost is not msgspec.UNSET:
+                cost = msgspec.json.decode(self._usage.cost)
+                parts.append(f"{cost['amount']:g} {harmless_line(cost['currency'])}")
+        return self._line(self._paint.dim(" · ".join(parts)))
+
+
+def _named(block: Any) -> str:
+    """What a block is, where it cannot be shown."""
+    fields = msgspec.json.decode(block)
+    what = fields.get("type") if isinstance(fields, dict) else None
+    about = [fields.get(name) for name in ("name", "uri", "mimeType")] if isinstance(fields, dict) else []
+    return harmless_line(" ".join(str(part) for part in [what or "content", *about] if part))
