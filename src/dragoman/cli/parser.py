@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from dragoman.agents import VERSION
 from dragoman.cli import agents, agents_list
+from dragoman.cli.run import arguments
 
 EXAMPLES = """examples:
   dragoman agent echo               an agent on stdin and stdout that says what it was told
@@ -52,6 +53,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dragoman {VERSION}")
     # The prog is named because argparse would format a usage to find it, which costs more than all the rest.
     commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="dragoman")
+    arguments.add_parser(commands)
     _add_agent(commands)
     agents_list.add_parser(commands)
     return parser
