@@ -67,6 +67,21 @@ async def test_the_result_exists_only_after_the_last_update_was_handled() -> Non
         assert turn.result.text == "ab"
 
 
+async def test_a_turn_that_keeps_no_text_still_hands_over_every_update() -> None:
+    async with raw_agent() as (handle, agent):
+        turn = (await opened(handle)).prompt("go", keep_text=False)
+        seen: list[str] = []
+
+        async def read() -> None:
+            seen.extend([text_of(update) async for update in turn])
+
+        reading = asyncio.create_task(read())
+        asked = await agent.asks("session/prompt")
+        agent.send(chunk("s1", "a"), chunk("s1", "b"), result(asked["id"], END))
+        await reading
+        assert (seen, turn.result.text, turn.result.stop_reason) == (["a", "b"], "", "end_turn")
+
+
 async def test_awaiting_gives_the_result_at_once() -> None:
     async with raw_agent() as (handle, agent):
         session = await opened(handle)

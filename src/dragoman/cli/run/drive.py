@@ -90,7 +90,7 @@ class Drive:
         return outcome
 
     async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> Outcome:
-        turn = session.prompt(*blocks, silence=self._plan.silence)
+        turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False)
         async with asyncio.TaskGroup() as group:
             if self.stop is not None:
                 self.stop.turn(lambda: _start(group, session))

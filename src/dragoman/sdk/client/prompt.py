@@ -38,7 +38,7 @@ class TurnResult(Struct, frozen=True, kw_only=True):
 
     stop_reason: v1.StopReason
     text: str
-    """Everything the agent said, thoughts left out."""
+    """Everything the agent said, thoughts left out; nothing if the turn was told not to keep it."""
     tool_calls: dict[str, ToolState]
     """Each tool call as it stood at the end, by its id, in the order of their first mention."""
     usage: v1.Usage | None
@@ -48,7 +48,14 @@ class TurnResult(Struct, frozen=True, kw_only=True):
 class PromptTurn:
     """Made by `Session.prompt`. Iterate once, or await."""
 
-    def __init__(self, session: Session, blocks: Sequence[v1.ContentBlock], *, silence: float | None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        blocks: Sequence[v1.ContentBlock],
+        *,
+        silence: float | None,
+        keep_text: bool = True,
+    ) -> None:
         for block in blocks:
             needed = _NEEDED.get(type(block))
             if needed is not None:
@@ -56,6 +63,7 @@ class PromptTurn:
         self._session = session
         self._blocks = blocks
         self._silence = silence
+        self._keep_text = keep_text
         self._call: Call[Waiting] | None = None
         self._left = False
         self._batches: deque[tuple[list[v1.SessionUpdate], int]] = deque()
@@ -98,7 +106,7 @@ class PromptTurn:
         request = write(v1.PromptRequest(session_id=session.id, prompt=list(self._blocks)))
         silence = link.limits.silence_seconds if self._silence is None else self._silence
         answered = False
-        said, words = v1.AgentMessageChunk, v1.TextContent
+        said, words, keep = v1.AgentMessageChunk, v1.TextContent, self._keep_text
         text: list[str] = []
         try:
             call = self._call = link.open_call("session/prompt", request, silence=silence, lane=session.id)
@@ -110,7 +118,7 @@ class PromptTurn:
                         for update in batch:
                             if type(update) is not said:
                                 self._note_tool(update)
-                            elif type(update.content) is words:
+                            elif keep and type(update.content) is words:
                                 text.append(update.content.text)
                             yield update
                         self._backlog -= size

@@ -65,12 +65,15 @@ class Session:
             self._late = deque(maxlen=LATE_UPDATES)
         return self._late
 
-    def prompt(self, *content: str | v1.ContentBlock, silence: float | None = None) -> PromptTurn:
+    def prompt(
+        self, *content: str | v1.ContentBlock, silence: float | None = None, keep_text: bool = True
+    ) -> PromptTurn:
         """One turn. Iterate over it for the updates, or await it for the result; nothing is sent before
-        that.
+        that. Whoever shows updates as they come, and may get very many, has no use for all text again at the
+        end: `keep_text=False`.
         """
         blocks = [v1.TextContent(text=block) if isinstance(block, str) else block for block in content]
-        return PromptTurn(self, blocks, silence=silence)
+        return PromptTurn(self, blocks, silence=silence, keep_text=keep_text)
 
     async def cancel(self) -> None:
         """Stop the running turn. Open permission requests are answered with `cancelled`."""
