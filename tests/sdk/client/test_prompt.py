@@ -70,16 +70,14 @@ async def test_the_result_exists_only_after_the_last_update_was_handled() -> Non
 async def test_a_turn_that_keeps_no_text_still_hands_over_every_update() -> None:
     async with raw_agent() as (handle, agent):
         turn = (await opened(handle)).prompt("go", keep_text=False)
-        seen: list[str] = []
 
-        async def read() -> None:
-            seen.extend([text_of(update) async for update in turn])
+        async def read() -> list[str]:
+            return [text_of(update) async for update in turn]
 
         reading = asyncio.create_task(read())
-        asked = await agent.asks("session/prompt")
-        agent.send(chunk("s1", "a"), chunk("s1", "b"), result(asked["id"], END))
-        await reading
-        assert (seen, turn.result.text, turn.result.stop_reason) == (["a", "b"], "", "end_turn")
+        asked = (await agent.asks("session/prompt"))["id"]
+        agent.send(chunk("s1", "a"), chunk("s1", "b"), result(asked, END))
+        assert (await reading, turn.result.text, turn.result.stop_reason) == (["a", "b"], "", "end_turn")
 
 
 async def test_awaiting_gives_the_result_at_once() -> None:

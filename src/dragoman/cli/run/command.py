@@ -35,6 +35,8 @@ from dragoman.cli.run.texts import TextView
 from dragoman.cli.run.views import JsonView, QuietView, View
 from dragoman.transport.patient import claim_stderr
 
+log = logging.getLogger(__name__)
+
 STDOUT = 1
 
 
@@ -103,8 +105,10 @@ async def _ended(task: asyncio.Task[Outcome], stop: Stop) -> Outcome:
     try:
         await asyncio.wait((task,))
         outcome = task.result()
-    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # raised again if unexpected
+    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # each has an outcome, ours too
         outcome = outcome_of_error(_single(error))
+        if outcome.name == "failed":
+            log.exception("the run failed")
     if stop.reason is not None and outcome.name != "output_closed":
         message = None if stop.reason == "cancelled" else outcome.message
         return Outcome(name=stop.reason, message=message, result=outcome.result)

@@ -58,7 +58,7 @@ def outcome_of_turn(result: TurnResult, *, last_was_denied: bool) -> Outcome:
 
 
 def outcome_of_error(error: BaseException) -> Outcome:
-    """The run ended early; an error that is not ours to expect is raised again."""
+    """The run ended early."""
     match error:
         case Mistake():
             return Outcome(name="usage", message=str(error), next_step=error.next_step)
@@ -84,7 +84,7 @@ def outcome_of_error(error: BaseException) -> Outcome:
             return Outcome(name="failed", message=str(error))
         case asyncio.CancelledError():
             return Outcome(name="cancelled", message="the run was cancelled")
-    raise error
+    return Outcome(name="failed", message=f"this is a mistake of ours: {type(error).__name__}: {error}")
 
 
 def _login(error: CallFailed) -> Outcome:
