@@ -1,0 +1,142 @@
+"""What every journal promises: streams of frames that are appended, replayed, listed, searched and deleted.
+
+- `append` returns when its entries are as safe as the journal's durability says, all of them or none. The
+  sequences of a stream begin at 1 and have no gaps; appends to one stream keep the order of the calls.
+- `replay` gives what was appended, byte for byte, in pages; what is damaged is never served as if it were
+  true.
+- An append that nobody waits for any more is carried out all the same.
+
+A stream is one recorded conversation. Its name is the caller's choice and only a name: nothing opens a file
+by it. The journal knows bytes; what they mean matters to search alone, and only as a reader would skim them.
+`dragoman.testing.check_journal` holds an implementation to this page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+Direction: TypeAlias = Literal["to_agent", "to_client", "note"]
+"""Where a frame was going; a note was said by nobody on the wire, such as a line of standard error."""
+
+Durability: TypeAlias = Literal["full", "normal", "off"]
+"""`full` survives the loss of power, `normal` the death of the process, `off` is for what may be lost."""
+
+PAGE_ROWS = 500
+PAGE_BYTES = 4 * 1024 * 1024
+"""A page ends with the entry that reaches either bound, so that a reader's memory is bounded."""
+
+
+class Entry(Struct, frozen=True, gc=False):
+    """One frame, without its newline, and when it passed, in seconds since 1970."""
+
+    direction: Direction
+    frame: bytes
+    time: float
+
+
+class Stored(Struct, frozen=True, gc=False):
+    """An entry and its place in the stream."""
+
+    sequence: int
+    direction: Direction
+    frame: bytes
+    time: float
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self.direction, self.frame, self.time)
+
+
+class StreamInfo(Struct, frozen=True, kw_only=True):
+    """What is known about a stream. The texts are the caller's; an empty one is not known."""
+
+    stream: str
+    agent: str = ""
+    cwd: str = ""
+    title: str = ""
+    state: str = ""
+    """How it stands, in a word of the caller's, such as `running` or `end_turn`."""
+    session: str = ""
+    """The id by which the agent knows the session; it need not be unique among agents."""
+    created: float = 0.0
+    updated: float = 0.0
+    last: int = 0
+    """The sequence of the last entry; 0 if there is none."""
+
+
+class Listing(Struct, frozen=True, kw_only=True):
+    """One page of streams, the latest first, and the cursor of the next page if there is one."""
+
+    streams: Sequence[StreamInfo]
+    cursor: str | None = None
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """A passage that has all the words. `excerpt` shows them in their surroundings."""
+
+    stream: str
+    sequence: int
+    """Of the entry with which the passage begins."""
+    kind: str
+    """Who speaks: `prompt`, `message`, `thought`, `tool`, `plan`."""
+    excerpt: str
+    title: str = ""
+
+
+Page: TypeAlias = Sequence[Stored]
+
+
+class Journal(Protocol):
+    """Streams of frames. Every method raises `JournalClosed` after `aclose`."""
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        """Store the entries behind what is there; returns the sequence of the last one. Makes the stream.
+
+        With `after`, only if the stream still ends there: else `StreamMoved`, and nothing is written.
+        """
+
+    def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
+        """The entries behind sequence `after`, at most `limit`, in pages. What is appended meanwhile is
+        included. Raises `NoSuchStream`, and `JournalDamaged` behind the last good entry.
+        """
+
+    async def info(self, stream: str) -> StreamInfo | None:
+        """What is known about a stream; None if there is no such stream."""
+
+    async def describe(
+        self,
+        stream: str,
+        *,
+        agent: str | None = None,
+        cwd: str | None = None,
+        title: str | None = None,
+        state: str | None = None,
+        session: str | None = None,
+    ) -> StreamInfo:
+        """Change what is given and leave the rest. Makes the stream."""
+
+    async def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int = 50,
+        agent: str | None = None,
+        cwd: str | None = None,
+        state: str | None = None,
+        session: str | None = None,
+    ) -> Listing:
+        """Streams that match all that is given, the latest change first. A stream that changes while one
+        pages moves to the front, and may so be missed.
+        """
+
+    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
+        """Passages that have all words of `text`, or words that begin so; the best first."""
+
+    async def delete(self, stream: str) -> bool:
+        """Forget a stream and all its text; says whether there was one."""
+
+    async def aclose(self) -> None:
+        """Finish what was asked for, then let go of everything. May be called again."""

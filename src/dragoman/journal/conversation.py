@@ -1,0 +1,194 @@
+"""Reads a stream of frames as a person would: who said what, which tools ran, how the turn ended.
+
+Chunks of one speaker that follow each other become one moment, so that a word cut in two by the stream is
+whole again. Frames that say nothing to a reader give no moment, and frames that make no sense are passed
+over: this is for looking at, not for judging. It knows the few names of the protocol that it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.journal.contract import Stored
+
+Kind: TypeAlias = Literal[
+    "prompt", "message", "thought", "tool", "plan", "permission", "mode", "end", "error", "note"
+]
+
+LONGEST = 64 * 1024
+"""Characters of one moment; a longer speech is shown as several, so that memory stays bounded."""
+
+CHUNKS: dict[str, Kind] = {
+    "agent_message_chunk": "message",
+    "agent_thought_chunk": "thought",
+    "user_message_chunk": "prompt",
+}
+
+_LOOKED_AT = (b'"session/', b'"stopReason"', b'"error"', b'"outcome"')
+
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """One thing that happened, from the first to the last entry that told it."""
+
+    kind: Kind
+    text: str
+    first: int
+    last: int
+    time: float
+
+
+def moments(stored: Iterable[Stored]) -> Iterator[Moment]:
+    """All moments of some entries."""
+    fold = Fold()
+    for entry in stored:
+        yield from fold.add(entry)
+    yield from fold.finish()
+
+
+class Said(NamedTuple):
+    """What one entry tells. Entries with the same `run` that follow each other tell one thing."""
+
+    kind: Kind
+    text: str
+    run: str | None = None
+
+
+class Fold:
+    """Folds entries into moments as they come."""
+
+    def __init__(self) -> None:
+        self._first: Moment | None = None  # how an unfinished moment began
+        self._last = 0
+        self._run: str | None = None
+        self._parts: list[str] = []
+        self._size = 0
+        self._titles: dict[str, str] = {}
+        self._options: dict[str, str] = {}  # permission options by id, as a person reads them
+
+    def add(self, stored: Stored) -> Iterator[Moment]:
+        """The moments that are complete now."""
+        for said in self._read(stored):
+            if said.run is None or said.run != self._run or self._size >= LONGEST:
+                yield from self.finish()
+            if self._first is None:
+                self._first = Moment(
+                    kind=said.kind, text="", first=stored.sequence, last=stored.sequence, time=stored.time
+                )
+                self._run = said.run
+            self._last = stored.sequence
+            self._parts.append(said.text)
+            self._size += len(said.text)
+            if said.run is None:
+                yield from self.finish()
+
+    def finish(self) -> Iterator[Moment]:
+        """What is still open ends here."""
+        if self._first is not None:
+            yield msgspec.structs.replace(self._first, text="".join(self._parts), last=self._last)
+        self._first, self._run, self._parts, self._size = None, None, [], 0
+
+    @property
+    def open_since(self) -> int | None:
+        """The entry with which an unfinished moment began."""
+        return None if self._first is None else self._first.first
+
+    def _read(self, stored: Stored) -> Iterator[Said]:
+        if stored.direction == "note":
+            yield Said("note", stored.frame.decode(errors="replace"))
+            return
+        if not any(mark in stored.frame for mark in _LOOKED_AT):
+            return
+        try:
+            envelope = msgspec.json.decode(stored.frame)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return  # what makes no sense cannot be shown as if it did
+        if isinstance(envelope, dict):
+            yield from (said for said in self._envelope(envelope) if said.text)
+
+    def _envelope(self, envelope: dict[str, Any]) -> Iterator[Said]:
+        params = _dict(envelope.get("params"))
+        match envelope.get("method"):
+            case "session/update":
+                yield from self._update(_dict(params.get("update")))
+            case "session/prompt":
+                yield Said("prompt", "".join(map(_content, _list(params.get("prompt")))))
+            case "session/request_permission":
+                yield self._asked(params)
+            case None:
+                yield from self._answer(envelope)
+
+    def _update(self, update: dict[str, Any]) -> Iterator[Said]:
+        tag = update.get("sessionUpdate")
+        if tag in CHUNKS:
+            run = f"{tag} {update.get('messageId')}"
+            yield Said(CHUNKS[tag], _content(update.get("content")), run)
+        elif tag in ("tool_call", "tool_call_update"):
+            yield from self._tool(update)
+        elif tag == "plan":
+            yield Said("plan", "\n".join(map(_plan_entry, _list(update.get("entries")))))
+        elif tag == "current_mode_update":
+            yield Said("mode", _text(update.get("currentModeId")))
+
+    def _tool(self, update: dict[str, Any]) -> Iterator[Said]:
+        ident, title, status = (_text(update.get(key)) for key in ("toolCallId", "title", "status"))
+        known = self._titles.get(ident)
+        if title and title != known:
+            self._titles[ident] = title
+            yield Said("tool", f"{title} ({status})" if status else title)
+        elif status in ("completed", "failed"):
+            yield Said("tool", f"{known or ident}: {status}")
+
+    def _asked(self, params: dict[str, Any]) -> Said:
+        tool = _dict(params.get("toolCall"))
+        ident = _text(tool.get("toolCallId"))
+        for option in map(_dict, _list(params.get("options"))):
+            self._options[_text(option.get("optionId"))] = _text(option.get("name"))
+        return Said("permission", f"may it: {_text(tool.get('title')) or self._titles.get(ident) or ident}?")
+
+    def _answer(self, envelope: dict[str, Any]) -> Iterator[Said]:
+        error, result = _dict(envelope.get("error")), _dict(envelope.get("result"))
+        outcome = _dict(result.get("outcome"))
+        if error:
+            yield Said("error", f"{error.get('code')}: {_text(error.get('message'))}")
+        elif outcome:
+            option = _text(outcome.get("optionId"))
+            answer = self._options.get(option) or option or _text(outcome.get("outcome"))
+            yield Said("permission", answer)
+        elif isinstance(result.get("stopReason"), str):
+            yield Said("end", result["stopReason"])
+
+
+def _content(block: Any) -> str:
+    """A content block, as text or as a mention of what it holds."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return text
+        case {"type": "resource_link", "uri": str(uri)}:
+            return f"[{uri}]"
+        case {"type": "resource", "resource": {"uri": str(uri)}}:
+            return f"[{uri}]"
+        case {"type": str(kind)}:
+            return f"[{kind}]"
+        case _:
+            return ""
+
+
+def _plan_entry(entry: Any) -> str:
+    fields = _dict(entry)
+    return f"[{_text(fields.get('status')) or 'pending'}] {_text(fields.get('content'))}"
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

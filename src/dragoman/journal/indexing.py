@@ -1,0 +1,142 @@
+"""The index of words: made from the entries when somebody searches, and made again when it is damaged.
+
+Whoever appends does not pay for it. An index row is a passage: what one speaker said in one go. A passage at
+the end of a stream may still be growing, so the index remembers where it began and reads from there again.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from dragoman.errors import JournalDamaged, NoSuchStream
+from dragoman.journal.contract import Found, Stored
+from dragoman.journal.conversation import Fold, Moment
+from dragoman.journal.search_text import SEARCHED, excerpt, match_expression, plain, spaced
+from dragoman.journal.streams import clean, page
+from dragoman.journal.tables import (
+    SELECT,
+    WORDS,
+    find_stream,
+    passage_id,
+    passage_sum,
+    read_stream,
+)
+
+log = logging.getLogger(__name__)
+
+STEP_ENTRIES = 5_000
+"""Entries of one step of catching up, which is one commit: a moment's work."""
+
+BEHIND = """
+select streams.number, stream, last, coalesce(upto, 0) from streams
+left join indexed on indexed.number = streams.number where last > coalesce(seen, 0) order by streams.number
+"""
+
+SEARCH = """
+select rowid, text, kind, sum from words where words match ? and rowid between ? and ? order by rank limit ?
+"""
+
+
+def probe(connection: sqlite3.Connection) -> None:
+    """Touch every table, so that a file that cannot be used is noticed when it is opened."""
+    connection.execute("select number from streams limit 1").fetchall()
+    connection.execute("select number from entries limit 1").fetchall()
+    connection.execute("select number from indexed limit 1").fetchall()
+
+
+def catch_up(connection: sqlite3.Connection) -> bool:
+    """Index what was appended since; true if there is more."""
+    left = STEP_ENTRIES
+    for number, stream, last, upto in connection.execute(BEHIND).fetchall():
+        left -= _index(connection, number, stream, last=last, upto=upto, most=left)
+        if left <= 0:
+            return True
+    return False
+
+
+def rebuild(connection: sqlite3.Connection) -> None:
+    """Begin again, with an empty index."""
+    connection.execute("drop table words")
+    connection.execute(WORDS)
+    connection.execute("delete from indexed")
+
+
+def search(connection: sqlite3.Connection, text: str, *, limit: int, stream: str | None) -> Sequence[Found]:
+    query = match_expression(clean(text))
+    if query is None:
+        return []
+    bounds = passage_id(0, 0), passage_id(1 << 30, 0)
+    if stream is not None:
+        row = find_stream(connection, clean(stream))
+        if row is None:
+            raise NoSuchStream(stream)
+        bounds = _rows_of(row.number)
+    rows = connection.execute(SEARCH, (query, *bounds, limit)).fetchall()
+    return [found for row in rows if (found := _read(connection, row, text)) is not None]
+
+
+def _index(
+    connection: sqlite3.Connection, number: int, stream: str, *, last: int, upto: int, most: int
+) -> int:
+    """Index a part of a stream; returns how many entries that took."""
+    _, end = _rows_of(number)
+    connection.execute("delete from words where rowid between ? and ?", (passage_id(number, upto + 1), end))
+    fold, position = Fold(), upto
+    while position < last and position - upto < most:
+        entries, damage = _readable(connection, stream, position)
+        for entry in entries:
+            for moment in fold.add(entry):
+                _store(connection, number, moment)
+        # What lies behind a damage cannot be vouched for, and is not searched.
+        position = last if damage or not entries else entries[-1].sequence
+    began = fold.open_since
+    for moment in fold.finish():
+        _store(connection, number, moment)
+    # A passage that was still open is indexed as far as it goes, and again when its stream has grown.
+    mark = position if began is None or (began - 1 <= upto and position < last) else began - 1
+    connection.execute("replace into indexed values (?, ?, ?)", (number, mark, max(mark, position)))
+    return max(1, position - upto)
+
+
+def _readable(
+    connection: sqlite3.Connection, stream: str, position: int
+) -> tuple[Sequence[Stored], JournalDamaged | None]:
+    try:
+        return page(connection, stream, position, None)
+    except (JournalDamaged, NoSuchStream) as damage:  # the row of the stream itself is not what was written
+        return [], damage if isinstance(damage, JournalDamaged) else JournalDamaged("lost", stream=stream)
+
+
+def _store(connection: sqlite3.Connection, number: int, moment: Moment) -> None:
+    if moment.kind in SEARCHED:
+        rowid, text = passage_id(number, moment.first), spaced(clean(moment.text))
+        connection.execute(
+            "insert into words (rowid, text, kind, sum) values (?, ?, ?, ?)",
+            (rowid, text, moment.kind, passage_sum(rowid, moment.kind, text)),
+        )
+
+
+def _read(connection: sqlite3.Connection, row: tuple[Any, ...], query: str) -> Found | None:
+    """A hit, if it and its stream are as they were written."""
+    rowid, text, kind, checksum = row
+    if not isinstance(text, str) or passage_sum(rowid, kind, text) != checksum:
+        log.warning("left out of a search: a passage that was changed on disk")
+        return None
+    number, sequence = rowid >> 32, rowid & 0xFFFFFFFF
+    owner = connection.execute(SELECT + "where number = ?", (number,)).fetchone()
+    if owner is None:
+        return None
+    try:
+        info = read_stream(owner).info
+    except JournalDamaged as damage:
+        log.warning("left out of a search: %s", damage)
+        return None
+    shown = excerpt(plain(text), query)
+    return Found(stream=info.stream, sequence=sequence, kind=kind, excerpt=shown, title=info.title)
+
+
+def _rows_of(number: int) -> tuple[int, int]:
+    return passage_id(number, 0), passage_id(number + 1, 0) - 1

@@ -1,0 +1,123 @@
+"""Opens the journal's file: whose it is, who may read it, how safe a commit is.
+
+The file and its folder are for their owner's eyes. Whoever has the journal open holds a shared lock on a
+file beside it, so that a damaged journal is set aside only when nobody else writes into it. The lock is not
+on the journal itself: closing any descriptor of a file drops SQLite's own locks on it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from pathlib import Path
+
+from dragoman.errors import JournalBusy, JournalDamaged, JournalError, JournalFull, NotAJournal
+from dragoman.journal.contract import Durability
+
+BUSY_SECONDS = 10.0
+"""How long a writer waits for another process; longer than any commit, shorter than a person's patience."""
+
+SYNCHRONOUS: dict[Durability, str] = {"full": "full", "normal": "normal", "off": "off"}
+
+
+class FolderLock:
+    """The lock beside a journal: shared while it is open, exclusive while it is set aside."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.with_name(f"{path.name}-lock")
+        self._descriptor: int | None = None
+
+    def share(self) -> None:
+        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | _CLOEXEC, 0o600)
+        _flock(self._descriptor, exclusive=False)
+
+    def alone(self) -> bool:
+        """Take it for ourselves, if nobody else has it."""
+        return self._descriptor is not None and _flock(self._descriptor, exclusive=True)
+
+    def share_again(self) -> None:
+        if self._descriptor is not None:
+            _flock(self._descriptor, exclusive=False)
+
+    def release(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+
+
+def _flock(descriptor: int, *, exclusive: bool) -> bool:
+    if sys.platform == "win32":
+        return True  # there, a file that somebody has open cannot be moved away
+    import fcntl
+
+    if not exclusive:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def prepare_file(path: Path) -> None:
+    """Make the folder and the file, for their owner alone; an older file is closed to others."""
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600))
+    except FileExistsError:
+        # Never opened here: closing a descriptor would drop the locks of a connection to the same file.
+        if path.is_file() and path.stat().st_mode & 0o077 and sys.platform != "win32":
+            path.chmod(0o600)
+    else:
+        _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A name that is not on disk is no file after the lights went out."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY | _CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def connect_writer(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute(f"pragma synchronous = {SYNCHRONOUS[durability]}")
+        connection.execute(f"pragma fullfsync = {int(durability == 'full')}")  # macOS syncs only if asked so
+        connection.execute("pragma secure_delete = on")  # what is deleted is gone
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    connection.execute("pragma query_only = on")
+    return connection
+
+
+def explain(error: sqlite3.Error | OSError, path: Path) -> JournalError:
+    """What an error of SQLite means to whoever uses the journal."""
+    code = getattr(error, "sqlite_errorcode", None)
+    base = None if code is None else code & 0xFF
+    if base == sqlite3.SQLITE_FULL:
+        return JournalFull(f"{path}: no room is left for the journal")
+    if base in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return JournalBusy(f"{path}: another process holds the journal")
+    if base == sqlite3.SQLITE_NOTADB:
+        return NotAJournal(f"{path} is no journal, or its beginning is damaged")
+    if base == sqlite3.SQLITE_CORRUPT or base == sqlite3.SQLITE_FORMAT:
+        return JournalDamaged(f"{path} is damaged")
+    return JournalError(f"{path}: {error}")

@@ -1,0 +1,141 @@
+"""Makes known secrets in a frame unreadable before it is stored.
+
+What is made unreadable: values of the environment and headers that are given to MCP servers and terminals;
+values under names such as `password` or `apiKey`, at any depth; what looks like a key, a token or a private
+key, wherever it stands; passwords in addresses; `--token …` and `API_KEY=…` in commands. The names stay, so
+that a reader sees what was there.
+
+It errs on the side of storing too little. It does not know a secret that looks like any other word, nor one
+that was cut in two by a stream of chunks. A frame that holds nothing of this is returned as it is, unparsed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+REDACTED = "[redacted]"
+_MARK = REDACTED.encode()
+
+NAMED = frozenset(
+    """apikey xapikey authkey secret clientsecret secretkey secretaccesskey password passwd passphrase
+    token accesstoken refreshtoken idtoken authtoken bearertoken sessiontoken bearer authorization
+    proxyauthorization cookie setcookie privatekey credential credentials""".split()
+)
+"""Names of secrets, without case and punctuation."""
+
+PAIRS = frozenset({"env", "headers", "environment", "httpheaders"})
+"""Names of lists or tables whose values are never stored, whatever they are called."""
+
+# Each shape with a word that must be there: looking for a word is many times faster than for a shape.
+SHAPES: tuple[tuple[bytes, re.Pattern[bytes]], ...] = tuple(
+    (word, re.compile(shape))
+    for word, shape in (
+        (b"sk-", rb"\bsk-[A-Za-z0-9_-]{16,}"),
+        (b"_live_", rb"\b[rs]k_live_[A-Za-z0-9]{16,}"),
+        (b"_test_", rb"\b[rs]k_test_[A-Za-z0-9]{16,}"),
+        (b"gh", rb"\bgh[pousr]_[A-Za-z0-9]{20,}"),
+        (b"github_pat_", rb"\bgithub_pat_[A-Za-z0-9_]{20,}"),
+        (b"glpat-", rb"\bglpat-[A-Za-z0-9_-]{16,}"),
+        (b"xox", rb"\bxox[abeprs]-[A-Za-z0-9-]{10,}"),
+        (b"akia", rb"\bAKIA[A-Z0-9]{16}\b"),
+        (b"asia", rb"\bASIA[A-Z0-9]{16}\b"),
+        (b"aiza", rb"\bAIza[A-Za-z0-9_-]{30,}"),
+        (b"ya29.", rb"\bya29\.[A-Za-z0-9_-]{20,}"),
+        (b"hf_", rb"\bhf_[A-Za-z0-9]{20,}"),
+        (b"npm_", rb"\bnpm_[A-Za-z0-9]{30,}"),
+        (b"pypi-", rb"\bpypi-[A-Za-z0-9_-]{30,}"),
+        (b"eyj", rb"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+        (
+            b"private key",
+            rb"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|(?=\")|$)",
+        ),
+    )
+)
+
+# What follows a name: the name stays, the value goes.
+AFTER: tuple[tuple[bytes, re.Pattern[bytes]], ...] = tuple(
+    (word, re.compile(shape))
+    for word, shape in (
+        (b"bearer", rb"(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}"),
+        (b"basic", rb"(?i)(authorization\W{1,6}basic\s+)[A-Za-z0-9+/=]{8,}"),
+        (b"://", rb"(\b[a-z][a-z0-9+.-]*://[^\s/\"\\:@]*:)[^\s/\"\\@]+(?=@)"),
+        (b"=", rb"(?i)([?&](?:access_token|api_?key|token|secret|password|sig)=)[^\s&\"\\#]+"),
+        (
+            b"=",
+            rb"(\b[A-Z][A-Z0-9_]*?(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PRIVATE_KEY)(?:_[A-Z0-9]+)?=\\?[\"']?)"
+            rb"[^\s\"'\\;&|]+",
+        ),
+        (
+            b"--",
+            rb"(--(?:[a-z]+-)*(?:api-?key|token|secret|password|passwd)(?:=|\s+|\"\s*,\s*\"))[^\s\"\\]+",
+        ),
+    )
+)
+
+_QUICK = (
+    tuple(sorted({word for word, _ in (*SHAPES, *AFTER)} - {b"="}))
+    + tuple(f'"{name}'.encode() for name in ("env", "headers", "httpheaders"))
+    + (b"key", b"secret", b"passw", b"passphrase", b"token", b"authoriz", b"cookie", b"credential")
+)
+
+
+def redact(frame: bytes) -> bytes:
+    """The frame without what is known to be secret; the same object if there is nothing."""
+    low = frame.lower()
+    if not any(word in low for word in _QUICK):
+        return frame
+    return _shapes(_structure(frame), low)
+
+
+def _shapes(frame: bytes, low: bytes) -> bytes:
+    for word, shape in SHAPES:
+        if word in low:
+            frame = shape.sub(_MARK, frame)
+    for word, shape in AFTER:
+        if word in low:
+            frame = shape.sub(rb"\g<1>" + _MARK, frame)
+    return frame
+
+
+def _structure(frame: bytes) -> bytes:
+    """Values that are secret by their name. What is no JSON has no names."""
+    try:
+        message = msgspec.json.decode(frame)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return frame
+    hidden = _hide(message)
+    return frame if hidden is message else msgspec.json.encode(hidden)
+
+
+def _hide(value: Any) -> Any:
+    """The value with secrets hidden; the same object where there are none."""
+    if isinstance(value, dict):
+        changed = {name: _hide_named(name, held) for name, held in value.items()}
+        return changed if any(changed[name] is not value[name] for name in value) else value
+    if isinstance(value, list):
+        items = [_hide(item) for item in value]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    return value
+
+
+def _hide_named(name: str, value: Any) -> Any:
+    bare = "".join(filter(str.isalnum, name)).lower()
+    if bare in NAMED and isinstance(value, str) and value:
+        return REDACTED
+    if bare in PAIRS:
+        return _hide_pairs(value)
+    return _hide(value)
+
+
+def _hide_pairs(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: REDACTED if isinstance(held, str) else _hide(held) for name, held in value.items()}
+    if isinstance(value, list):
+        return [
+            {**item, "value": REDACTED} if isinstance(item, dict) and "value" in item else _hide(item)
+            for item in value
+        ]
+    return value

@@ -1,0 +1,192 @@
+"""Saves what can be read of a damaged journal, and keeps the damaged file.
+
+The file is moved aside under a name that says what it is; nothing is deleted. Every stream is then read from
+its beginning up to the first entry that is not as it was written, and put into a new file. A torn file whose
+beginning is gone is read with the beginning of an empty journal, because all journals of a version begin
+alike.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman.errors import JournalDamaged
+from dragoman.journal import opening, streams
+from dragoman.journal.contract import StreamInfo
+from dragoman.journal.tables import APPLICATION, SELECT, STEPS, StreamRow, migrate, read_stream, write_stream
+
+log = logging.getLogger(__name__)
+
+COMPANIONS = ("", "-wal", "-shm")
+MAGIC = b"SQLite format 3\0"
+HEADER = 100
+
+
+class Salvage(Struct, frozen=True, kw_only=True):
+    """What became of a damaged journal."""
+
+    aside: Path
+    """The damaged file, as it was."""
+    streams: int
+    """Streams of which something could be saved."""
+    entries: int
+    lost: int
+    """Entries that are known to have been there and could not be saved."""
+
+
+def is_ours(path: Path) -> bool:
+    """Whether the header of a file, damaged or not, says that it is a journal."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(HEADER)
+    except OSError:
+        return False
+    return header[:16] == MAGIC and header[68:72] == APPLICATION.to_bytes(4, "big")
+
+
+def set_aside(path: Path, lock: opening.FolderLock) -> Salvage:
+    """Move a damaged journal away and fill a new one with what can be read of it."""
+    if not lock.alone():
+        raise JournalDamaged(f"{path} is damaged, and another process has it open; end that one first")
+    try:
+        aside = _free_name(path)
+        for companion in COMPANIONS:
+            source = Path(f"{path}{companion}")
+            if source.exists():
+                source.rename(f"{aside}{companion}")
+        opening.prepare_file(path)
+        salvage = _refill(path, aside)
+    finally:
+        lock.share_again()
+    log.warning(
+        "%s was damaged: %d entries of %d streams were saved, %d lost; the file is kept as %s",
+        path.name,
+        salvage.entries,
+        salvage.streams,
+        salvage.lost,
+        aside.name,
+    )
+    return salvage
+
+
+def _free_name(path: Path) -> Path:
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    for count in range(1_000):
+        aside = path.with_name(f"{path.name}.damaged-{stamp}{f'-{count}' if count else ''}")
+        if not aside.exists():
+            return aside
+    raise JournalDamaged(f"{path} is damaged, and there are too many damaged files beside it")
+
+
+def _refill(path: Path, aside: Path) -> Salvage:
+    """Read from a copy: SQLite changes what it opens, and the file that was set aside stays as it was."""
+    saved = entries = lost = 0
+    with tempfile.TemporaryDirectory(prefix=".salvage-", dir=path.parent) as folder:
+        copy = Path(folder) / "journal"
+        for companion in COMPANIONS[:2]:
+            if Path(f"{aside}{companion}").exists():
+                shutil.copyfile(f"{aside}{companion}", f"{copy}{companion}")
+        target = opening.connect_writer(path, "full", opening.BUSY_SECONDS)
+        try:
+            migrate(target)
+            source = _open_damaged(copy)
+            if source is not None:
+                for row in _streams(source):
+                    count = _copy(source, target, row)
+                    saved += 1
+                    entries += count
+                    lost += row.info.last - count
+                source.close()
+        finally:
+            target.close()
+    return Salvage(aside=aside, streams=saved, entries=entries, lost=lost)
+
+
+def _open_damaged(copy: Path) -> sqlite3.Connection | None:
+    """A connection that reads what it can, with the first page made new if the old one is of no use."""
+    for mended in (False, True):
+        if mended:
+            _mend_beginning(copy)
+        source = sqlite3.connect(copy, isolation_level=None)
+        try:
+            # Lets SQLite read a file that is shorter than its header says.
+            source.execute("pragma writable_schema = on")
+            source.execute(SELECT + "limit 0").fetchall()
+        except sqlite3.Error as error:
+            log.info("the damaged journal cannot be opened: %s", error)
+            source.close()
+        else:
+            return source
+    return None
+
+
+def _mend_beginning(copy: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix=".salvage-", dir=copy.parent) as folder:
+        fresh = Path(folder) / "fresh"
+        connection = sqlite3.connect(fresh, isolation_level=None)
+        migrate(connection)
+        page_size = int(connection.execute("pragma page_size").fetchone()[0])
+        connection.close()
+        first = bytearray(fresh.read_bytes()[:page_size])
+    pages = -(-copy.stat().st_size // page_size)
+    first[28:32] = pages.to_bytes(4, "big")
+    first[92:96] = first[24:28]  # says that the number of pages is to be believed
+    with copy.open("r+b") as file:
+        file.write(first)
+        file.truncate(pages * page_size)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _streams(source: sqlite3.Connection) -> Iterator[StreamRow]:
+    """Every stream whose row can be read, from both ends of the table towards the damage."""
+    seen: set[int] = set()
+    for order in ("asc", "desc"):
+        rows = source.execute(SELECT + f"order by number {order}")
+        while True:
+            try:
+                row = next(rows, None)
+            except sqlite3.Error as error:
+                log.info("the table of streams breaks off: %s", error)
+                break
+            if row is None:
+                return
+            try:
+                read = read_stream(row)
+            except JournalDamaged:
+                continue
+            if read.number not in seen:
+                seen.add(read.number)
+                yield read
+
+
+def _copy(source: sqlite3.Connection, target: sqlite3.Connection, row: StreamRow) -> int:
+    """Put the good beginning of a stream into the new file, page by page; returns its number of entries."""
+    known: StreamInfo = replace(row.info, last=0)
+    target.execute("begin immediate")
+    write_stream(target, None, known)
+    after = 0
+    while after < row.info.last:
+        stored, damage = streams.page(source, row.info.stream, after, None)
+        if stored:
+            entries = [one.entry for one in stored]
+            after = streams.append(
+                target, known.stream, entries, after=None, redact=None, now=row.info.updated
+            )
+        if damage is not None or not stored:
+            break
+    target.execute("commit")
+    return after
+
+
+assert len(STEPS) == 2, "a file of each older version begins in its own way: teach _mend_beginning about it"

@@ -1,0 +1,67 @@
+"""The words of a search: how text is prepared for an index, what a query means, and how a hit is shown.
+
+A query is words; all must be there, each from its beginning. Scripts that are written without spaces are
+taken character by character, so that a word within a sentence is found. Nothing a person types is an
+operator, and nothing can be said that the index would refuse.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+SPLIT = "\u200b"
+"""Set behind each character of a script without spaces; invisible, and no part of any word."""
+
+_UNSPACED = re.compile("([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af])")
+_WORD = re.compile(r"[^\W_]+")
+
+SEARCHED = ("prompt", "message", "thought", "tool", "plan")
+"""The kinds of moments whose text can be found."""
+
+AROUND = 60
+"""Characters of an excerpt on either side of the first word that was found."""
+
+
+def spaced(text: str) -> str:
+    """Text as it is put into the index."""
+    return _UNSPACED.sub(rf"\1{SPLIT}", text)
+
+
+def plain(text: str) -> str:
+    """Text from the index, as it was."""
+    return text.replace(SPLIT, "")
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a query, as they were typed; what has no letter and no digit is none."""
+    return [word for word in plain(text).replace("\0", " ").split() if _WORD.search(word)]
+
+
+def match_expression(text: str) -> str | None:
+    """A query for the index; None if it holds no word at all."""
+    terms = ['"{}"*'.format(spaced(word).replace('"', '""')) for word in words_of(text)]
+    return " ".join(terms) or None
+
+
+def excerpt(text: str, query: str) -> str:
+    """The surroundings of the first word that the text has, on one line."""
+    flat = " ".join(text.split())
+    parts = [part.casefold() for word in words_of(query) for part in _WORD.findall(word)]
+    places = [flat.casefold().find(part) for part in parts]
+    at = min((place for place in places if place >= 0), default=0)
+    begin, end = max(0, at - AROUND), min(len(flat), at + AROUND)
+    return f"{'…' if begin else ''}{flat[begin:end].strip()}{'…' if end < len(flat) else ''}"
+
+
+def has_all(text: str, query: str) -> bool:
+    """Whether a text has what `query` asks for: what an index answers, without one."""
+    found = f" {_folded(text)}"
+    terms = [_folded(word) for word in words_of(query)]
+    return bool(terms) and all(f" {term}" in found for term in terms)
+
+
+def _folded(text: str) -> str:
+    """The words without case and accents, one space apart."""
+    bare = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+    return " ".join(_WORD.findall(spaced(bare))).casefold()

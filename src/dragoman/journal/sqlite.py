@@ -1,0 +1,216 @@
+"""The journal in one SQLite file, for one machine: any number of streams, readers and processes.
+
+One thread writes and commits what has gathered together; a few threads read, and never wait for it. What was
+acknowledged is on disk as the durability says. Every row is checked when it is read: what was changed on
+disk is an error or is left out, and never served. A file that cannot be opened because it is damaged is set
+aside, and what can be read of it goes into a new one; `salvaged` then says what happened.
+
+It stores frames as they come, except that known secrets are made unreadable first (see `redaction`).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+
+from dragoman.errors import JournalClosed, JournalDamaged, JournalError
+from dragoman.journal import indexing, opening, streams
+from dragoman.journal.contract import Durability, Entry, Found, Listing, Page, StreamInfo
+from dragoman.journal.readers import Readers
+from dragoman.journal.redaction import redact as redact_secrets
+from dragoman.journal.salvage import Salvage, is_ours, set_aside
+from dragoman.journal.tables import migrate
+from dragoman.journal.writer import Writer
+
+
+def open_journal(
+    path: str | os.PathLike[str],
+    *,
+    durability: Durability = "full",
+    redact: Callable[[bytes], bytes] | None = redact_secrets,
+    busy_seconds: float = opening.BUSY_SECONDS,
+) -> SqliteJournal:
+    """`async with open_journal(path) as journal:`; nothing is opened or made before it is entered."""
+    return SqliteJournal(path, durability=durability, redact=redact, busy_seconds=busy_seconds)
+
+
+class SqliteJournal:
+    """A journal over one file. It belongs to the event loop in which it was entered."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        durability: Durability = "full",
+        redact: Callable[[bytes], bytes] | None = redact_secrets,
+        busy_seconds: float = opening.BUSY_SECONDS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if durability not in opening.SYNCHRONOUS:
+            raise JournalError(f"no durability {durability!r}: choose full, normal or off")
+        self.path = Path(path)
+        self.salvaged: Salvage | None = None
+        """What was saved from a damaged file when this one was opened; None if it was sound."""
+        self._durability = durability
+        self._redact = redact
+        self._busy_seconds = busy_seconds
+        self._clock = clock
+        self._lock = opening.FolderLock(self.path)
+        self._writer: Writer | None = None
+        self._readers: Readers | None = None
+
+    async def __aenter__(self) -> SqliteJournal:
+        if self._writer is not None:
+            raise JournalClosed("a journal is opened once")
+        name = f"journal {self.path.name}"
+        self._readers = Readers(self._connect_reader, explain=self._explain, name=name)
+        self._writer = Writer(self._open, explain=self._explain, close=self._close, name=name)
+        await self._writer.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        if self._writer is not None and self._readers is not None:
+            self._readers.stop()
+            await self._writer.aclose()
+
+    # The contract.
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        redact, now = self._redact, self._clock
+        kept = tuple(entries)
+        size = sum(len(entry.frame) for entry in kept) + 64 * len(kept)
+
+        def work(connection: sqlite3.Connection) -> int:
+            return streams.append(connection, stream, kept, after=after, redact=redact, now=now())
+
+        return await self._write.do(work, size=size, rows=len(kept))
+
+    async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
+        left = limit
+        while left is None or left > 0:
+            question = partial(streams.page, stream=stream, after=after, limit=left)
+            page, damage = await self._read.ask(question)
+            if page:
+                yield page
+                after = page[-1].sequence
+            if damage is not None:
+                raise damage
+            if not page:
+                return
+            left = None if left is None else left - len(page)
+
+    async def info(self, stream: str) -> StreamInfo | None:
+        return await self._read.ask(lambda base: streams.info(base, stream))
+
+    async def describe(
+        self,
+        stream: str,
+        *,
+        agent: str | None = None,
+        cwd: str | None = None,
+        title: str | None = None,
+        state: str | None = None,
+        session: str | None = None,
+    ) -> StreamInfo:
+        given = {"agent": agent, "cwd": cwd, "title": title, "state": state, "session": session}
+        changes = {name: value for name, value in given.items() if value is not None}
+        return await self._write.do(lambda base: streams.describe(base, stream, changes, now=self._clock()))
+
+    async def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int = 50,
+        agent: str | None = None,
+        cwd: str | None = None,
+        state: str | None = None,
+        session: str | None = None,
+    ) -> Listing:
+        given = {"agent": agent, "cwd": cwd, "state": state, "session": session}
+        wanted = {name: value for name, value in given.items() if value is not None}
+        return await self._read.ask(lambda base: streams.listing(base, wanted, cursor=cursor, limit=limit))
+
+    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
+        """Brings the index up to date first; the entries that are new since the last search are read."""
+        try:
+            return await self._search(text, limit, stream)
+        except JournalDamaged:
+            await self._write.do(indexing.rebuild)  # the index is made from the entries: make it again
+            return await self._search(text, limit, stream)
+
+    async def _search(self, text: str, limit: int, stream: str | None) -> Sequence[Found]:
+        while await self._write.do(indexing.catch_up):
+            pass  # in steps, so that whoever appends meanwhile does not wait for all of it
+        return await self._read.ask(lambda base: indexing.search(base, text, limit=limit, stream=stream))
+
+    async def delete(self, stream: str) -> bool:
+        there = await self._write.do(lambda base: streams.delete(base, stream))
+        if there:
+            await self._write.do(streams.forget_traces, alone=True)
+        return there
+
+    # In the writer's thread.
+
+    def _open(self) -> sqlite3.Connection:
+        known = self._lock.path.exists()
+        if self.path.exists() and not self.path.is_file():
+            raise JournalError(f"{self.path} is no file")
+        opening.prepare_file(self.path)
+        self._lock.share()
+        try:
+            return self._connect()
+        except sqlite3.Error as error:
+            if not (known or is_ours(self.path)) or not _is_damage(error):
+                raise
+            self.salvaged = set_aside(self.path, self._lock)
+            return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = opening.connect_writer(self.path, self._durability, self._busy_seconds)
+        try:
+            migrate(connection)
+            indexing.probe(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _close(self, connection: sqlite3.Connection | None) -> None:
+        if self._readers is not None:
+            self._readers.close()
+        if connection is not None:
+            connection.close()  # the last one moves what is in the log into the file
+        self._lock.release()
+
+    def _connect_reader(self) -> sqlite3.Connection:
+        return opening.connect_reader(self.path, self._busy_seconds)
+
+    def _explain(self, error: sqlite3.Error | OSError) -> JournalError:
+        return opening.explain(error, self.path)
+
+    @property
+    def _write(self) -> Writer:
+        if self._writer is None:
+            raise JournalClosed("the journal has not been opened")
+        return self._writer
+
+    @property
+    def _read(self) -> Readers:
+        if self._readers is None:
+            raise JournalClosed("the journal has not been opened")
+        return self._readers
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

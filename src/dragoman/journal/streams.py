@@ -1,0 +1,166 @@
+"""What is done with streams, as statements over a connection: append, read a page, describe, list, delete.
+
+Every function here runs inside a transaction that its caller began. It reads what it depends on in that
+transaction, because another process may have written since, and it refuses before it writes.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from dragoman.errors import JournalDamaged, JournalError, NoSuchStream, StreamMoved
+from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Listing, Stored, StreamInfo
+from dragoman.journal.cursors import make_cursor, read_cursor
+from dragoman.journal.tables import (
+    DIRECTIONS,
+    SELECT,
+    entry_sum,
+    find_stream,
+    passage_id,
+    read_entry,
+    read_stream,
+    write_stream,
+)
+
+log = logging.getLogger(__name__)
+
+DIRECTION_NUMBERS = {name: number for number, name in enumerate(DIRECTIONS)}
+
+INSERT = "insert into entries (number, sequence, direction, time, frame, sum) values (?, ?, ?, ?, ?, ?)"
+PAGE = (
+    "select sequence, direction, time, frame, sum from entries where number = ? and sequence > ? "
+    "order by sequence limit ?"
+)
+
+
+def clean(text: str) -> str:
+    """Text that can be stored: a path may hold bytes that are no character."""
+    return text.encode(errors="replace").decode()
+
+
+def append(
+    connection: sqlite3.Connection,
+    stream: str,
+    entries: Sequence[Entry],
+    *,
+    after: int | None,
+    redact: Callable[[bytes], bytes] | None,
+    now: float,
+) -> int:
+    number, info = _find_or_new(connection, stream, now)
+    if after is not None and after != info.last:
+        raise StreamMoved(stream, after, info.last)
+    last = info.last + len(entries)
+    number = write_stream(connection, number, replace(info, last=last, updated=now))
+    rows = []
+    for sequence, entry in enumerate(entries, info.last + 1):
+        frame = bytes(entry.frame) if redact is None else redact(bytes(entry.frame))
+        direction = DIRECTION_NUMBERS[entry.direction]
+        moment = float(entry.time) if not math.isnan(entry.time) else 0.0  # SQLite has no NaN
+        checksum = entry_sum(number, sequence, direction, moment, frame)
+        rows.append((number, sequence, direction, moment, frame, checksum))
+    connection.executemany(INSERT, rows)
+    return last
+
+
+def page(
+    connection: sqlite3.Connection, stream: str, after: int, limit: int | None
+) -> tuple[list[Stored], JournalDamaged | None]:
+    """The good entries behind `after`, up to the bounds of a page, and the damage behind them if any."""
+    row = find_stream(connection, clean(stream))
+    if row is None:
+        raise NoSuchStream(stream)
+    after = max(after, 0)
+    wanted = max(0, min(PAGE_ROWS, row.info.last - after, PAGE_ROWS if limit is None else limit))
+    found: list[Stored] = []
+    size = 0
+    try:
+        for fields in connection.execute(PAGE, (row.number, after, wanted)):
+            stored = read_entry(row.number, after + len(found) + 1, fields)
+            if stored is None:
+                break
+            found.append(stored)
+            size += len(stored.frame)
+            if size >= PAGE_BYTES:
+                return found, None
+    except sqlite3.DatabaseError as error:
+        log.warning("a page of the journal cannot be read: %s", error)
+    if len(found) == wanted:
+        return found, None
+    good = after + len(found)
+    why = f"entry {good + 1} of {row.info.last} was changed or lost on disk"
+    return found, JournalDamaged(why, stream=stream, sequence=good)
+
+
+def info(connection: sqlite3.Connection, stream: str) -> StreamInfo | None:
+    row = find_stream(connection, clean(stream))
+    return None if row is None else row.info
+
+
+def describe(
+    connection: sqlite3.Connection, stream: str, changes: Mapping[str, str], *, now: float
+) -> StreamInfo:
+    number, known = _find_or_new(connection, stream, now)
+    changed = replace(known, updated=now, **{name: clean(value) for name, value in changes.items()})
+    write_stream(connection, number, changed)
+    return changed
+
+
+def listing(
+    connection: sqlite3.Connection, wanted: Mapping[str, str], *, cursor: str | None, limit: int
+) -> Listing:
+    # The names in `wanted` are ours, the values are bound.
+    conditions = [f"{name} = ?" for name in wanted]
+    values: list[object] = [clean(value) for value in wanted.values()]
+    if cursor is not None:
+        conditions.append("(updated, number) < (?, ?)")
+        values += read_cursor(cursor)
+    where = f"where {' and '.join(conditions)}" if conditions else ""
+    query = SELECT + where + " order by updated desc, number desc limit ?"
+    rows = connection.execute(query, (*values, limit + 1)).fetchall()
+    found = [read for row in rows[:limit] if (read := _readable(row)) is not None]
+    last = rows[limit - 1] if len(rows) > limit > 0 else None
+    return Listing(streams=found, cursor=None if last is None else make_cursor(last[8], last[0]))
+
+
+def delete(connection: sqlite3.Connection, stream: str) -> bool:
+    # By its number and unchecked: what is damaged can be deleted too.
+    row = connection.execute("select number from streams where stream = ?", (clean(stream),)).fetchone()
+    if row is None:
+        return False
+    number = row[0]
+    bounds = passage_id(number, 0), passage_id(number + 1, 0) - 1
+    connection.execute("delete from words where rowid between ? and ?", bounds)
+    connection.execute("delete from indexed where number = ?", (number,))
+    connection.execute("delete from entries where number = ?", (number,))
+    connection.execute("delete from streams where number = ?", (number,))
+    return True
+
+
+def forget_traces(connection: sqlite3.Connection) -> None:
+    """Remove what a deletion leaves behind: words in the index's older segments, pages in the log."""
+    connection.execute("insert into words (words) values ('optimize')")
+    # Somebody who reads at this moment keeps the log; it is emptied when the last one closes.
+    connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+
+
+def _find_or_new(connection: sqlite3.Connection, stream: str, now: float) -> tuple[int | None, StreamInfo]:
+    if not stream:
+        raise JournalError("a stream needs a name")
+    row = find_stream(connection, clean(stream))
+    if row is not None:
+        return row.number, row.info
+    return None, StreamInfo(stream=clean(stream), created=now, updated=now)
+
+
+def _readable(row: tuple[object, ...]) -> StreamInfo | None:
+    try:
+        return read_stream(row).info
+    except JournalDamaged as damage:
+        log.warning("left out of a listing: %s", damage)
+        return None

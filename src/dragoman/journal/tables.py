@@ -1,0 +1,172 @@
+"""The tables of the journal's file, their checksums, and the steps from older versions of the file.
+
+Each row carries a checksum over all that it says, its key included, so that a byte that changed on disk is
+noticed when it is read, and a row cannot stand in for another. The index of words is made from the entries
+and can be made again; it is the one thing here that is not a record.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+import zlib
+from typing import NamedTuple
+
+import msgspec
+
+from dragoman.errors import JournalDamaged, NotAJournal
+from dragoman.journal.contract import Direction, Stored, StreamInfo
+
+APPLICATION = 0x44524147  # "DRAG" in the file's header tells our files from others'
+
+BASE = """
+create table streams (
+    number integer primary key autoincrement, -- never used twice: leftovers of one are not another's
+    stream text not null unique,
+    agent text not null, cwd text not null, title text not null, state text not null, session text not null,
+    created real not null, updated real not null, last integer not null, sum integer not null
+);
+create index streams_updated on streams (updated desc, number desc);
+create table entries (
+    number integer not null, sequence integer not null, direction integer not null, time real not null,
+    frame blob not null, sum integer not null,
+    primary key (number, sequence)
+) without rowid;
+"""
+
+WORDS = """create virtual table words using fts5 (
+    text, kind unindexed, sum unindexed, tokenize = 'unicode61 remove_diacritics 2'
+)"""
+
+INDEX = f"""
+create table indexed (number integer primary key, upto integer not null, seen integer not null);
+{WORDS};
+"""
+
+STEPS: tuple[str, ...] = (BASE, INDEX)
+"""What leads from each version of the file to the next; a step is never changed, only added."""
+
+DIRECTIONS: tuple[Direction, ...] = ("to_agent", "to_client", "note")
+
+FIELDS = ("stream", "agent", "cwd", "title", "state", "session", "created", "updated", "last")
+"""Of a `StreamInfo`, as they are stored; behind them comes the checksum."""
+
+SELECT = """
+select number, stream, agent, cwd, title, state, session, created, updated, last, sum from streams
+"""
+INSERT = """
+insert into streams (number, stream, agent, cwd, title, state, session, created, updated, last, sum)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+UPDATE = """
+update streams set stream = ?, agent = ?, cwd = ?, title = ?, state = ?, session = ?, created = ?,
+updated = ?, last = ?, sum = ? where number = ?
+"""
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the file to our version, in one transaction; what cannot be ours is refused and left alone."""
+    connection.execute("begin immediate")
+    try:
+        version = _version(connection)
+        for number, step in enumerate(STEPS[version:], version + 1):
+            for statement in step.split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"pragma user_version = {number}")
+        connection.execute(f"pragma application_id = {APPLICATION}")
+        connection.execute("commit")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    application, version, schema = (
+        connection.execute(f"pragma {name}").fetchone()[0]
+        for name in ("application_id", "user_version", "schema_version")
+    )
+    if application != APPLICATION and (application or schema):
+        raise NotAJournal("this database belongs to another program")
+    if version > len(STEPS):
+        raise NotAJournal(f"this journal has version {version}; this program knows {len(STEPS)} and older")
+    return int(version)
+
+
+# Streams.
+
+
+class StreamRow(NamedTuple):
+    """A row of `streams`, checked."""
+
+    number: int
+    info: StreamInfo
+
+
+def find_stream(connection: sqlite3.Connection, stream: str) -> StreamRow | None:
+    row = connection.execute(SELECT + "where stream = ?", (stream,)).fetchone()
+    return None if row is None else read_stream(row, stream=stream)
+
+
+def read_stream(row: tuple[object, ...], *, stream: str | None = None) -> StreamRow:
+    """A row as it was written; else `JournalDamaged`."""
+    number, *fields, checksum = row
+    if _row_sum(number, fields) != checksum:
+        name = stream if stream is not None else str(fields[0])
+        raise JournalDamaged("what is known about it was changed on disk", stream=name)
+    return StreamRow(int(str(number)), msgspec.convert(dict(zip(FIELDS, fields, strict=True)), StreamInfo))
+
+
+def write_stream(connection: sqlite3.Connection, number: int | None, info: StreamInfo) -> int:
+    """Insert or update; returns the number."""
+    if number is None:
+        top = connection.execute("select seq from sqlite_sequence where name = 'streams'").fetchone()
+        number = (top[0] if top else 0) + 1
+        connection.execute(INSERT, (number, *_values(number, info)))
+    else:
+        connection.execute(UPDATE, (*_values(number, info), number))
+    return number
+
+
+def _values(number: int, info: StreamInfo) -> list[object]:
+    fields = [getattr(info, name) for name in FIELDS]
+    return [*fields, _row_sum(number, fields)]
+
+
+def _row_sum(number: object, fields: list[object]) -> int:
+    try:
+        return zlib.crc32(msgspec.msgpack.encode([number, *fields]))
+    except (TypeError, UnicodeEncodeError):  # a type byte that changed can make any value of a field
+        return -1
+
+
+# Entries and passages.
+
+
+_KEY = struct.Struct(">qqqd").pack
+
+
+def entry_sum(number: int, sequence: int, direction: int, time: float, frame: bytes) -> int:
+    return zlib.crc32(frame, zlib.crc32(_KEY(number, sequence, direction, time)))
+
+
+def read_entry(number: int, sequence: int, row: tuple[object, ...]) -> Stored | None:
+    """A row (sequence, direction, time, frame, sum) if it is the one that was written there."""
+    found, direction, time, frame, checksum = row
+    if found != sequence or not (
+        isinstance(direction, int)
+        and isinstance(time, float)
+        and isinstance(frame, bytes)
+        and 0 <= direction < len(DIRECTIONS)
+        and entry_sum(number, sequence, direction, time, frame) == checksum
+    ):
+        return None
+    return Stored(sequence, DIRECTIONS[direction], frame, time)
+
+
+def passage_sum(rowid: int, kind: str, text: str) -> int:
+    return zlib.crc32(f"{rowid}/{kind}/{text}".encode(errors="replace"))
+
+
+def passage_id(number: int, sequence: int) -> int:
+    """The row of the index for a passage that begins at `sequence`; those of a stream lie side by side."""
+    return (number << 32) | sequence

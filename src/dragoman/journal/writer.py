@@ -1,0 +1,203 @@
+"""The one thread that writes: it takes what has gathered and commits it together.
+
+A commit waits for the disk, so the cost of one is shared by all who asked meanwhile: each gets its own
+result, and all get it after the same commit. If a shared commit fails, each is tried alone, so that nobody
+fails for another's sake. What is queued is bounded in bytes; whoever asks for more waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
+
+from dragoman.errors import JournalClosed, JournalError
+
+T = TypeVar("T")
+
+QUEUED_BYTES = 16 * 1024 * 1024
+"""Above this, whoever appends waits: more would only be memory that the disk cannot keep up with."""
+
+BATCH_ROWS = 4096
+"""Rows of one commit. Beyond a few thousand the commit itself no longer matters, and others wait."""
+
+
+class Job(Generic[T]):
+    """Something to do in the writer's thread. `alone` means that it commits by itself."""
+
+    __slots__ = ("alone", "error", "future", "result", "rows", "size", "work")
+
+    def __init__(
+        self, work: Callable[[sqlite3.Connection], T], *, size: int = 0, rows: int = 1, alone: bool = False
+    ) -> None:
+        self.work = work
+        self.size = size
+        self.rows = rows
+        self.alone = alone
+        self.future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+
+class Writer:
+    """Runs jobs in order. The thread begins with `open_`, which makes the connection, and ends with `close`.
+
+    A job raises a `JournalError` before it writes anything, or not at all.
+    """
+
+    def __init__(
+        self,
+        open_: Callable[[], sqlite3.Connection],
+        *,
+        explain: Callable[[sqlite3.Error | OSError], JournalError],
+        close: Callable[[sqlite3.Connection | None], None],
+        name: str,
+    ) -> None:
+        self._open = open_
+        self._explain = explain
+        self._close = close
+        self._loop = asyncio.get_running_loop()
+        self._queue: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._queued = 0
+        self._room = asyncio.Event()
+        self._room.set()
+        self._opened: asyncio.Future[None] = self._loop.create_future()
+        self._over: asyncio.Future[None] = self._loop.create_future()
+        self._closing = False
+        self._held: Job[Any] | None = None  # taken from the queue, and to be run by itself next
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    async def start(self) -> None:
+        """Until the file is open, or cannot be."""
+        self._thread.start()
+        try:
+            await asyncio.shield(self._opened)
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
+
+    async def do(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        *,
+        size: int = 0,
+        rows: int = 1,
+        alone: bool = False,
+    ) -> T:
+        """Run `work` in the thread and wait until it is committed."""
+        while self._queued > QUEUED_BYTES and not self._closing:
+            self._room.clear()
+            await self._room.wait()
+        if self._closing:
+            raise JournalClosed("the journal is closed")
+        job = Job(work, size=size, rows=rows, alone=alone)
+        self._queued += size
+        self._queue.put(job)
+        return await job.future
+
+    async def aclose(self) -> None:
+        """Finish what was asked for, and end the thread."""
+        if not self._closing:
+            self._closing = True
+            self._room.set()
+            self._queue.put(None)
+        await asyncio.shield(self._over)
+
+    # In the thread.
+
+    def _run(self) -> None:
+        connection = None
+        try:
+            connection = self._open()
+        except BaseException as error:  # noqa: BLE001  # handed to whoever opens
+            self._tell(_fail, self._opened, self._explained(error))
+        else:
+            self._tell(_settle, self._opened, None)
+            while batch := self._next_batch():
+                self._commit(connection, batch)
+                self._tell(self._finish, batch)
+        finally:
+            self._close(connection)
+            self._tell(_settle, self._over, None)
+
+    def _next_batch(self) -> list[Job[Any]]:
+        """What has gathered, up to a job that commits by itself; nothing at the end."""
+        job = self._held or self._queue.get()
+        self._held = None
+        batch: list[Job[Any]] = []
+        rows = 0
+        while job is not None:
+            batch.append(job)
+            rows += job.rows
+            if job.alone or rows >= BATCH_ROWS:
+                return batch
+            try:
+                job = self._queue.get_nowait()
+            except Empty:
+                return batch
+            if job is not None and job.alone:
+                self._held = job
+                return batch
+        if batch:
+            self._queue.put(None)  # the end comes after this batch
+        return batch
+
+    def _commit(self, connection: sqlite3.Connection, batch: list[Job[Any]]) -> None:
+        try:
+            if batch[0].alone:
+                batch[0].result = batch[0].work(connection)
+            else:
+                _together(connection, batch)
+        except Exception as error:  # noqa: BLE001  # one failed job must not end the thread of all
+            if connection.in_transaction:
+                connection.rollback()
+            if len(batch) == 1:
+                batch[0].error = self._explained(error)
+                return
+            for job in batch:
+                self._commit(connection, [job])
+
+    def _explained(self, error: BaseException) -> BaseException:
+        return self._explain(error) if isinstance(error, sqlite3.Error | OSError) else error
+
+    def _tell(self, what: Callable[..., None], *arguments: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(what, *arguments)
+        except RuntimeError:
+            pass  # the loop is gone, and with it whoever would have waited
+
+    # In the loop.
+
+    def _finish(self, batch: list[Job[Any]]) -> None:
+        for job in batch:
+            self._queued -= job.size
+            if job.error is not None:
+                _fail(job.future, job.error)
+            else:
+                _settle(job.future, job.result)
+        if self._queued <= QUEUED_BYTES:
+            self._room.set()
+
+
+def _settle(future: asyncio.Future[Any], result: Any) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)
+
+
+def _together(connection: sqlite3.Connection, batch: list[Job[Any]]) -> None:
+    connection.execute("begin immediate")
+    for job in batch:
+        job.error = None
+        try:
+            job.result = job.work(connection)
+        except JournalError as error:  # refused before anything was written: the others go on
+            job.error = error
+    connection.execute("commit")
