@@ -1,0 +1,38 @@
+"""How somebody is asked for permission: what is asked, and what may be answered."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from dragoman.schema import v1
+from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.question import Question
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """One question to a person."""
+
+    question: Question
+    decision: Decision
+    """Why it is asked."""
+    text: str
+    """All of it, ready to be shown: the whole command, the whole change."""
+    options: tuple[v1.PermissionOption, ...]
+    """What may be answered. Their names are the agent's words."""
+
+
+class Asker(Protocol):
+    """Somebody who can be asked. Cancelling a question takes it back."""
+
+    async def ask(self, asked: Asked) -> str | None:
+        """The id of the chosen option, or None if nothing was chosen."""
+        ...
+
+
+class Nobody:
+    """Nobody is there. Nothing is chosen."""
+
+    async def ask(self, asked: Asked) -> str | None:
+        return None

@@ -1,0 +1,159 @@
+"""The log of decisions: what an agent wanted, what was decided, by whom and why.
+
+JSON lines, only ever appended to, readable by their owner alone. Each line is one write, so that lines of
+several processes never mix. A log that has grown large is renamed (`audit.jsonl.1` is the latest) and a new
+one is begun. Secrets are covered as far as they can be told; file contents are never written here.
+
+A line holds: `time`, `agent`, `session`, `method`, `kind`, `tool`, `title`, `paths`, `command`, `outcome`,
+`rule`, `why`, `by` (`policy`, `person` or `cancel`) and `option`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.question import Question
+from dragoman.workspace.policy.redaction import redact
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+KEPT: Final = 3
+"""How many older logs are kept."""
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One line."""
+
+    time: str
+    agent: str
+    session: str
+    method: str
+    kind: str
+    tool: str
+    title: str
+    paths: tuple[str, ...]
+    command: str | None
+    outcome: str
+    rule: str
+    why: str
+    by: str
+    option: str | None
+
+
+def entry(
+    question: Question,
+    decision: Decision,
+    *,
+    by: Literal["policy", "person", "cancel"] = "policy",
+    option: str | None = None,
+    time: datetime,
+) -> Entry:
+    return Entry(
+        time=time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        agent=question.agent,
+        session=question.session_id,
+        method=question.method,
+        kind=question.kind,
+        tool=question.tool,
+        title=redact(question.title),
+        paths=question.paths,
+        command=None if question.script is None else redact(question.script.text),
+        outcome=decision.outcome,
+        rule=decision.rule,
+        why=redact(decision.why),
+        by=by,
+        option=option,
+    )
+
+
+class AuditLog:
+    """Constructing one creates nothing; the first line does. May be used from any thread."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        most_bytes: int = MOST_BYTES,
+        kept: int = KEPT,
+        sync: bool = False,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.path = path
+        self.now = now
+        self._most_bytes = most_bytes
+        self._kept = kept
+        self._sync = sync
+        self._lock = threading.Lock()
+
+    def append(self, line: Entry) -> None:
+        """Write one line; raises `OSError` if that is not possible."""
+        data = msgspec.json.encode(line) + b"\n"
+        with self._lock, self._opened() as descriptor:
+            written = os.write(descriptor, data)
+            if written != len(data):  # a full disk took a part: end the line, so that the next one is whole
+                os.write(descriptor, b"\n")
+                raise OSError("the audit log took only a part of a line")
+            if self._sync:
+                os.fsync(descriptor)
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        """The log, locked against being renamed by another process meanwhile."""
+        while True:
+            descriptor = self._open()
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                if not self._is_current(descriptor):
+                    continue
+                if os.fstat(descriptor).st_size >= self._most_bytes:
+                    self._rotate()
+                    continue
+                yield descriptor
+                return
+            finally:
+                os.close(descriptor)
+
+    def _open(self) -> int:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            return os.open(self.path, flags, 0o600)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            return os.open(self.path, flags, 0o600)
+
+    def _is_current(self, descriptor: int) -> bool:
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(descriptor))
+        except FileNotFoundError:
+            return False
+
+    def _rotate(self) -> None:
+        for number in range(self._kept - 1, 0, -1):
+            try:
+                os.replace(f"{self.path}.{number}", f"{self.path}.{number + 1}")
+            except FileNotFoundError:
+                pass  # fewer logs than may be kept
+        if self._kept:
+            os.replace(self.path, f"{self.path}.1")
+        else:
+            os.unlink(self.path)
+
+
+def read_entries(text: str) -> Iterator[dict[str, Any]]:
+    """The lines of a log; what is no line of ours is left out."""
+    for line in text.splitlines():
+        try:
+            found = msgspec.json.decode(line)
+        except msgspec.DecodeError:  # the torn end of a full disk
+            continue
+        if isinstance(found, dict):
+            yield found

@@ -1,0 +1,26 @@
+"""What was decided, and why."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+Outcome: TypeAlias = Literal["allow", "ask", "deny"]
+
+STRICTNESS: Final[dict[Outcome, int]] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """One answer of the policy."""
+
+    outcome: Outcome
+    rule: str
+    """Which rule decided: its file, line and name."""
+    why: str
+    """One sentence for people."""
+
+
+def strictest(*decisions: Decision) -> Decision:
+    """The strictest one, of equals the first."""
+    return max(decisions, key=lambda decision: STRICTNESS[decision.outcome])

@@ -1,0 +1,175 @@
+"""A policy: rules in layers, and what they decide.
+
+Pure but for `load`, which only reads files. The order is: the file of `--policy`, the project's file if its
+folder is trusted, the user's file; the first rule that speaks about a question decides, and where none does,
+the first `default`, or `ask`. A project that is not trusted can only make that stricter. What would be asked
+is then looked up in the answers that a person gave for good, and after that `approve` may answer in the
+person's place: `all`, `reads` (the rest is denied) or `none`.
+
+    policy = Policy.load(roots=["/project"], approve="reads")
+    decision = policy.decide(question)
+
+A command that is made of several is decided one by one, and the strictest decision counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman.workspace.policy.decision import STRICTNESS, Decision, Outcome, strictest
+from dragoman.workspace.policy.question import Question
+from dragoman.workspace.policy.rules import Part, Rule, objection, parts_of
+
+Approve: TypeAlias = Literal["all", "reads", "none"]
+
+BUILT_IN: Final = "built in"
+
+_NO_RULE: Final = "no rule speaks about it"
+
+
+class Layer(Struct, frozen=True, kw_only=True):
+    """The rules of one file."""
+
+    name: str
+    rules: tuple[Rule, ...] = ()
+    default: Outcome | None = None
+    only_stricter: bool = False
+    """Whether it comes from somebody who may restrict and not permit."""
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """One rule that was looked at."""
+
+    rule: str
+    decision: Outcome
+    objection: str | None
+    """Why it did not speak; None if it did."""
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """Constructing one reads nothing; `load` does."""
+
+    layers: tuple[Layer, ...] = ()
+    remembered: tuple[Rule, ...] = ()
+    """What a person answered for good; it answers what would be asked, and nothing else."""
+    approve: Approve | None = None
+    """Who answers when nobody is asked. None: a person is."""
+    protected: tuple[str, ...] = ()
+    """Files and folders that hold policies: whoever may write them may do everything."""
+
+    @classmethod
+    def load(
+        cls,
+        *,
+        roots: Sequence[str] = (),
+        file: str | None = None,
+        approve: Approve | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Policy:
+        """Read the policy that holds in these folders; a `PolicyError` names file, line and fault."""
+        from dragoman.workspace.policy.loading import load
+
+        return load(roots=roots, file=file, approve=approve, environ=environ)
+
+    def decide(self, question: Question) -> Decision:
+        """What this policy says; the strictest of what it says about each command in it."""
+        return strictest(*(self._decide_part(part) for part in parts_of(question)))
+
+    def explain(self, question: Question) -> Sequence[tuple[str, Sequence[Step], Decision]]:
+        """The same, with every rule that was looked at on the way: command, steps, decision."""
+        return [
+            (" ".join(part.words or ()), self._steps(part), self._decide_part(part))
+            for part in parts_of(question)
+        ]
+
+    def with_remembered(self, rules: Sequence[Rule]) -> Policy:
+        return replace(self, remembered=tuple(rules))
+
+    def _decide_part(self, part: Part) -> Decision:
+        decision = self._first_match(part)
+        for layer in self.layers:
+            if layer.only_stricter:
+                decision = strictest(decision, *_stricter(layer, part))
+        guards = self._touches_policy(part)
+        if guards is not None:
+            decision = strictest(decision, guards)
+        if decision.outcome == "ask" and guards is None:
+            decision = _matched(self.remembered, part, "a person answered so for good") or decision
+        return (
+            self._approved(decision, part, may_allow=guards is None)
+            if decision.outcome == "ask"
+            else decision
+        )
+
+    def _first_match(self, part: Part) -> Decision:
+        trusted = [layer for layer in self.layers if not layer.only_stricter]
+        for layer in trusted:
+            found = _matched(layer.rules, part, "")
+            if found is not None:
+                return found
+        for layer in trusted:
+            if layer.default is not None:
+                return Decision(outcome=layer.default, rule=f"{layer.name} (default)", why=_NO_RULE)
+        if part.question.method == "fs/read" and self.approve != "none" and part.question.is_inside:
+            return Decision(outcome="allow", rule=BUILT_IN, why="files of the session may be read")
+        return Decision(outcome="ask", rule=f"{BUILT_IN} (default)", why=_with_doubt(_NO_RULE, part))
+
+    def _touches_policy(self, part: Part) -> Decision | None:
+        if not self.protected or part.question.kinds <= {"read", "search", "think"}:
+            return None
+        rule = Rule(decision="ask", path=self.protected)
+        if objection(rule, part) is not None:
+            return None
+        return Decision(outcome="ask", rule=BUILT_IN, why="it touches files that decide what agents may do")
+
+    def _approved(self, decision: Decision, part: Part, *, may_allow: bool) -> Decision:
+        if self.approve is None:
+            return decision
+        rule = f"approve {self.approve}"
+        if may_allow and (self.approve == "all" or (self.approve == "reads" and part.question.is_read)):
+            return Decision(outcome="allow", rule=rule, why=f"nobody is asked, and {_APPROVED[self.approve]}")
+        why = f"nobody is asked, and {_APPROVED[self.approve] if may_allow else decision.why}"
+        return Decision(outcome="deny", rule=rule, why=_with_doubt(why, part))
+
+    def _steps(self, part: Part) -> Sequence[Step]:
+        ordered = [rule for layer in self.layers for rule in layer.rules] + list(self.remembered)
+        return [
+            Step(rule=rule.label, decision=rule.decision, objection=objection(rule, part)) for rule in ordered
+        ]
+
+
+_APPROVED: Final[dict[Approve, str]] = {
+    "all": "everything is approved that no rule denies",
+    "reads": "only reading within the session's folders is approved",
+    "none": "nothing is approved that no rule allows",
+}
+
+
+def _matched(rules: Sequence[Rule], part: Part, why: str) -> Decision | None:
+    for rule in rules:
+        if objection(rule, part) is None:
+            spoken = why or "it is the first rule that speaks about it"
+            return Decision(outcome=rule.decision, rule=rule.label, why=_about(part, spoken))
+    return None
+
+
+def _stricter(layer: Layer, part: Part) -> Sequence[Decision]:
+    found = _matched(layer.rules, part, "the project asks for it")
+    if found is None and layer.default is not None:
+        found = Decision(outcome=layer.default, rule=f"{layer.name} (default)", why=_NO_RULE)
+    return () if found is None or STRICTNESS[found.outcome] == 0 else (found,)
+
+
+def _about(part: Part, why: str) -> str:
+    script = part.question.script
+    if part.words is None or script is None or len(script.commands) < 2:
+        return why
+    return f"of its {len(script.commands)} commands `{' '.join(part.words)}` decides, and {why}"
+
+
+def _with_doubt(why: str, part: Part) -> str:
+    return why if part.doubt is None else f"{why}; no rule that names commands could allow it: {part.doubt}"

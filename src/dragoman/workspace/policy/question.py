@@ -1,0 +1,215 @@
+"""What is to be decided: one thing that an agent wants to do, in the words of the policy.
+
+Pure. A `Question` is made from a permission request, or from an access to something that is lent. What an
+agent calls a tool is a claim: a call that holds a command counts as `execute` and one that holds a diff as
+`edit`, whatever kind it says it is. `_meta` is never looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from dragoman.schema import v1
+from dragoman.schema.v1.tool_call import TOOL_KINDS
+from dragoman.workspace.policy.globs import absolute, is_beneath, is_plain
+from dragoman.workspace.policy.programs import is_harmless
+from dragoman.workspace.policy.shell import Script, read_arguments, read_line, unsaid
+
+Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal"]
+
+METHODS: Final[tuple[Method, ...]] = ("permission", "fs/read", "fs/write", "terminal")
+READS: Final = frozenset({"read", "search", "think"})
+
+_FILE_KEYS: Final = ("path", "file_path", "filePath", "filepath", "filename", "file", "target_file")
+_PLACE_KEYS: Final = ("abs_path", "absolute_path", "notebook_path", "directory", "dir_path")
+_PATH_LISTS: Final = ("paths", "file_paths", "files")
+_COMMAND_KEYS: Final = ("command", "cmd")
+_FOLDER_KEYS: Final = ("cwd", "workdir", "working_directory")
+
+# One well-known editing tool calls its verbs commands.
+_EDITOR_VERBS: Final = frozenset({"view", "create", "str_replace", "insert", "undo_edit"})
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """One thing that an agent wants to do."""
+
+    method: Method
+    agent: str = ""
+    """The name by which its user calls it; what an agent calls itself proves nothing."""
+    session_id: str = ""
+    kind: str = "other"
+    """The kind that the agent says."""
+    tool: str = ""
+    title: str = ""
+    paths: tuple[str, ...] = ()
+    """Absolute; where text could not tell, `..` stays in."""
+    script: Script | None = None
+    """The command, if there is one."""
+    writes: bool = False
+    """Whether it shows a change of files."""
+    roots: tuple[str, ...] = ()
+    cwd: str = ""
+    """Where a command would start; nothing if nobody says."""
+    variables: tuple[str, ...] = ()
+    """Environment variables that the agent sets for a command."""
+    home: str = ""
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What it really is, with what it says it is if that is no less."""
+        if self.script is not None:
+            real = "execute"
+        elif self.writes:
+            real = "edit"
+        else:
+            return frozenset({self.kind})
+        return frozenset({real} if self.kind in READS or self.kind == "other" else {real, self.kind})
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it changes nothing, and stays where the session lives as far as it says where."""
+        return self.kinds <= READS and self.is_inside
+
+    @property
+    def is_inside(self) -> bool:
+        return all(is_plain(path) and self._is_in_roots(path) for path in self.paths)
+
+    def objection(self) -> str | None:
+        """Why its command must not be permitted by a rule, however well it reads."""
+        if self.script is None:
+            return None
+        if self.script.objection is not None:
+            return self.script.objection
+        if self.cwd and self.roots and not (is_plain(self.cwd) and self._is_in_roots(self.cwd)):
+            return "it would start outside the folders of the session"
+        unknown = [name for name in self.variables if not is_harmless(name)]
+        return f"the agent sets the variable {unknown[0]} for it" if unknown else None
+
+    def _is_in_roots(self, path: str) -> bool:
+        return any(is_beneath(path, root) for root in self.roots)
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """Where a question comes up."""
+
+    agent: str = ""
+    roots: tuple[str, ...] = ()
+    """The session's folders; the first is the one that relative paths count from."""
+    home: str = ""
+
+
+def about_tool_call(
+    call: v1.ToolCallUpdate, setting: Setting, *, session_id: str = "", known: v1.ToolCallUpdate | None = None
+) -> Question:
+    """What a permission request asks. `known` is what was said about the same call before."""
+    said = [each for each in (call, known) if each is not None]
+    raw = _first(said, "raw_input", Mapping) or {}
+    kind = _first(said, "kind", str) or "other"
+    title = _first(said, "title", str) or ""
+    content: Sequence[Any] = _first(said, "content", list) or ()
+    diffs = [item for item in content if isinstance(item, v1.Diff)]
+    locations: Sequence[v1.ToolCallLocation] = _first(said, "locations", list) or ()
+    script = _script_in(raw, kind=kind, title=title)
+    base = setting.roots[0] if setting.roots else "/"
+    paths = [*(place.path for place in locations), *(diff.path for diff in diffs), *_paths_in(raw)]
+    folder = next((raw[key] for key in _FOLDER_KEYS if isinstance(raw.get(key), str)), "")
+    return Question(
+        method="permission",
+        agent=setting.agent,
+        session_id=session_id,
+        kind=kind if kind in TOOL_KINDS else "other",
+        tool=_first(said, "name", str) or "",
+        title=title,
+        paths=_joined(paths, base),
+        script=script,
+        writes=bool(diffs),
+        roots=setting.roots,
+        cwd=_joined([folder], base)[0] if folder else "",
+        home=setting.home,
+    )
+
+
+def about_file(
+    kind: Literal["read", "write", "search"], path: str, setting: Setting, *, session_id: str = ""
+) -> Question:
+    """What a lent file is wanted for. The path is the real one; a search has a pattern in its place."""
+    return Question(
+        method="fs/write" if kind == "write" else "fs/read",
+        agent=setting.agent,
+        session_id=session_id,
+        kind="edit" if kind == "write" else kind,
+        paths=() if kind == "search" else (path,),
+        title=path,
+        writes=kind == "write",
+        roots=setting.roots,
+        home=setting.home,
+    )
+
+
+def about_command(
+    words: Sequence[str],
+    setting: Setting,
+    *,
+    cwd: str = "",
+    variables: Iterable[str] = (),
+    session_id: str = "",
+) -> Question:
+    """What would be run in a lent terminal."""
+    script = read_arguments(words)
+    return Question(
+        method="terminal",
+        agent=setting.agent,
+        session_id=session_id,
+        kind="execute",
+        title=script.text,
+        script=script,
+        roots=setting.roots,
+        cwd=cwd,
+        variables=tuple(variables),
+        home=setting.home,
+    )
+
+
+def _first(said: Iterable[v1.ToolCallUpdate], field: str, kind: type) -> Any:
+    return next((value for each in said if isinstance(value := getattr(each, field), kind) and value), None)
+
+
+def _joined(paths: Iterable[str], base: str) -> tuple[str, ...]:
+    whole = (path if path.startswith("/") else f"{base}/{path}" for path in paths if path)
+    # A path that needs no thought is brought into one spelling; `..` is left for the rules to see.
+    return tuple(dict.fromkeys(absolute(path, "/") if is_plain(path) else path for path in whole))
+
+
+def _paths_in(raw: Mapping[Any, Any]) -> Iterable[str]:
+    for key in (*_FILE_KEYS, *_PLACE_KEYS):
+        if isinstance(raw.get(key), str):
+            yield raw[key]
+    for key in _PATH_LISTS:
+        if isinstance(raw.get(key), list):
+            yield from (item for item in raw[key] if isinstance(item, str))
+
+
+def _script_in(raw: Mapping[Any, Any], *, kind: str, title: str) -> Script | None:
+    for key in _COMMAND_KEYS:
+        command = raw.get(key)
+        if command is None or (kind != "execute" and command in _EDITOR_VERBS and "path" in raw):
+            continue
+        return _read(command, raw.get("args"), title)
+    return unsaid(title) if kind == "execute" else None
+
+
+def _read(command: object, args: object, title: str) -> Script:
+    if isinstance(command, str):
+        if not args:
+            return read_line(command)
+        command, extra = [command], args
+        if isinstance(extra, list):
+            command = [*command, *extra]
+        else:
+            return unsaid(title)
+    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+        return read_arguments(command)
+    return unsaid(title)

@@ -1,0 +1,187 @@
+"""From the text of a policy to its rules: every mistake has a line.
+
+Pure. TOML says where a text is no TOML, but not where a value stands; lines are found in the text's skeleton,
+which is the text without what its strings and comments hold.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from dragoman.errors import LocalMistake
+from dragoman.schema.v1.tool_call import TOOL_KINDS
+from dragoman.workspace.policy.commands import BadPattern, read_pattern
+from dragoman.workspace.policy.decision import STRICTNESS, Outcome
+from dragoman.workspace.policy.question import METHODS
+from dragoman.workspace.policy.rules import Rule
+
+VERSION: Final = 1
+
+_RULE_KEYS: Final = frozenset(Rule.__struct_fields__) - {"source", "line"} | {"note"}
+_FILE_KEYS: Final = frozenset({"version", "default", "rule", "trust"})
+_HEADER = re.compile(r"^\s*\[\[\s*rule\s*\]\]")
+
+
+class PolicyError(LocalMistake):
+    """A policy that cannot be used: which file, which line, what is wrong."""
+
+    def __init__(self, source: str, line: int, why: str) -> None:
+        super().__init__(f"{source}:{line}: {why}" if line else f"{source}: {why}")
+        self.source = source
+        self.line = line
+        self.why = why
+
+
+class Rulebook(NamedTuple):
+    """What a file says."""
+
+    rules: tuple[Rule, ...]
+    default: Outcome | None
+    trust: tuple[str, ...]
+    """Folders whose own policies may permit."""
+
+
+def read_policy(text: str, source: str) -> Rulebook:
+    """Read a policy; the first mistake in it is a `PolicyError`."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"\(at line (\d+), column \d+\)$", str(error))
+        why = re.sub(r" \(at [^)]*\)$", "", str(error))
+        raise PolicyError(source, int(where[1]) if where else text.count("\n") + 1, why) from None
+    return _Reading(text, source).book(data)
+
+
+class _Reading:
+    def __init__(self, text: str, source: str) -> None:
+        self._source = source
+        self._lines = skeleton(text).splitlines()
+        self._headers = [n for n, line in enumerate(self._lines, 1) if _HEADER.match(line)]
+
+    def book(self, data: Mapping[str, Any]) -> Rulebook:
+        first = self._headers[0] if self._headers else len(self._lines) + 1
+        for key in data:
+            if key not in _FILE_KEYS:
+                raise self._error(1, key, first, f"unknown key {key!r}; {_known(_FILE_KEYS)}")
+        if data.get("version", VERSION) != VERSION:
+            raise self._error(1, "version", first, f"only version {VERSION} is known")
+        rules = data.get("rule", [])
+        if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+            raise self._error(1, "rule", len(self._lines) + 1, "rules are written as [[rule]]")
+        default = data.get("default")
+        if default is not None and default not in STRICTNESS:
+            raise self._error(1, "default", first, _one_of("default", STRICTNESS))
+        trust = self._texts(data, "trust", 1, first)
+        return Rulebook(tuple(self._rule(n, rule) for n, rule in enumerate(rules)), default, trust)
+
+    def _rule(self, number: int, data: Mapping[str, Any]) -> Rule:
+        line = self._headers[number] if number < len(self._headers) else 0
+        end = self._headers[number + 1] if number + 1 < len(self._headers) else len(self._lines) + 1
+        for key in data:
+            if key not in _RULE_KEYS:
+                raise self._error(line, key, end, f"unknown key {key!r}; {_known(_RULE_KEYS)}")
+        if data.get("decision") not in STRICTNESS:
+            raise self._error(line, "decision", end, _one_of("decision", STRICTNESS))
+        for key in ("name", "note"):
+            if not isinstance(data.get(key, ""), str):
+                raise self._error(line, key, end, f"{key} must be text")
+        if not isinstance(data.get("unreadable", False), bool):
+            raise self._error(line, "unreadable", end, "unreadable must be true or false")
+        if data.get("unreadable") and data["decision"] != "allow":
+            raise self._error(line, "unreadable", end, "unreadable is for rules that allow")
+        for key, allowed in (("kind", TOOL_KINDS), ("method", METHODS)):
+            for value in self._texts(data, key, line, end):
+                if value not in allowed:
+                    raise self._error(line, key, end, f"{value!r} is no {key}; {_known(allowed)}")
+        return Rule(
+            decision=data["decision"],
+            agent=self._texts(data, "agent", line, end),
+            kind=self._texts(data, "kind", line, end),
+            tool=self._texts(data, "tool", line, end),
+            path=self._paths(data, line, end),
+            command=self._commands(data, line, end),
+            method=self._texts(data, "method", line, end),
+            unreadable=data.get("unreadable", False),
+            name=data.get("name", ""),
+            source=self._source,
+            line=line,
+        )
+
+    def _texts(self, data: Mapping[str, Any], key: str, line: int, end: int) -> tuple[str, ...]:
+        value = data.get(key, [])
+        values = [value] if isinstance(value, str) else value
+        if not isinstance(values, list) or not all(isinstance(item, str) and item for item in values):
+            raise self._error(line, key, end, f"{key} must be text, or a list of texts")
+        if key in data and not values:
+            raise self._error(line, key, end, f"{key} is an empty list, which would hold for nothing")
+        return tuple(values)
+
+    def _paths(self, data: Mapping[str, Any], line: int, end: int) -> tuple[str, ...]:
+        paths = self._texts(data, "path", line, end)
+        for path in paths:
+            if ".." in path.split("/"):
+                raise self._error(line, "path", end, f"{path!r} holds '..', which says nothing about a place")
+        return paths
+
+    def _commands(self, data: Mapping[str, Any], line: int, end: int) -> tuple[tuple[str, ...], ...]:
+        return tuple(
+            self._read(read_pattern, text, line, end) for text in self._texts(data, "command", line, end)
+        )
+
+    def _read(
+        self, read: Callable[[str], tuple[str, ...]], text: str, line: int, end: int
+    ) -> tuple[str, ...]:
+        try:
+            return read(text)
+        except BadPattern as error:
+            raise self._error(line, "command", end, f"{error}: {text!r}") from None
+
+    def _error(self, start: int, key: str, end: int, why: str) -> PolicyError:
+        """The line of a key between two lines, or else the first of these."""
+        wanted = re.compile(rf"^\s*[\[{{,]*\s*{re.escape(key)}\s*[.=\]]")
+        for number in range(max(start, 1), min(end, len(self._lines) + 1)):
+            if wanted.match(self._lines[number - 1]):
+                return PolicyError(self._source, number, why)
+        return PolicyError(self._source, start, why)
+
+
+def skeleton(text: str) -> str:
+    """A TOML text without comments, and with nothing in its strings but the line ends."""
+    kept: list[str] = []
+    at = 0
+    while at < len(text):
+        quote = next((q for q in ('"""', "'''", '"', "'") if text.startswith(q, at)), None)
+        if quote is not None:
+            end = _end_of_string(text, at + len(quote), quote)
+            inside = text[at:end]
+            kept.append(quote[0] + "\n" * inside.count("\n") + quote[0])
+            at = end
+        elif text[at] == "#":
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+        else:
+            kept.append(text[at])
+            at += 1
+    return "".join(kept)
+
+
+def _end_of_string(text: str, at: int, quote: str) -> int:
+    while at < len(text):
+        if text[at] == "\\" and quote[0] == '"':
+            at += 2
+        elif text.startswith(quote, at):
+            return at + len(quote)
+        else:
+            at += 1
+    return len(text)
+
+
+def _one_of(key: str, values: Iterable[str]) -> str:
+    return f"{key} must be one of {', '.join(values)}"
+
+
+def _known(names: Iterable[str] | Sequence[str]) -> str:
+    return f"known are {', '.join(sorted(names))}"

@@ -1,0 +1,135 @@
+"""A question as text for a person: whole, never cut, and harmless to a terminal.
+
+Pure. Commands and changes are shown to their last character. What cannot be seen, or what would move a
+cursor or turn writing around, is shown as an escape, so that what a person reads is what an agent asked.
+"""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from dragoman.schema import v1
+from dragoman.workspace.policy.question import Question
+
+MOST_WORK: Final = 4_000_000
+"""Lines times lines that are compared; above that old and new are shown one after the other."""
+
+
+def harmless(text: str, *, keep: str = "") -> str:
+    """Text that a terminal shows as it is; `keep` names control characters that may stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in keep or _is_visible(c) else _escape(c) for c in text)
+
+
+def _is_visible(character: str) -> bool:
+    return character == " " or unicodedata.category(character)[0] not in "CZ"
+
+
+def _escape(character: str) -> str:
+    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
+    return named or (f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}")
+
+
+def render_question(
+    question: Question, call: v1.ToolCallUpdate | None = None, *, text: str | None = None
+) -> str:
+    """All that is known about it. `call` adds what a tool call shows, `text` what would be written."""
+    lines = [harmless(_headline(question))]
+    if question.title and question.method == "permission":
+        lines.append(f"  {harmless(question.title)}")
+    if question.script is not None:
+        lines += ["Command:", *_indented(question.script.text)]
+        if question.cwd:
+            lines.append(f"In: {harmless(question.cwd)}")
+        if question.variables:
+            lines.append(f"With variables: {harmless(', '.join(question.variables))}")
+        if question.script.objection is not None:
+            lines.append(f"Take care: {harmless(question.script.objection)}.")
+    lines += [f"Path: {harmless(path)}{_outside(question, path)}" for path in question.paths]
+    if text is not None:
+        lines += ["New text:", *_indented(text)]
+    if call is not None:
+        lines += _content(call, has_command=question.script is not None)
+    return "\n".join(lines)
+
+
+def _headline(question: Question) -> str:
+    who = question.agent or "The agent"
+    kinds = " and ".join(sorted(question.kinds - {"other"})) or "use a tool"
+    tool = f" ({question.tool})" if question.tool else ""
+    verb = {"fs/write": "write a file", "fs/read": "read", "terminal": "run a command"}.get(question.method)
+    return f"{who} wants to {verb or kinds}{tool}:"
+
+
+def _outside(question: Question, path: str) -> str:
+    inside = msgspec.structs.replace(question, paths=(path,)).is_inside
+    return "" if inside or not question.roots else "  (outside the folders of the session)"
+
+
+def _indented(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        yield f"  {harmless(line, keep=chr(9))}"
+
+
+def _content(call: v1.ToolCallUpdate, *, has_command: bool) -> Iterator[str]:
+    content: Sequence[Any] = call.content if isinstance(call.content, list) else ()
+    shown_diff = False
+    for item in content:
+        if isinstance(item, v1.Diff):
+            shown_diff = True
+            yield f"Change of {harmless(item.path)}:"
+            old = item.old_text if isinstance(item.old_text, str) else None
+            yield from (f"  {line}" for line in diff_lines(old, item.new_text))
+        elif isinstance(item, v1.Content) and isinstance(item.content, v1.TextContent):
+            yield "Said:"
+            yield from _indented(item.content.text)
+        else:
+            yield f"Also: something of type {harmless(type(item).__name__)}"
+    if not shown_diff and call.raw_input not in (UNSET, None):
+        yield from _raw(call.raw_input, has_command=has_command)
+
+
+def _raw(raw: Any, *, has_command: bool) -> Iterator[str]:
+    """What the tool gets, as far as it was not shown; strings with several lines are shown as such."""
+    if not isinstance(raw, Mapping):
+        yield "Input:"
+        yield from _indented(raw if isinstance(raw, str) else _json(raw))
+        return
+    for name, value in raw.items():
+        if has_command and name == "command" and isinstance(value, str):
+            continue
+        shown = value if isinstance(value, str) else _json(value)
+        if "\n" in shown:
+            yield f"{harmless(str(name))}:"
+            yield from _indented(shown)
+        else:
+            yield f"{harmless(str(name))}: {harmless(shown)}"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+
+
+def diff_lines(old: str | None, new: str) -> Iterator[str]:
+    """A change as a unified diff, every changed line in it; of a new file, all of its lines."""
+    before, after = [] if old is None else old.split("\n"), new.split("\n")
+    for lines in (before, after):
+        if lines and lines[-1] == "":
+            lines.pop()
+    if len(before) * len(after) > MOST_WORK:
+        changes: Iterator[str] = iter([*(f"-{line}" for line in before), *(f"+{line}" for line in after)])
+    else:
+        # The first two lines name the files; a changed line may look like them.
+        changes = islice(difflib.unified_diff(before, after, lineterm=""), 2, None)
+    for line in changes:
+        yield harmless(line, keep="\t")
+    if (old or "").endswith("\n") != new.endswith("\n") and old is not None:
+        yield "(the last line " + ("now has" if new.endswith("\n") else "no longer has") + " a line end)"
