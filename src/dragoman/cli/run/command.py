@@ -105,7 +105,7 @@ async def _ended(task: asyncio.Task[Outcome], stop: Stop) -> Outcome:
     try:
         await asyncio.wait((task,))
         outcome = task.result()
-    except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # each has an outcome, ours too
+    except (Exception, asyncio.CancelledError) as error:  # each has an outcome, ours too
         outcome = outcome_of_error(_single(error))
         if outcome.name == "failed":
             log.exception("the run failed")
