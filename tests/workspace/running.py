@@ -34,7 +34,12 @@ class Running:
         return request_id
 
     async def answer(self, request_id: str) -> Frame:
-        return await self.agent.answer_to(request_id)
+        """The answer to a request, in whatever order answers come."""
+        while True:
+            for frame in self.agent.answers():
+                if frame.get("id") == request_id:
+                    return frame
+            await self.agent.next()
 
     def cancel(self, request_id: str) -> None:
         self.agent.send(notification("$/cancel_request", {"requestId": request_id}))

@@ -107,6 +107,7 @@ class Terminal:
 
     def kill_now(self) -> None:
         """The same without giving the loop a turn, also when there is no loop any more."""
+        self._silent = True  # what is still in the pipe is not waited for
         self.tree.kill_now()
         self._end()
 
