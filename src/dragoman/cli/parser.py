@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from dragoman.agents import VERSION
-from dragoman.cli import agents, agents_list
+from dragoman.cli import agents, agents_list, doctor
 from dragoman.cli.run import arguments
 
 EXAMPLES = """examples:
@@ -56,6 +56,7 @@ def make_parser() -> argparse.ArgumentParser:
     arguments.add_parser(commands)
     _add_agent(commands)
     agents_list.add_parser(commands)
+    doctor.add_parser(commands)
     return parser
 
 

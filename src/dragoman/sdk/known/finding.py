@@ -27,13 +27,18 @@ BUILT_IN: tuple[KnownAgent, ...] = (
         name="echo",
         command=(*OURS, "echo"),
         source=Source.BUILT_IN,
-        title="says what it was told; its slash commands do all that an agent can do",
+        title="says what it was told",
     ),
 )
 
 
-def find_agent(text: str, *, config: Config | None = None, path: str | None = None) -> KnownAgent:
-    """The agent that is meant. Raises `LocalMistake` with what is known, or what is wrong with the file."""
+def find_agent(
+    text: str, *, config: Config | None = None, path: str | None = None, or_missing: bool = False
+) -> KnownAgent:
+    """The agent that is meant. Raises `LocalMistake` with what is known, or what is wrong with the file.
+
+    A well-known agent that is not installed is given only to those who ask for it with `or_missing`.
+    """
     wanted = text.strip()
     if not wanted:
         raise LocalMistake("no agent was named: give a name, a command or an address")
@@ -47,7 +52,10 @@ def find_agent(text: str, *, config: Config | None = None, path: str | None = No
         return KnownAgent(name=wanted, command=(), source=Source.ADDRESS, address=str(address))
     words = address.command
     # `claude` may well be a program on PATH, but not one that speaks the protocol: its adapter does.
-    if len(words) == 1 and (_well_known(words[0].casefold()) or not _is_program(words[0], path)):
+    entry = _well_known(words[0].casefold()) if len(words) == 1 else None
+    if entry is not None and or_missing:
+        return _offered(entry, entry.commands[0])
+    if entry is not None or (len(words) == 1 and not _is_program(words[0], path)):
         raise LocalMistake(_nothing_called(words[0], config or read_config(), path))
     return KnownAgent(name=os.path.basename(words[0]), command=words, source=Source.COMMAND)
 
@@ -97,10 +105,14 @@ def _on_path(path: str | None) -> Iterator[KnownAgent]:
 def _installed(entry: WellKnown, path: str | None) -> KnownAgent | None:
     for command in entry.commands:
         if shutil.which(command[0], path=path):
-            return KnownAgent(
-                name=entry.name, command=command, allow=entry.allow, source=Source.PATH, title=entry.title
-            )
+            return _offered(entry, command)
     return None
+
+
+def _offered(entry: WellKnown, command: tuple[str, ...]) -> KnownAgent:
+    return KnownAgent(
+        name=entry.name, command=command, allow=entry.allow, source=Source.PATH, title=entry.title
+    )
 
 
 def _is_program(word: str, path: str | None) -> bool:

@@ -165,6 +165,13 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         allow=("QODER_PERSONAL_ACCESS_TOKEN",),
         install="Qoder CLI",
     ),
+    WellKnown(
+        name="crow",
+        title="Crow",
+        aliases=("crow-cli",),
+        commands=(("crow-cli", "acp"),),
+        install="uv tool install crow-cli",
+    ),
     WellKnown(name="trae", title="Trae CLI", commands=(("traecli", "acp", "serve"),), install="Trae CLI"),
     WellKnown(name="pi", title="Pi", commands=(("pi-acp",),), install="npm install -g pi-acp"),
     WellKnown(name="openclaw", title="OpenClaw", commands=(("openclaw", "acp"),), install="OpenClaw"),

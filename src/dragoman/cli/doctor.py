@@ -1,0 +1,179 @@
+"""`dragoman doctor`: says why an agent does not start, step by step and with the evidence.
+
+This is the command line and what a person sees; the examination is in `dragoman.sdk.known.doctor`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dragoman.sdk.known import KnownAgent
+    from dragoman.sdk.known.doctor import Diagnosis, Step
+
+STATUSES = {
+    "ok": 0,
+    "auth_needed": 8,
+    "agent_died": 9,
+    "protocol_error": 10,
+    "agent_error": 11,
+    "timeout": 124,
+    "not_started": 127,
+}
+"""The exit status of each outcome: those of `dragoman run`."""
+
+EXAMPLES = """examples:
+  dragoman doctor claude
+  dragoman doctor 'my-agent --acp' --timeout 10
+  dragoman doctor --json -- my-agent --acp
+
+The agent is started and asked for one session, in this folder or in --cwd; it gets no prompt.
+
+exit status:
+    0  it works, perhaps with warnings
+    2  the command line makes no sense, or there is no such agent
+    8  it wants a login
+    9  it ended before it had answered
+   10  it broke the protocol
+   11  it answered with an error
+  124  it did not answer in time
+  127  it could not be started
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    doctor = commands.add_parser(
+        "doctor",
+        help="find out why an agent does not start",
+        description="Find out why an agent does not start.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    doctor.fill = _fill
+
+
+def _fill(doctor: argparse.ArgumentParser) -> None:
+    doctor.add_argument(
+        "agent", metavar="AGENT", nargs="+", help="a name, a command in quotes, or the words of one after --"
+    )
+    doctor.add_argument("--json", action="store_true", help="one JSON object with all the evidence")
+    doctor.add_argument(
+        "--verbose", action="store_true", help="frames and standard error, also if all is well"
+    )
+    doctor.add_argument(
+        "--timeout", metavar="SECONDS", type=_seconds, default=30.0, help="for each answer; 30 if not given"
+    )
+    doctor.add_argument("--cwd", metavar="FOLDER", help="where to start it, and for its session")
+    doctor.set_defaults(run=_run)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return seconds
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    import asyncio
+    import os
+    import sys
+
+    from dragoman.cli.run.harmless import harmless_line
+    from dragoman.errors import LocalMistake
+    from dragoman.sdk.known.doctor import diagnose
+
+    try:
+        agent = _agent(chosen.agent)
+        if chosen.cwd is not None and not os.path.isdir(chosen.cwd):
+            raise LocalMistake(f"--cwd {chosen.cwd}: there is no such folder")
+    except LocalMistake as mistake:
+        print(f"dragoman doctor: {harmless_line(str(mistake))}", file=sys.stderr)
+        return 2
+    if not chosen.json:
+        _print_heading(agent)
+    on_step = None if chosen.json else _print_step
+    try:
+        diagnosis = asyncio.run(diagnose(agent, seconds=chosen.timeout, cwd=chosen.cwd, on_step=on_step))
+    except KeyboardInterrupt:
+        return 130
+    if chosen.json:
+        _print_json(diagnosis)
+    else:
+        _print_evidence(diagnosis, verbose=chosen.verbose)
+    return STATUSES[diagnosis.outcome]
+
+
+def _agent(words: list[str]) -> KnownAgent:
+    from dragoman.sdk.known import KnownAgent, Source, find_agent
+
+    if len(words) == 1:
+        return find_agent(words[0], or_missing=True)
+    return KnownAgent(name=words[0], command=tuple(words), source=Source.COMMAND)
+
+
+def _print_heading(agent: KnownAgent) -> None:
+    from dragoman.cli.agents_show import shown_command
+    from dragoman.cli.run.harmless import harmless_line
+
+    print(
+        harmless_line(f"{agent.name} ({agent.source.value}): {shown_command(agent)}"),
+        flush=True,
+    )
+
+
+def _print_step(step: Step) -> None:
+    from dragoman.cli.run.harmless import harmless_line
+
+    print(f"{step.verdict.value:<8} {step.name:<11} {harmless_line(step.summary)}", flush=True)
+    told = [("means: ", step.meaning), ("do:    ", step.advice), *(("", line) for line in step.evidence)]
+    for label, text in told:
+        if text:
+            print(f"{'':<20} {label}{harmless_line(text)}", flush=True)
+
+
+def _print_evidence(diagnosis: Diagnosis, *, verbose: bool) -> None:
+    from dragoman.cli.run.harmless import harmless, harmless_line
+
+    is_well = diagnosis.outcome == "ok"
+    if verbose or not is_well:
+        if diagnosis.frames:
+            print("\nFrames, with the seconds since the start (→ to the agent, ← from it):")
+        for frame in diagnosis.frames:
+            arrow = "→" if frame.direction == "to_agent" else "←"
+            print(f"  {frame.seconds:7.3f} {arrow} {harmless_line(frame.text)}")
+        if diagnosis.stderr.strip():
+            print("\nThe end of its standard error:")
+            print("\n".join(f"  {line}" for line in harmless(diagnosis.stderr).strip().split("\n")))
+    warnings = sum(step.verdict == "warning" for step in diagnosis.steps)
+    told = "It works." if not warnings else f"It works, with {warnings} warning{'s' if warnings > 1 else ''}."
+    print(f"\n{told if is_well else 'It does not work: ' + _last_failure(diagnosis)}")
+
+
+def _last_failure(diagnosis: Diagnosis) -> str:
+    from dragoman.cli.run.harmless import harmless_line
+
+    failed = [step for step in diagnosis.steps if step.verdict == "failed"]
+    return harmless_line(failed[-1].summary) if failed else diagnosis.outcome.value
+
+
+def _print_json(diagnosis: Diagnosis) -> None:
+    import msgspec
+
+    from dragoman.cli.agents_show import described
+    from dragoman.cli.run.harmless import harmless_json
+
+    report = {
+        "schema": 1,
+        "agent": described(diagnosis.agent),
+        "outcome": diagnosis.outcome.value,
+        "status": STATUSES[diagnosis.outcome],
+        "steps": diagnosis.steps,
+        "frames": diagnosis.frames,
+        "stderr": diagnosis.stderr,
+    }
+    print(harmless_json(msgspec.json.format(msgspec.json.encode(report), indent=2)).decode())

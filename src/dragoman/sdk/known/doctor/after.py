@@ -1,0 +1,259 @@
+"""The steps once the agent runs: what each thing that it did, or failed to do, means."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from dragoman.errors import (
+    BadAnswer,
+    CallFailed,
+    DeadlineExceeded,
+    DragomanError,
+    LinkClosed,
+    PeerDied,
+    VersionMismatch,
+)
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.known.agent import KnownAgent
+from dragoman.sdk.known.doctor.findings import Outcome, Step, Verdict
+from dragoman.sdk.known.doctor.hints import explain
+from dragoman.sdk.known.doctor.logins import LoginWay, advice_for, state_of
+from dragoman.sdk.known.doctor.watching import Watch
+from dragoman.transport.owned import Grace
+from dragoman.wire.codes import AUTH_REQUIRED
+
+LAST_LINES = 12
+"""Of standard error, as evidence of a death."""
+
+
+def not_a_command(agent: KnownAgent) -> Step:
+    return Step(
+        name="command",
+        verdict=Verdict.FAILED,
+        summary=f"{agent.name} is an address; only agents that are started by a command can be examined",
+        advice="give the command of the agent",
+    )
+
+
+def not_started(refused: DragomanError) -> Step:
+    return Step(
+        name="start",
+        verdict=Verdict.FAILED,
+        summary=str(refused),
+        meaning="the system refused to start it",
+        advice="mend what the message names",
+    )
+
+
+def started(pid: int, watch: Watch) -> Step:
+    first = "" if watch.first is None else f"; its first line came after {watch.first:.2f} s"
+    return Step(
+        name="start", verdict=Verdict.OK, summary=f"it runs as process {pid}{first}", seconds=watch.first
+    )
+
+
+def no_handshake(error: DragomanError, watch: Watch, *, took: float) -> tuple[list[Step], Outcome]:
+    """`initialize` came to nothing; which way?"""
+    if isinstance(error, PeerDied):
+        return [_died(error, "start", took=took)], Outcome.AGENT_DIED
+    running = Step(name="start", verdict=Verdict.OK, summary="it runs", seconds=watch.first)
+    made, outcome = _unanswered(error, watch)
+    return [running, timed(made, took)], outcome
+
+
+def _unanswered(error: DragomanError, watch: Watch) -> tuple[Step, Outcome]:
+    if isinstance(error, DeadlineExceeded):
+        return _silent(error, watch), Outcome.TIMEOUT
+    if isinstance(error, VersionMismatch):
+        return _failed(
+            "initialize",
+            str(error),
+            "it is newer or older than this client",
+            "use a version of the agent that speaks version 1 of the protocol",
+        ), Outcome.PROTOCOL_ERROR
+    if isinstance(error, BadAnswer):
+        return _failed(
+            "initialize",
+            str(error),
+            "it answers, but not as the protocol says",
+            "update the agent, or report the frames below to its makers",
+        ), Outcome.PROTOCOL_ERROR
+    if isinstance(error, CallFailed):
+        meaning, advice = explain(error.message)
+        return _failed(
+            "initialize", str(error), meaning or "it refuses the conversation", advice or "read its message"
+        ), Outcome.AGENT_ERROR
+    return _failed("initialize", str(error), "the conversation broke off", ""), Outcome.AGENT_DIED
+
+
+def _silent(error: DeadlineExceeded, watch: Watch) -> Step:
+    if watch.noise_count:
+        meaning = "it writes text to its output, but no protocol: this is probably not the right mode of it"
+        advice = "add the option that turns the protocol on, such as --acp"
+    else:
+        meaning = "it says nothing at all: it waits for something else than the protocol, or it is very slow"
+        advice = "check that its command turns the protocol on; try a longer --timeout"
+    return _failed("initialize", f"no answer to initialize within {error.seconds:g} s", meaning, advice)
+
+
+def _died(error: PeerDied, name: str, *, took: float) -> Step:
+    how = f"signal {error.signal}" if error.signal else f"exit status {error.returncode}"
+    if error.returncode is None:
+        how = "its output closed"
+    meaning, advice = explain(error.stderr, returncode=error.returncode, signal=error.signal)
+    said = [f"stderr: {line}" for line in error.stderr.strip().splitlines()[-LAST_LINES:]]
+    return Step(
+        name=name,
+        verdict=Verdict.FAILED,
+        summary=f"it ended after {took:.2f} s with {how}",
+        meaning=meaning or "it gave up before it answered",
+        advice=advice or ("its last words are below" if said else "run its command in a terminal and see"),
+        evidence=tuple(said),
+        seconds=took,
+    )
+
+
+def introduced(handle: AgentHandle, watch: Watch, *, took: float) -> Step:
+    info = handle.info
+    who = "an agent without a name" if info is None else f"{info.title or info.name} {info.version}"
+    can = list(_told(watch.initialize.get("agentCapabilities")))
+    return Step(
+        name="initialize",
+        verdict=Verdict.OK,
+        summary=f"{who}, protocol version {handle.protocol_version}, answered in {took:.2f} s",
+        evidence=(f"it can: {', '.join(can) or 'nothing beyond the least'}",),
+        seconds=took,
+    )
+
+
+def _told(value: Any, prefix: str = "") -> list[str]:
+    """The capabilities that are true or there, by their dotted names."""
+    if not isinstance(value, Mapping):
+        return [prefix] if value is True else []
+    inner = [
+        name for key, item in value.items() if key != "_meta" for name in _told(item, _dotted(prefix, key))
+    ]
+    return inner or ([prefix] if prefix and not value else [])
+
+
+def _dotted(prefix: str, key: str) -> str:
+    return f"{prefix}.{key}" if prefix else key
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Needs:
+    """What the agent's logins want of what it gets."""
+
+    logins: Sequence[LoginWay]
+    given: Mapping[str, str] = dataclasses.field(kw_only=True, repr=False)
+    ours: Mapping[str, str] = dataclasses.field(kw_only=True, repr=False)
+    command: Sequence[str] = dataclasses.field(kw_only=True)
+
+    def step(self) -> Step:
+        if not self.logins:
+            return Step(name="auth", verdict=Verdict.OK, summary="it names no way to log in")
+        return Step(
+            name="auth",
+            verdict=Verdict.OK,
+            summary=f"it offers {', '.join(login.id for login in self.logins)}",
+            evidence=tuple(
+                state_of(login, given=self.given, ours=self.ours, command=self.command)
+                for login in self.logins
+            ),
+        )
+
+    def advice(self) -> str:
+        return advice_for(self.logins, given=self.given, ours=self.ours, command=self.command)
+
+
+async def try_session(handle: AgentHandle, *, cwd: str, needs: Needs) -> tuple[Step, Outcome]:
+    """Open one session, and close it if that can be done."""
+    try:
+        session = await handle.new_session(cwd=cwd)
+        if "sessionCapabilities.close" in handle.capabilities:
+            await session.close()
+    except CallFailed as error:
+        return _refused(error, needs)
+    except DeadlineExceeded as error:
+        return _failed(
+            "session",
+            f"{error.what} was not answered within {error.seconds:g} s",
+            "it answers initialize, but opens no session; often it waits for a login or for the network",
+            needs.advice() if needs.logins else "try a longer --timeout; look at its standard error below",
+        ), Outcome.TIMEOUT
+    except PeerDied as error:
+        return _died(error, "session", took=0.0), Outcome.AGENT_DIED
+    except LinkClosed as error:
+        return _failed("session", str(error), "the conversation broke off", ""), Outcome.AGENT_DIED
+    except BadAnswer as error:
+        return _failed(
+            "session", str(error), "it answers, but not as the protocol says", "update the agent"
+        ), Outcome.PROTOCOL_ERROR
+    modes = session.modes.available_modes if session.modes else ()
+    about = f"; modes: {', '.join(mode.id for mode in modes)}" if modes else ""
+    return Step(name="session", verdict=Verdict.OK, summary=f"session/new works{about}"), Outcome.OK
+
+
+def _refused(error: CallFailed, needs: Needs) -> tuple[Step, Outcome]:
+    if error.code == AUTH_REQUIRED:
+        return _failed(
+            "session", str(error), "the agent wants a login first", needs.advice()
+        ), Outcome.AUTH_NEEDED
+    data = () if error.data is None else (f"data: {msgspec.json.encode(error.data).decode()}",)
+    meaning, advice = explain(f"{error.message} {' '.join(data)}")
+    return Step(
+        name="session",
+        verdict=Verdict.FAILED,
+        summary=str(error),
+        meaning=meaning or "it refuses to open a session",
+        advice=advice or "read its message, and its standard error below",
+        evidence=data,
+    ), Outcome.AGENT_ERROR
+
+
+def output(watch: Watch) -> Step:
+    """Is its standard output for the protocol alone?"""
+    if not watch.noise_count:
+        return Step(name="stdout", verdict=Verdict.OK, summary="nothing but the protocol on standard output")
+    return Step(
+        name="stdout",
+        verdict=Verdict.WARNING,
+        summary=f"{watch.noise_count} lines on standard output are no protocol",
+        meaning="this client passes over them; stricter ones end the conversation",
+        advice="let the agent, or the script that starts it, write such text to standard error",
+        evidence=tuple(f"stdout: {line}" for line in watch.noise),
+    )
+
+
+def ended(returncode: int | None, *, took: float, grace: Grace) -> Step:
+    """Does it end when its input does?"""
+    if took < grace.after_eof:
+        status = "" if returncode == 0 else f", with exit status {returncode}"
+        return Step(
+            name="end",
+            verdict=Verdict.OK if returncode == 0 else Verdict.WARNING,
+            summary=f"it ended {took:.2f} s after its input did{status}",
+            meaning="" if returncode == 0 else "some clients take that for a crash",
+            seconds=took,
+        )
+    killed = took >= grace.after_eof + grace.after_terminate
+    return Step(
+        name="end",
+        verdict=Verdict.WARNING,
+        summary=f"it ignores the end of its input; {'it had to be killed' if killed else 'SIGTERM ended it'}",
+        meaning="it would live on after clients that do not end it by force",
+        advice="nothing to do here: dragoman ends it; tell its makers",
+        seconds=took,
+    )
+
+
+def timed(step: Step, took: float) -> Step:
+    return dataclasses.replace(step, seconds=took)
+
+
+def _failed(name: str, summary: str, meaning: str, advice: str) -> Step:
+    return Step(name=name, verdict=Verdict.FAILED, summary=summary, meaning=meaning, advice=advice)

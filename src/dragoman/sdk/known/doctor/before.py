@@ -1,0 +1,140 @@
+"""The steps before anything of the agent runs: is its command there, and can it be run?"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+
+from dragoman.sdk.known.doctor.findings import Step, Verdict
+from dragoman.sdk.known.doctor.program import (
+    FETCHERS,
+    elsewhere,
+    is_too_old,
+    locate,
+    nature_of,
+    wanted_node,
+)
+from dragoman.sdk.known.doctor.versions import is_askable, version_of
+from dragoman.sdk.known.finding import install_hint
+from dragoman.sdk.known.wellknown import WELL_KNOWN
+from dragoman.sdk.login_path import LoginPath
+
+
+def look_for_command(
+    command: Sequence[str], *, cwd: str, env: Mapping[str, str], login: LoginPath
+) -> tuple[str | None, Step]:
+    """Where the program is, and the step that says so."""
+    word = command[0]
+    path = env.get("PATH", os.defpath)
+    place = locate(word, cwd=cwd, path=path)
+    if place is None:
+        return None, _missing(word, cwd=cwd, path=path, login=login)
+    if os.path.dirname(word):
+        return place, Step(name="command", verdict=Verdict.OK, summary=f"{word} is there")
+    notes = [f"{word} is {place}"]
+    if shutil.which(word) is None:
+        notes.append("only the PATH of your login shell has it, not the one we were started with")
+    if word in FETCHERS:
+        notes.append(f"{word} may download the agent first, which takes time and a network")
+    verdict = Verdict.OK if len(notes) == 1 or word in FETCHERS else Verdict.WARNING
+    meaning = "programs that are started without your shell, by a desktop or an editor, may not find it"
+    return place, Step(
+        name="command",
+        verdict=verdict,
+        summary="; ".join(notes),
+        meaning=meaning if verdict is Verdict.WARNING else "",
+        advice=f"give them its full path, {place}" if verdict is Verdict.WARNING else "",
+    )
+
+
+def _missing(word: str, *, cwd: str, path: str, login: LoginPath) -> Step:
+    if os.path.dirname(word):
+        place = os.path.normpath(os.path.join(cwd, word))
+        return Step(
+            name="command",
+            verdict=Verdict.FAILED,
+            summary=f"there is no file {place}",
+            meaning="the command names a file that does not exist",
+            advice="mend the path, or install the agent",
+        )
+    found = elsewhere(word, home=os.path.expanduser("~"), path=path)
+    looked = [f"looked in {', '.join(folder for folder in path.split(os.pathsep) if folder)}"]
+    note = [f"the login shell was of no help: {login.note}"] if login.note else []
+    if found:
+        return Step(
+            name="command",
+            verdict=Verdict.FAILED,
+            summary=f"{word} is not on PATH, but there is {found[0]}",
+            meaning="it is installed where nobody looks, or it is not executable",
+            advice=f"chmod +x {found[0]}"
+            if not os.access(found[0], os.X_OK)
+            else f"add {os.path.dirname(found[0])} to PATH in your shell's profile, or use the full path",
+            evidence=(*looked, *note),
+        )
+    return Step(
+        name="command",
+        verdict=Verdict.FAILED,
+        summary=f"{word} is not on PATH",
+        meaning="neither our PATH nor that of your login shell has such a program",
+        advice=_how_to_install(word),
+        evidence=(*looked, *note),
+    )
+
+
+def _how_to_install(word: str) -> str:
+    for entry in WELL_KNOWN:
+        if any(command[0] == word for command in entry.commands):
+            return f"it belongs to {entry.title}; {install_hint(entry)}"
+    return "install it, or give the full path of its program"
+
+
+async def look_at_program(place: str, *, env: Mapping[str, str]) -> Step:
+    """Can it be run, and by what?"""
+    nature = nature_of(place)
+    if nature.problem:
+        return Step(
+            name="program",
+            verdict=Verdict.FAILED,
+            summary=f"{place} is {nature.what}: {nature.problem}",
+            meaning="the system will refuse to start it",
+            advice=nature.advice,
+        )
+    if nature.interpreter is None:
+        version = await version_of(place, env=env) if is_askable(place) else None
+        return Step(name="program", verdict=Verdict.OK, summary=_with_version(nature.what, version))
+    interpreter = nature.interpreter
+    runner = _runner(interpreter, env)
+    if runner is None:
+        return Step(
+            name="program",
+            verdict=Verdict.FAILED,
+            summary=f"it is a script for {interpreter}, which is not there",
+            meaning="its first line names an interpreter that cannot be found",
+            advice=f"install {os.path.basename(interpreter)}, or mend the first line of {place}",
+        )
+    version = await version_of(runner, env=env) if is_askable(runner) else None
+    return _judged(place, f"a script for {_with_version(runner, version)}", runner, version)
+
+
+def _judged(place: str, summary: str, runner: str, version: str | None) -> Step:
+    wanted = wanted_node(place) if os.path.basename(runner).startswith("node") else None
+    if version is not None and wanted is not None and is_too_old(version, wanted):
+        return Step(
+            name="program",
+            verdict=Verdict.FAILED,
+            summary=f"{summary}, and its package wants node {wanted}",
+            meaning="the node on PATH is too old for this agent",
+            advice="update node, or put a newer one first on PATH",
+        )
+    return Step(name="program", verdict=Verdict.OK, summary=summary)
+
+
+def _runner(interpreter: str, env: Mapping[str, str]) -> str | None:
+    if os.path.dirname(interpreter):
+        return interpreter if os.path.isfile(interpreter) else None
+    return shutil.which(interpreter, path=env.get("PATH", os.defpath))
+
+
+def _with_version(what: str, version: str | None) -> str:
+    return what if version is None else f"{what}, version {version}"

@@ -1,0 +1,162 @@
+"""The examination: from the command to the end of the agent, one step after the other.
+
+It talks to the agent through `connect`, so what it sees is what every client of this package would see. A
+step that fails ends the examination, except that the output and the end of an agent are always looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+
+from dragoman.errors import DragomanError, LocalMistake
+from dragoman.runtime import Limits
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.client import Client
+from dragoman.sdk.connect import connect
+from dragoman.sdk.environment import agent_environment
+from dragoman.sdk.known.agent import KnownAgent
+from dragoman.sdk.known.doctor import after, before
+from dragoman.sdk.known.doctor.findings import Diagnosis, Outcome, Passed, Step, Verdict
+from dragoman.sdk.known.doctor.logins import read_logins
+from dragoman.sdk.known.doctor.watching import Watch, cut
+from dragoman.sdk.known.redacting import Redactor
+from dragoman.sdk.login_path import login_path
+from dragoman.transport.owned import Grace
+from dragoman.transport.process import ChildTransport, spawn
+
+SECONDS = 30.0
+"""What an agent gets for each answer: the slow ones load a model's settings over the network."""
+
+SHELL_SECONDS = 5.0
+
+GRACE = Grace(after_eof=3.0, after_terminate=2.0)
+
+STDERR = 8_000
+"""Characters of its standard error that are kept as evidence."""
+
+
+async def diagnose(
+    agent: KnownAgent,
+    *,
+    seconds: float = SECONDS,
+    cwd: str | None = None,
+    on_step: Callable[[Step], None] | None = None,
+) -> Diagnosis:
+    """Examine one agent. `seconds` bounds each answer; `on_step` hears of each step when it is done."""
+    return await _Examination(agent, seconds=seconds, cwd=cwd or os.getcwd(), on_step=on_step).run()
+
+
+class _Examination:
+    def __init__(
+        self, agent: KnownAgent, *, seconds: float, cwd: str, on_step: Callable[[Step], None] | None
+    ) -> None:
+        self._agent = agent
+        self._seconds = seconds
+        self._cwd = os.path.abspath(cwd)
+        self._on_step = on_step
+        self._steps: list[Step] = []
+        self._env: dict[str, str] = {}
+        self._redact = Redactor({})
+        self._watch = Watch(asyncio.get_running_loop().time)
+        self._child: ChildTransport | None = None
+
+    async def run(self) -> Diagnosis:
+        outcome = await self._examine()
+        stderr = "" if self._child is None else self._child.stderr.text
+        return Diagnosis(
+            agent=self._agent,
+            outcome=outcome,
+            steps=tuple(self._steps),
+            frames=tuple(
+                Passed(seconds=one.seconds, direction=one.direction, text=self._redact(one.text))
+                for one in self._watch.frames
+            ),
+            stderr=self._redact(stderr[-STDERR:]),
+        )
+
+    async def _examine(self) -> Outcome:
+        if not self._agent.command:
+            self._say(after.not_a_command(self._agent))
+            return Outcome.NOT_STARTED
+        login = await login_path(seconds=min(SHELL_SECONDS, self._seconds))
+        self._env = agent_environment(allow=self._agent.allow, explicit=self._agent.env, path=login.path)
+        self._env.setdefault("PATH", os.defpath)
+        self._redact = Redactor(dict(self._agent.env), all_values=True) | Redactor(os.environ)
+        place, found = before.look_for_command(self._agent.command, cwd=self._cwd, env=self._env, login=login)
+        self._say(found)
+        if place is None:
+            return Outcome.NOT_STARTED
+        program = await before.look_at_program(place, env=self._env)
+        self._say(program)
+        if program.verdict is Verdict.FAILED:
+            return Outcome.NOT_STARTED
+        return await self._start()
+
+    async def _start(self) -> Outcome:
+        self._watch = Watch(asyncio.get_running_loop().time)
+        try:
+            self._child = spawn(self._agent.command, cwd=self._cwd, env=self._env, grace=GRACE)
+        except LocalMistake as refused:
+            self._say(after.not_started(refused))
+            return Outcome.NOT_STARTED
+        limits = Limits(handshake_seconds=self._seconds, call_seconds=self._seconds)
+        client = Client("dragoman doctor", auth_terminal=True)
+        connecting = connect(self._child, client=client, limits=limits, tap=self._watch)
+        began = self._now()
+        try:
+            handle = await connecting.__aenter__()
+        except DragomanError as error:
+            return self._no_handshake(error, self._now() - began)
+        try:
+            return await self._talk(handle, self._now() - began)
+        finally:
+            await self._end(connecting.__aexit__)
+
+    def _no_handshake(self, error: DragomanError, took: float) -> Outcome:
+        steps, outcome = after.no_handshake(error, self._watch, took=took)
+        for step in steps:
+            self._say(step)
+        self._say(after.output(self._watch))
+        return outcome
+
+    async def _talk(self, handle: AgentHandle, took: float) -> Outcome:
+        assert self._child is not None
+        self._say(after.started(self._child.tree.pid, self._watch))
+        self._say(after.introduced(handle, self._watch, took=took))
+        logins = read_logins(self._watch.initialize.get("authMethods"))
+        needs = after.Needs(logins, given=self._env, ours=os.environ, command=self._agent.command)
+        self._say(needs.step())
+        began = self._now()
+        step, outcome = await after.try_session(handle, cwd=self._cwd, needs=needs)
+        self._say(after.timed(step, self._now() - began))
+        self._say(after.output(self._watch))
+        return outcome
+
+    async def _end(self, close: Callable[[], Awaitable[None]]) -> None:
+        child = self._child
+        assert child is not None
+        died = child.tree.has_exited
+        began = self._now()
+        await close()
+        if not died:
+            self._say(after.ended(child.tree.returncode, took=self._now() - began, grace=GRACE))
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _say(self, step: Step) -> None:
+        clean = self._redact
+        made = Step(
+            name=step.name,
+            verdict=step.verdict,
+            summary=cut(clean(step.summary), 500),
+            meaning=clean(step.meaning),
+            advice=clean(step.advice),
+            evidence=tuple(clean(line) for line in step.evidence),
+            seconds=step.seconds,
+        )
+        self._steps.append(made)
+        if self._on_step is not None:
+            self._on_step(made)

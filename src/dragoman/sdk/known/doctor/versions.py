@@ -1,0 +1,57 @@
+"""Asks a program for its version: one short run with a deadline, of which nothing is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+
+from dragoman.errors import SpawnFailed
+from dragoman.transport.owned import Grace
+from dragoman.transport.process import spawn
+
+ASKABLE = ("node", "python", "bun", "deno")
+"""Programs whose name starts like this answer `--version` with one line, and at once."""
+
+SECONDS = 3.0
+
+AT_ONCE = Grace(after_eof=0.0, after_terminate=0.2, leftovers=0.0)
+
+
+def is_askable(program: str) -> bool:
+    return os.path.basename(program).startswith(ASKABLE)
+
+
+async def version_of(program: str, *, env: Mapping[str, str]) -> str | None:
+    """What it says, or None when it says nothing in time."""
+    line = _FirstLine()
+    try:
+        asked = spawn([program, "--version"], env=env, grace=AT_ONCE)
+    except SpawnFailed:
+        return None
+    try:
+        asked.start(line)
+        async with asyncio.timeout(SECONDS):
+            return await line.said
+    except TimeoutError:
+        return None
+    finally:
+        await asked.aclose()
+
+
+class _FirstLine:
+    """A sink that wants one line."""
+
+    def __init__(self) -> None:
+        self.said: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+    def feed(self, block: bytes) -> None:
+        if not self.said.done():
+            self.said.set_result(block.split(b"\n", 1)[0].decode(errors="replace").strip())
+
+    def oversized(self, size: int) -> None:
+        pass  # no version is as long
+
+    def ended(self, reason: BaseException | None) -> None:
+        if not self.said.done():
+            self.said.set_result(None)
