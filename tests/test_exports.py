@@ -30,6 +30,7 @@ EXPORTS: list[str] = [
     "connect",
     "serve",
     "serving",
+    "supervised",
 ]
 
 ROOMS = MAY_IMPORT.keys() - {"face", "__main__"}

@@ -33,6 +33,7 @@ if _typing.TYPE_CHECKING:
     from dragoman.sdk.proxy.conductor import Conductor
     from dragoman.sdk.proxy.proxy import Proxy
     from dragoman.sdk.serve import serve, serving
+    from dragoman.sdk.supervision.supervisor import supervised
 
 _HOMES = {
     "Agent": "dragoman.sdk.agent.agent",
@@ -52,6 +53,7 @@ _HOMES = {
     "connect": "dragoman.sdk.connect",
     "serve": "dragoman.sdk.serve",
     "serving": "dragoman.sdk.serve",
+    "supervised": "dragoman.sdk.supervision.supervisor",
 }
 
 __all__ = [
@@ -72,6 +74,7 @@ __all__ = [
     "connect",
     "serve",
     "serving",
+    "supervised",
 ]
 
 

@@ -140,3 +140,7 @@ async def handshake(agent: AgentHandle, client: Client, limits: Limits) -> None:
     if answer.protocol_version not in SUPPORTED:
         raise VersionMismatch(answer.protocol_version, SUPPORTED)
     agent.introduce(answer)
+    if b"env_var" in bytes(raw):  # a draft of the protocol, which the messages of this version do not know
+        from dragoman.sdk.login import read_env_methods
+
+        agent.env_methods = read_env_methods(raw)

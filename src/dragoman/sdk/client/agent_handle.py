@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Hashable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -17,6 +17,9 @@ from dragoman.sdk.client.side import ClientSide
 from dragoman.sdk.methods import AGENT_REQUESTS
 from dragoman.sdk.reading import read_result
 
+if TYPE_CHECKING:
+    from dragoman.sdk.login import EnvMethod
+
 T = TypeVar("T")
 
 _DEFAULT: Any = object()
@@ -25,7 +28,7 @@ _DEFAULT: Any = object()
 class AgentHandle:
     """The other end of a client's connection."""
 
-    __slots__ = ("auth_methods", "capabilities", "info", "link", "protocol_version", "side")
+    __slots__ = ("auth_methods", "capabilities", "env_methods", "info", "link", "protocol_version", "side")
 
     def __init__(self, link: Link, side: ClientSide) -> None:
         self.link = link
@@ -33,6 +36,7 @@ class AgentHandle:
         self.capabilities = NOTHING
         self.info: v1.Implementation | None = None
         self.auth_methods: Sequence[v1.AuthMethod] = ()
+        self.env_methods: Sequence[EnvMethod] = ()
         self.protocol_version = 0
 
     def introduce(self, answer: v1.InitializeResponse) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dragoman.errors import LinkClosed, LocalMistake
+from dragoman.errors import DragomanError, LinkClosed, LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.client.tool_state import ToolState
@@ -79,7 +79,7 @@ class PromptTurn:
             raise LocalMistake("the turn has no result before its last update was handled")
         return self._result
 
-    def __aiter__(self) -> AsyncIterator[v1.SessionUpdate]:
+    def __aiter__(self) -> AsyncGenerator[v1.SessionUpdate, None]:
         return self._updates()
 
     def __await__(self) -> Generator[object, None, TurnResult]:
@@ -154,6 +154,11 @@ class PromptTurn:
             await session.agent.link.settled(last._call)
         if session.closed:
             raise LocalMistake("this session was closed")
+
+    def give_up(self, why: DragomanError) -> None:
+        """End this turn with an error; the agent is told that nobody waits any more."""
+        if self._call is not None:
+            self._session.agent.link.give_up(self._call, why)
 
     @property
     def listens(self) -> bool:

@@ -64,6 +64,23 @@ class _UpdateFrame(
     params: _Params
 
 
+class _Route(msgspec.Struct, frozen=True):
+    """Where a request of the protocol goes, looked up once."""
+
+    method: str
+    handler: Handler
+    params: Any
+    result: Any
+    direct: Callable[[Any], Any] | None
+    """What to call and await, where there is nothing to decide about it."""
+
+    @classmethod
+    def of(cls, method: str, handler: Handler) -> _Route:
+        entry = CLIENT_REQUESTS[method]
+        plain = handler.is_async and not handler.wants_peer
+        return cls(method, handler, entry.params, entry.result, handler.function if plain else None)
+
+
 @cache
 def _run_reader() -> Callable[[bytes], list[_UpdateFrame]]:
     """Made with the first connection: it takes longer to make than a small program takes to start."""
@@ -82,11 +99,13 @@ class ClientSide:
         "_orphans",
         "_permissions",
         "_read_run",
+        "_routes",
         "_touched",
         "agent",
         "client",
         "deviations",
         "opening",
+        "received",
         "sessions",
     )
 
@@ -95,6 +114,7 @@ class ClientSide:
         self.sessions: dict[str, Session] = {}
         self.opening = 0  # calls under way that will bring a session whose id we do not know yet
         self.deviations = 0  # notifications that could not be read
+        self.received = 0  # bytes, of any kind
         self._touched: list[Session] = []  # sessions that got updates from the current block
         self._count = 0
         self._behind: dict[Session, None] = {}  # whose readers are further behind than they may be
@@ -103,6 +123,7 @@ class ClientSide:
         self._permissions: dict[Debt, str] = {}
         self._read_run = _run_reader()
         self._on_update = client.handlers.get("session/update")
+        self._routes: dict[str, _Route] = {}
 
     def attach(self, link: Link, agent: AgentHandle) -> None:
         self._link = link
@@ -172,6 +193,7 @@ class ClientSide:
         return session.inlet()
 
     def fed(self, size: int) -> None:
+        self.received += size
         if self._touched:
             each = size / self._count
             for session in self._touched:
@@ -186,17 +208,19 @@ class ClientSide:
         method = debt.method
         if method == "session/request_permission":
             return self._permission(debt)
-        handler = self.client.handlers.get(method)
-        if handler is not None and method.startswith("_"):
-            return self._extension(handler, _plain(debt.params))
-        if handler is None or method not in CLIENT_REQUESTS:  # a notification with an id is no request
-            raise method_not_found(method)
-        entry = CLIENT_REQUESTS[method]
-        request = read_params(debt.params, entry.params)
+        route = self._routes.get(method)
+        if route is None:
+            handler = self.client.handlers.get(method)
+            if handler is not None and method.startswith("_"):
+                return self._extension(handler, _plain(debt.params))
+            if handler is None or method not in CLIENT_REQUESTS:  # a notification with an id is no request
+                raise method_not_found(method)
+            route = self._routes[method] = _Route.of(method, handler)
+        request = read_params(debt.params, route.params)
         self._check_known(request)
         if method == "elicitation/create":
             self._check_mode(request)
-        return self._answered(method, handler, request)
+        return self._answered(route, request)
 
     def cancelled(self, debt: Debt) -> bool:
         if debt in self._permissions:
@@ -227,13 +251,16 @@ class ClientSide:
             raise TypeError("the permission handler chose an option that was not offered")
         return write(response)
 
-    async def _answered(self, method: str, handler: Handler, request: Any) -> bytes:
-        answer = await handler.work(request, self.agent)
+    async def _answered(self, route: _Route, request: Any) -> bytes:
+        direct = route.direct
+        work = route.handler.work(request, self.agent) if direct is None else direct(request)
+        answer = await work
         if answer is None:
             return b"{}"
-        expected = CLIENT_REQUESTS[method].result
-        if not isinstance(answer, expected):
-            raise TypeError(f"the handler of {method} returned {type(answer).__name__}, not {expected}")
+        if not isinstance(answer, route.result):
+            raise TypeError(
+                f"the handler of {route.method} returned {type(answer).__name__}, not {route.result}"
+            )
         return write(answer)
 
     async def _extension(self, handler: Handler, params: Any) -> bytes:
@@ -251,9 +278,11 @@ class ClientSide:
 
     def _check_known(self, request: Any) -> None:
         session_id = getattr(request, "session_id", None)
+        if session_id in self.sessions:
+            return
         # While a session is being made the agent may already work in it, under an id that we are yet to
         # learn.
-        if isinstance(session_id, str) and session_id not in self.sessions and not self.opening:
+        if isinstance(session_id, str) and not self.opening:
             raise session_not_found(session_id)
 
     def _check_mode(self, request: Any) -> None:

@@ -1,0 +1,195 @@
+"""Logging in when an agent says that it needs it: once, with what can be tried, or with words that help.
+
+    answer = await logged_in(agent, lambda: agent.new_session(cwd=cwd), Login(method="api-key"))
+
+An agent refuses with -32000 and has told in `initialize` which ways there are. One that it handles by itself
+is asked for with `authenticate`; one that needs a terminal is handed to a callback, which has one; one that
+wants a variable cannot be helped while the agent runs, and the variable is named. Whatever is tried is tried
+once: a second refusal is an answer.
+
+It knows auth methods. Which of them suits an environment, and who is asked, is the caller's decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.errors import CallFailed, CallTimeout, LoginRequired
+from dragoman.schema import v1
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.wire.codes import AUTH_REQUIRED
+
+T = TypeVar("T")
+
+TerminalLogin: TypeAlias = Callable[[v1.AuthMethodTerminal], Awaitable[bool]]
+"""Runs the agent's command with the method's arguments and variables in a terminal; whether it went well."""
+
+
+class EnvMethod(msgspec.Struct, frozen=True, kw_only=True):
+    """A login by variables that the agent wants to find in its environment; a draft of the protocol has it."""
+
+    id: str
+    name: str
+    variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """What may be tried."""
+
+    method: str | None = None
+    """The id of the method to use. Without one it is the first that the agent handles by itself, else the
+    first that needs a terminal.
+    """
+
+    terminal: TerminalLogin | None = None
+    """For methods that need one; without it they cannot be tried."""
+
+    seconds: float | None = 300.0
+    """How long `authenticate` may take."""
+
+    withheld: Sequence[str] = ()
+    """Names of variables that the agent did not get from us, for the words of an error."""
+
+
+def needs_login(error: BaseException) -> bool:
+    """Whether this is an agent's refusal that a login may change."""
+    return (
+        isinstance(error, CallFailed) and error.code == AUTH_REQUIRED and not isinstance(error, LoginRequired)
+    )
+
+
+async def logged_in(agent: AgentHandle, attempt: Callable[[], Awaitable[T]], login: Login) -> T:
+    """What `attempt` gives, after a login if it needs one. Raises `LoginRequired` when that does not help."""
+    try:
+        return await attempt()
+    except CallFailed as refused:
+        if not needs_login(refused):
+            raise
+        tried = await log_in(agent, refused, login)
+    try:
+        return await attempt()
+    except CallFailed as again:
+        if not needs_login(again):
+            raise
+        raise still_refused(agent, again, login, tried=tried) from None
+
+
+async def log_in(agent: AgentHandle, refused: CallFailed, login: Login) -> str:
+    """Try what can be tried, once; returns the id of the method."""
+    method = _chosen(agent, login)
+    if method is None:
+        raise LoginRequired(refused, missing=_advice(agent, login), methods=_ids(agent))
+    try:
+        if isinstance(method, v1.AuthMethodTerminal):
+            assert login.terminal is not None
+            if not await login.terminal(method):
+                raise _failed(agent, refused, method, "it did not succeed in the terminal", login)
+        else:
+            request = v1.AuthenticateRequest(method_id=method.id)
+            await agent.ask("authenticate", request, v1.AuthenticateResponse, deadline=login.seconds)
+    except LoginRequired:
+        raise
+    except (CallFailed, CallTimeout) as error:
+        why = error.message if isinstance(error, CallFailed) else str(error)
+        raise _failed(agent, refused, method, why, login) from error
+    return method.id
+
+
+def still_refused(agent: AgentHandle, again: CallFailed, login: Login, *, tried: str) -> LoginRequired:
+    """A login went well and changed nothing."""
+    missing = f"{tried} went well, but the agent still refuses; {_advice(agent, login, but=tried)}"
+    return LoginRequired(again, missing=missing, tried=tried, methods=_ids(agent))
+
+
+def _chosen(agent: AgentHandle, login: Login) -> v1.AuthMethod | None:
+    """The method to try; None when there is none that can be."""
+    able: list[v1.AuthMethod] = [
+        method
+        for method in agent.auth_methods
+        if not isinstance(method, v1.AuthMethodTerminal) or login.terminal is not None
+    ]
+    if login.method is not None:
+        return next((method for method in able if method.id == login.method), None)
+    return next(iter(sorted(able, key=lambda one: isinstance(one, v1.AuthMethodTerminal))), None)
+
+
+def _failed(
+    agent: AgentHandle, refused: CallFailed, method: v1.AuthMethod, why: str, login: Login
+) -> LoginRequired:
+    missing = f"{method.name} ({method.id}) was tried: {why}; {_advice(agent, login, but=method.id)}"
+    return LoginRequired(refused, missing=missing, tried=method.id, methods=_ids(agent))
+
+
+def _advice(agent: AgentHandle, login: Login, *, but: str = "") -> str:
+    """Exactly what is missing, for a person."""
+    ways = [_way(method) for method in agent.auth_methods if method.id != but]
+    ways += [_variables(method) for method in agent.env_methods if method.id != but]
+    if login.method is not None and login.method not in _ids(agent):
+        ways.insert(0, f"the agent does not offer the method {login.method!r}")
+    words = "; or ".join(ways) if ways else "the agent offers no other way to log in; its documentation may"
+    secrets = [name for name in login.withheld if any(part in name.upper() for part in ("KEY", "TOKEN"))]
+    if secrets:
+        words += f". Not handed on to the agent: {', '.join(secrets)}"
+    return words
+
+
+def _way(method: v1.AuthMethod) -> str:
+    told = f": {method.description}" if method.description else ""
+    if isinstance(method, v1.AuthMethodTerminal):
+        arguments = " ".join(method.args or ())
+        return f"run the agent's command with `{arguments}` in a terminal ({method.name}{told})"
+    return f"use the method {method.id} ({method.name}{told})"
+
+
+def _variables(method: EnvMethod) -> str:
+    return (
+        f"set {' and '.join(method.variables) or 'its variable'} in the agent's environment ({method.name})"
+    )
+
+
+def _ids(agent: AgentHandle) -> tuple[str, ...]:
+    return tuple(method.id for method in (*agent.auth_methods, *agent.env_methods))
+
+
+def read_env_methods(introduction: bytes | Raw) -> tuple[EnvMethod, ...]:
+    """The logins by variable that the answer to `initialize` names, in any of the forms that were seen."""
+    if b"env_var" not in bytes(introduction):
+        return ()
+    try:
+        told = msgspec.json.decode(introduction)
+    except (msgspec.MsgspecError, RecursionError):
+        return ()
+    methods = told.get("authMethods") if isinstance(told, dict) else None
+    return tuple(
+        EnvMethod(
+            id=str(method.get("id", "")),
+            name=str(method.get("name", "")),
+            variables=tuple(_names(method)),
+        )
+        for method in (methods if isinstance(methods, list) else ())
+        if isinstance(method, dict) and method.get("type") == "env_var"
+    )
+
+
+def _names(method: dict[str, object]) -> Iterable[str]:
+    if isinstance(method.get("varName"), str):
+        yield str(method["varName"])
+    listed = method.get("vars")
+    for entry in listed if isinstance(listed, list) else ():
+        name = entry.get("name") if isinstance(entry, dict) else entry
+        if isinstance(name, str):
+            yield name
+
+
+async def log_out(agent: AgentHandle) -> bool:
+    """Log out if the agent can; False when it never said that it does."""
+    if "auth.logout" not in agent.capabilities:
+        return False
+    await agent.logout()
+    return True

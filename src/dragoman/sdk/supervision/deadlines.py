@@ -1,0 +1,47 @@
+"""How long an agent may take for what, each with its error. None means as long as it likes.
+
+Only the first four have a bound by default: how long a model may think is for its user to say, and a fixed
+cap on a turn would kill healthy work.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman.runtime import Limits
+
+
+class Deadlines(Struct, frozen=True, kw_only=True):
+    """Seconds."""
+
+    spawn: float | None = 10.0
+    """Until the program is found and started (`SpawnTimeout`); the file system it is on may hang."""
+
+    handshake: float | None = 60.0
+    """From its start until `initialize` is answered (`HandshakeTimeout`). Long, because some agents install
+    themselves first.
+    """
+
+    call: float | None = 120.0
+    """Any call but a turn (`CallTimeout`)."""
+
+    login: float | None = 300.0
+    """`authenticate` (`LoginRequired`): a person may have to find a browser first."""
+
+    first_byte: float | None = None
+    """From a prompt to the first frame of any kind (`FirstByteTimeout`)."""
+
+    silence: float | None = None
+    """Within a turn, since the last frame of any kind (`SilenceTimeout`). While we owe the agent an answer,
+    it is not the agent who is silent.
+    """
+
+    def applied_to(self, limits: Limits) -> Limits:
+        return replace(
+            limits,
+            spawn_seconds=self.spawn,
+            handshake_seconds=self.handshake,
+            call_seconds=self.call,
+            silence_seconds=self.silence,
+        )

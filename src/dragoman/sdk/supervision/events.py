@@ -1,0 +1,130 @@
+"""What happens to a supervised agent, told to whoever listens.
+
+One type for all, because what is done with them is the same: shown, logged, counted. `kind` says which fields
+mean something; `text` says it to a person.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from dragoman.errors import DragomanError, PeerDied
+from dragoman.schema.v1 import Implementation
+
+log = logging.getLogger(__name__)
+
+EventKind: TypeAlias = Literal[
+    "started", "initialized", "died", "restarting", "resumed", "lost_context", "gave_up", "noted"
+]
+
+
+class Event(Struct, frozen=True, kw_only=True):
+    """One thing that happened."""
+
+    kind: EventKind
+    text: str
+    life: int = 0
+    """Which of the agent's processes: 1 is the first."""
+
+    pid: int | None = None
+    """`started`: its process, if it is one."""
+
+    error: DragomanError | None = None
+    """`died`, `restarting`, `lost_context`, `gave_up`: why."""
+
+    in_turn: bool = False
+    """`died`: while a turn was running, which has failed with the same error."""
+
+    delay: float = 0.0
+    """`restarting`: seconds until then."""
+
+    session_id: str | None = None
+    """`resumed`, `lost_context`: the session as it is called from now on."""
+
+    former_id: str | None = None
+    """`lost_context`: what it was called before."""
+
+    how: Literal["resume", "load", "new", None] = None
+    """`resumed`, `lost_context`: what brought it back."""
+
+    replayed: int = 0
+    """`resumed`: updates of the past that the agent sent meanwhile."""
+
+    stderr: str = ""
+    """`died`, `gave_up`: the end of what it complained about."""
+
+
+class Reporter:
+    """Says what happens to one agent. What the listener does with it cannot harm the agent."""
+
+    __slots__ = ("_listener", "life")
+
+    def __init__(self, listener: Callable[[Event], None] | None) -> None:
+        self._listener = listener
+        self.life = 0
+
+    def started(self, pid: int | None) -> None:
+        text = "the agent was started" if pid is None else f"the agent was started as process {pid}"
+        self._tell(Event(kind="started", text=text, life=self.life, pid=pid))
+
+    def initialized(self, info: Implementation | None, *, seconds: float, pid: int | None) -> None:
+        name = f"{info.name} {info.version}" if info is not None else "an agent without a name"
+        text = f"{name} answered after {seconds:.2f} s"
+        self._tell(Event(kind="initialized", text=text, life=self.life, pid=pid))
+
+    def died(self, error: DragomanError, *, in_turn: bool) -> None:
+        text = f"the agent died: {error}"
+        self._tell(
+            Event(kind="died", text=text, life=self.life, error=error, in_turn=in_turn, stderr=words(error))
+        )
+
+    def restarting(self, delay: float, why: DragomanError | None) -> None:
+        text = f"the agent is started again in {delay:.1f} s"
+        self._tell(Event(kind="restarting", text=text, life=self.life, delay=delay, error=why))
+
+    def resumed(self, session_id: str, how: Literal["resume", "load"], *, replayed: int) -> None:
+        text = f"the session goes on in a new process ({how})"
+        self._tell(
+            Event(
+                kind="resumed", text=text, life=self.life, session_id=session_id, how=how, replayed=replayed
+            )
+        )
+
+    def lost_context(self, former_id: str, session_id: str, why: DragomanError) -> None:
+        text = f"the agent knows nothing any more of what was said before in this session: {why}"
+        self._tell(
+            Event(
+                kind="lost_context",
+                text=text,
+                life=self.life,
+                session_id=session_id,
+                former_id=former_id,
+                how="new",
+                error=why,
+            )
+        )
+
+    def gave_up(self, error: DragomanError) -> None:
+        text = f"the agent is not started again: {error}"
+        self._tell(Event(kind="gave_up", text=text, life=self.life, error=error, stderr=words(error)))
+
+    def noted(self, text: str) -> None:
+        self._tell(Event(kind="noted", text=text, life=self.life))
+
+    def _tell(self, event: Event) -> None:
+        log.info("%s (life %d)", event.kind, event.life)
+        if self._listener is None:
+            return
+        try:
+            self._listener(event)
+        except Exception:  # whoever listens must not decide over an agent's life by a mistake
+            log.exception("a listener failed at %s", event.kind)
+
+
+def words(error: DragomanError) -> str:
+    """The end of what a dead agent complained about."""
+    return error.stderr if isinstance(error, PeerDied) else ""

@@ -1,0 +1,121 @@
+"""One process of a supervised agent, from its start to the moment when nothing is left of it.
+
+It notices the end at once, whoever is talking then or not, and reports it once. Ending it can be asked for
+without waiting; the waiting is done by whoever closes the supervisor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import threading
+from collections.abc import Callable, Mapping
+
+from dragoman.errors import DragomanError, SpawnTimeout
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.connect import Connecting
+
+
+class Life:
+    """An agent that was started, once."""
+
+    __slots__ = ("_closing", "_connecting", "_over", "_watch", "handle", "is_mourned", "number", "verdict")
+
+    def __init__(self, number: int, connecting: Connecting, handle: AgentHandle) -> None:
+        self.number = number
+        self.handle = handle
+        self.verdict: DragomanError | None = None
+        """Why it ended, if that is not what the link says."""
+        self.is_mourned = False
+        """Whether its death was told."""
+        self._connecting = connecting
+        self._closing = False
+        self._watch: asyncio.Task[None] | None = None
+        self._over: asyncio.Task[None] | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._closing and self.verdict is None and self.handle.link.gone is None
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing is left of it, not even somebody who waits for that."""
+        return self._watch is not None and self._watch.done() and (self._over is None or self._over.done())
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, if it is one."""
+        tree = getattr(self.handle.link.transport, "tree", None)
+        found = getattr(tree, "pid", None)
+        return found if isinstance(found, int) else None
+
+    def watch(self, died: Callable[[Life, DragomanError], None]) -> None:
+        """From now on `died` is called when it ends, unless it was told to."""
+        self._watch = asyncio.create_task(self._watching(died), name=f"watch over life {self.number}")
+
+    async def _watching(self, died: Callable[[Life, DragomanError], None]) -> None:
+        await self.handle.link.wait_ended()
+        if not self._closing:
+            died(self, self.why_gone())
+        await self._connecting.__aexit__()
+
+    def why_gone(self) -> DragomanError:
+        gone = self.verdict or self.handle.link.gone
+        assert gone is not None
+        return gone
+
+    def condemn(self, why: DragomanError) -> None:
+        """It lives, but is of no use any more: end it, soon."""
+        if self.verdict is None:
+            self.verdict = why
+            self._over = asyncio.create_task(self._connecting.__aexit__(), name=f"end of life {self.number}")
+
+    async def aclose(self) -> None:
+        self._closing = True
+        await self._connecting.__aexit__()
+        tasks = [task for task in (self._watch, self._over) if task is not None]
+        if tasks:
+            await asyncio.wait(tasks)
+
+
+async def reachable(
+    command: str,
+    *,
+    cwd: str | os.PathLike[str] | None,
+    env: Mapping[str, str] | None,
+    seconds: float | None,
+    look: Callable[[str], object] = os.stat,
+) -> None:
+    """Touch the program and its folder as starting it would: a file system that hangs must not take the event
+    loop with it. What is not there is not our business; starting it will say so better.
+    """
+    path = (os.environ if env is None else env).get("PATH", os.defpath)
+
+    def touch() -> None:
+        found = shutil.which(command, path=path)
+        for place in (found, None if cwd is None else os.fspath(cwd)):
+            try:
+                if place is not None:
+                    look(place)
+            except OSError:
+                continue
+
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+
+    def run() -> None:
+        touch()
+        try:
+            loop.call_soon_threadsafe(done.set)
+        except RuntimeError:  # the loop is closed: nobody waited so long
+            return
+
+    # Not in the loop's own threads: the end of the program would wait for one that hangs.
+    threading.Thread(target=run, name=f"look for {command}", daemon=True).start()
+    try:
+        async with asyncio.timeout(seconds):
+            await done.wait()
+    except TimeoutError:
+        assert seconds is not None
+        raise SpawnTimeout(f"looking for {command!r}", seconds) from None

@@ -1,0 +1,65 @@
+"""When an agent that died is started again, how late, and when no more.
+
+Values in, values out: the clock is the caller's.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from msgspec import Struct
+
+from dragoman.errors import CrashLoop, DragomanError
+
+
+class Restarts(Struct, frozen=True, kw_only=True):
+    """How often an agent may die."""
+
+    deaths: int = 3
+    """So many ..."""
+
+    within: float = 60.0
+    """... within so many seconds are a crash loop, and it is not started again."""
+
+    first_delay: float = 0.2
+    """Seconds from a death to the next start; doubled with each death within the same time."""
+
+    longest_delay: float = 10.0
+
+
+class Deaths:
+    """The deaths of one agent."""
+
+    __slots__ = ("_restarts", "_times", "last")
+
+    def __init__(self, restarts: Restarts) -> None:
+        self._restarts = restarts
+        self._times: deque[float] = deque()
+        self.last: DragomanError | None = None
+
+    def add(self, error: DragomanError, now: float) -> None:
+        self.last = error
+        self._times.append(now)
+        self._forget_old(now)
+
+    def clear(self) -> None:
+        self._times.clear()
+
+    def verdict(self, now: float) -> CrashLoop | None:
+        """Whether it died too often; as the error that whoever needs it gets."""
+        self._forget_old(now)
+        if self.last is None or len(self._times) < self._restarts.deaths:
+            return None
+        return CrashLoop(self.last, deaths=len(self._times), seconds=self._restarts.within)
+
+    def delay(self, now: float) -> float:
+        """Seconds to wait from now on; an agent that died long ago need not wait at all."""
+        self._forget_old(now)
+        if not self._times:
+            return 0.0
+        doubled = self._restarts.first_delay * 2.0 ** (len(self._times) - 1)
+        return max(0.0, self._times[-1] + min(doubled, self._restarts.longest_delay) - now)
+
+    def _forget_old(self, now: float) -> None:
+        while self._times and self._times[0] <= now - self._restarts.within:
+            self._times.popleft()

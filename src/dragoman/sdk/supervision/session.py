@@ -1,0 +1,202 @@
+"""A session that outlives its agent's process.
+
+It knows what it takes to have it again: its id, its folders and servers, and what was set in it. When the
+process is another one than last time, it is resumed, or else loaded, or else made anew, which is told as
+`lost_context` because the agent then knows nothing of what was said before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from dragoman.errors import (
+    BadAnswer,
+    CallFailed,
+    CallTimeout,
+    DragomanError,
+    LinkClosed,
+    LocalMistake,
+    LoginRequired,
+    NotAdvertised,
+)
+from dragoman.schema import v1
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.session import Session
+from dragoman.sdk.supervision.life import Life
+from dragoman.sdk.supervision.turn import SupervisedTurn
+
+if TYPE_CHECKING:
+    from dragoman.sdk.supervision.supervisor import Supervised
+
+How: TypeAlias = Literal["new", "load", "resume"]
+
+NEEDED: dict[How, str] = {"resume": "sessionCapabilities.resume", "load": "loadSession"}
+
+CANNOT = (CallFailed, CallTimeout, NotAdvertised, BadAnswer)
+"""What means that this way to bring a session back is closed, and the next one may be tried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a session works, and with what."""
+
+    cwd: str
+    mcp_servers: Sequence[v1.McpServer] = ()
+    additional_directories: Sequence[str] = ()
+
+    async def open(self, agent: AgentHandle, how: How, session_id: str = "") -> Session:
+        servers, roots = self.mcp_servers, self.additional_directories
+        if how == "new":
+            return await agent.new_session(cwd=self.cwd, mcp_servers=servers, additional_directories=roots)
+        again = agent.resume_session if how == "resume" else agent.load_session
+        return await again(session_id, cwd=self.cwd, mcp_servers=servers, additional_directories=roots)
+
+
+class SupervisedSession:
+    """Made by `Supervised.new_session`, `load_session` or `resume_session`."""
+
+    def __init__(self, agent: Supervised, session: Session, life: Life, place: Place) -> None:
+        self.agent = agent
+        self.place = place
+        self.life = life
+        """The process that it is in now, dead or alive."""
+        self._session = session
+        self._mode: str | None = None
+        self._options: dict[str, str | bool] = {}
+        self._closed = False
+        self._lock = asyncio.Lock()
+
+    # What is known of it now.
+
+    @property
+    def id(self) -> str:
+        """What the agent calls it; another one after its context was lost."""
+        return self._session.id
+
+    @property
+    def cwd(self) -> str:
+        return self.place.cwd
+
+    @property
+    def modes(self) -> v1.SessionModeState | None:
+        return self._session.modes
+
+    @property
+    def config_options(self) -> Sequence[v1.SessionConfigOption]:
+        return self._session.config_options
+
+    @property
+    def cancelling(self) -> bool:
+        return self._session.cancelling
+
+    @property
+    def late(self) -> deque[v1.SessionUpdate]:
+        """Updates that arrived outside any turn."""
+        return self._session.late
+
+    # What is done with it.
+
+    def prompt(
+        self,
+        *content: str | v1.ContentBlock,
+        silence: float | None = None,
+        first_byte: float | None = None,
+    ) -> SupervisedTurn:
+        """One turn. Iterate over it for the updates, or await it for the result; nothing happens before
+        that.
+        """
+        blocks = [v1.TextContent(text=block) if isinstance(block, str) else block for block in content]
+        return SupervisedTurn(self, blocks, silence=silence, first_byte=first_byte)
+
+    async def cancel(self) -> None:
+        """Stop the running turn; nothing runs in an agent that is dead."""
+        try:
+            await self._session.cancel()
+        except LinkClosed:
+            pass  # the turn has failed with the same
+
+    async def set_mode(self, mode_id: str) -> None:
+        await (await self.ready()).set_mode(mode_id)
+        self._mode = mode_id
+
+    async def set_config_option(self, config_id: str, value: str | bool) -> Sequence[v1.SessionConfigOption]:
+        options = await (await self.ready()).set_config_option(config_id, value)
+        self._options[config_id] = value
+        return options
+
+    async def close(self) -> None:
+        """Free the session at the agent, if it lives and can."""
+        self._closed = True
+        if self.life.is_alive and "sessionCapabilities.close" in self.life.handle.capabilities:
+            try:
+                await self._session.close()
+            except LinkClosed:
+                pass  # it is as free as can be
+
+    # How it comes back.
+
+    async def ready(self) -> Session:
+        """The session in a living agent, started and brought back if need be."""
+        async with self._lock:
+            for left in reversed(range(self.agent.restarts.deaths)):
+                if self._closed:
+                    raise LocalMistake("this session was closed")
+                life = await self.agent.living()
+                try:
+                    if life is not self.life:
+                        await self._bring_back(life)
+                    return self._session
+                except LinkClosed as error:
+                    self.agent.died(life, error)
+                    if not left:  # it dies whenever this session is brought back, however slowly
+                        raise
+            raise LocalMistake("an agent that may not die even once cannot be restarted")
+
+    async def _bring_back(self, life: Life) -> None:
+        former, why = self._session, self.life.why_gone()
+        ways: tuple[How, ...] = ("resume", "load", "new")
+        for how in ways:
+            if how in NEEDED and NEEDED[how] not in life.handle.capabilities:
+                continue
+            try:
+                again = partial(self.place.open, life.handle, how, former.id)
+                session = await self.agent.with_login(life, again)
+            except CANNOT as error:
+                if how == "new" or isinstance(error, LoginRequired):
+                    raise
+                why = error
+                continue
+            self.life, self._session = life, session
+            self._tell(former, session, how, why)
+            await self._set_again(session)
+            return
+
+    def _tell(self, former: Session, session: Session, how: How, why: DragomanError) -> None:
+        """What the agent replayed was seen once already, unless somebody wants it again; what was late before
+        is still there.
+        """
+        replayed = len(session.late) if how == "load" else 0
+        if how == "load" and self.agent.replay == "swallow":
+            session.late.clear()
+        session.late.extendleft(reversed(former.late))
+        if how == "new":
+            self.agent.report.lost_context(former.id, session.id, why)
+        else:
+            self.agent.report.resumed(session.id, how, replayed=replayed)
+
+    async def _set_again(self, session: Session) -> None:
+        """What was set is set again: an agent need not have stored it."""
+        try:
+            if self._mode is not None and (
+                session.modes is None or session.modes.current_mode_id != self._mode
+            ):
+                await session.set_mode(self._mode)
+            for config_id, value in self._options.items():
+                await session.set_config_option(config_id, value)
+        except CANNOT as error:
+            self.agent.report.noted(f"what was set in the session could not be set again: {error}")

@@ -1,0 +1,265 @@
+"""`supervised`: an agent that is watched, started again after a death, and never silent about it.
+
+    async with supervised("some-agent --acp", on_event=show) as agent:
+        session = await agent.new_session(cwd="/project")
+        result = await session.prompt("Hello")
+
+A death is noticed at once, in a turn or between two. The agent is started again when it is next needed, later
+each time, and its session brought back (see `session`); one that dies too often in too short a time is given
+up, with the reason and its last words. Everything that happens is told as an `Event`.
+
+It promises that leaving the block leaves no process, task or descriptor, and that whatever is awaited here
+ends with a result or with an error of ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+from dragoman.errors import CallFailed, CrashLoop, DragomanError, HandshakeTimeout, LinkClosed, LocalMistake
+from dragoman.runtime import Limits
+from dragoman.runtime.limits import DEFAULT_LIMITS
+from dragoman.schema import v1
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.client import Client
+from dragoman.sdk.environment import Env, withheld
+from dragoman.sdk.login import Login, log_in, log_out, logged_in, still_refused
+from dragoman.sdk.supervision.deadlines import Deadlines
+from dragoman.sdk.supervision.events import Event, Reporter
+from dragoman.sdk.supervision.life import Life
+from dragoman.sdk.supervision.restarts import Deaths, Restarts
+from dragoman.sdk.supervision.session import How, Place, SupervisedSession
+from dragoman.sdk.supervision.starting import Source, Startable, started
+
+if TYPE_CHECKING:
+    from dragoman.transport.tapped import Tap
+
+T = TypeVar("T")
+Replay: TypeAlias = Literal["swallow", "keep"]
+
+
+def supervised(
+    target: Startable,
+    *,
+    client: Client | None = None,
+    deadlines: Deadlines | None = None,
+    restarts: Restarts | None = None,
+    login: Login | None = None,
+    limits: Limits | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Env = None,
+    env_allow: Iterable[str] = (),
+    env_set: Mapping[str, str] | None = None,
+    shell_path: bool = True,
+    replay: Replay = "swallow",
+    on_event: Callable[[Event], None] | None = None,
+    on_stderr: Callable[[bytes], None] | None = None,
+    tap: Tap | None = None,
+) -> Supervised:
+    """An agent under supervision, for the length of an `async with`; nothing starts before it is entered.
+
+    A command gets the closed environment with the names in `env_allow` and the values in `env_set`, and the
+    PATH of the login shell unless `shell_path` is off; `env` takes the place of all that. `replay` says what
+    happens to a history that an agent tells again after a restart: it is swallowed, or kept in `late`.
+    """
+    deadlines = deadlines or Deadlines()
+    allow = tuple(env_allow)
+    login = login or Login(seconds=deadlines.login)
+    if env is None and not login.withheld:
+        login = replace(login, withheld=withheld(allow=allow))
+    source = Source(
+        target=target,
+        client=client,
+        limits=deadlines.applied_to(limits or DEFAULT_LIMITS),
+        cwd=cwd,
+        env=env,
+        env_allow=allow,
+        env_set=dict(env_set or {}),
+        shell_path=shell_path,
+        on_stderr=on_stderr,
+        tap=tap,
+    )
+    return Supervised(
+        source,
+        deadlines=deadlines,
+        restarts=restarts or Restarts(),
+        login=login,
+        replay=replay,
+        on_event=on_event,
+    )
+
+
+class Supervised:
+    """Made by `supervised`."""
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        deadlines: Deadlines,
+        restarts: Restarts,
+        login: Login,
+        replay: Replay,
+        on_event: Callable[[Event], None] | None,
+    ) -> None:
+        self.deadlines = deadlines
+        self.restarts = restarts
+        self.replay = replay
+        self.turns = 0
+        """Turns that are running now."""
+        self._source = source
+        self._login = login
+        self.report = Reporter(on_event)
+        self._deaths = Deaths(restarts)
+        self._count = 0
+        self._life: Life | None = None
+        self._ending: list[Life] = []
+        """Lives of which something may still be left."""
+        self._given_up: CrashLoop | None = None
+        self._lock: asyncio.Lock | None = None
+        self._closed = False
+
+    async def __aenter__(self) -> Supervised:
+        self._lock = asyncio.Lock()
+        await self._start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._closed = True
+        # Together: each may take seconds to end.
+        ends = [asyncio.ensure_future(life.aclose()) for life in self._ending]
+        if ends:
+            await asyncio.wait(ends)
+
+    # Who it is.
+
+    @property
+    def handle(self) -> AgentHandle:
+        """The agent as it is now, dead or alive; `living` gives one that lives."""
+        if self._life is None:
+            raise LocalMistake("the agent was not started yet")
+        return self._life.handle
+
+    @property
+    def info(self) -> v1.Implementation | None:
+        return self.handle.info
+
+    @property
+    def is_alive(self) -> bool:
+        return self._life is not None and self._life.is_alive
+
+    # Sessions.
+
+    async def new_session(
+        self,
+        *,
+        cwd: str,
+        mcp_servers: Sequence[v1.McpServer] = (),
+        additional_directories: Sequence[str] = (),
+    ) -> SupervisedSession:
+        place = Place(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
+        return await self.open_session(place, "new")
+
+    async def load_session(
+        self,
+        session_id: str,
+        *,
+        cwd: str,
+        mcp_servers: Sequence[v1.McpServer] = (),
+        additional_directories: Sequence[str] = (),
+    ) -> SupervisedSession:
+        """Bring back a stored session; what the agent replays is in its `late` updates."""
+        place = Place(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
+        return await self.open_session(place, "load", session_id)
+
+    async def resume_session(
+        self,
+        session_id: str,
+        *,
+        cwd: str,
+        mcp_servers: Sequence[v1.McpServer] = (),
+        additional_directories: Sequence[str] = (),
+    ) -> SupervisedSession:
+        """Go on with a stored session without having it replayed."""
+        place = Place(cwd=cwd, mcp_servers=mcp_servers, additional_directories=additional_directories)
+        return await self.open_session(place, "resume", session_id)
+
+    async def open_session(self, place: Place, how: How, session_id: str = "") -> SupervisedSession:
+        life = await self.living()
+        session = await self.with_login(life, lambda: place.open(life.handle, how, session_id))
+        return SupervisedSession(self, session, life, place)
+
+    # Login.
+
+    async def with_login(self, life: Life, attempt: Callable[[], Awaitable[T]]) -> T:
+        return await logged_in(life.handle, attempt, self._login)
+
+    async def log_in(self, refused: CallFailed, *, tried: str | None) -> str:
+        """After a refusal: try what can be tried, unless it was tried before."""
+        if tried is not None:
+            raise still_refused(self.handle, refused, self._login, tried=tried)
+        return await log_in(self.handle, refused, self._login)
+
+    async def logout(self) -> bool:
+        """Log out if the agent can; False when it never said that it does."""
+        return await log_out((await self.living()).handle)
+
+    # Life and death.
+
+    async def living(self) -> Life:
+        """A life that lasts, begun now if the last one has ended. Raises `CrashLoop` once it was given up."""
+        if self._lock is None or self._closed:
+            raise LocalMistake("a supervised agent is used inside of its `async with`")
+        async with self._lock:
+            if self._life is None or not self._life.is_alive:
+                await self._restart()
+            assert self._life is not None
+            return self._life
+
+    def forgive(self) -> None:
+        """Forget the deaths so far: whoever repaired something may try again at once."""
+        self._deaths.clear()
+        self._given_up = None
+
+    async def _restart(self) -> None:
+        if self._life is not None:
+            self.died(self._life, self._life.why_gone())  # we may be quicker than its watch
+        while True:
+            if self._given_up is not None:
+                raise self._given_up.with_traceback(None)
+            delay = self._deaths.delay(self._now())
+            self.report.restarting(delay, self._deaths.last)
+            await asyncio.sleep(delay)
+            try:
+                return await self._start()
+            except (LinkClosed, HandshakeTimeout) as error:
+                self._note_death(error)
+
+    async def _start(self) -> None:
+        self._count = self.report.life = self._count + 1
+        began = self._now()
+        life = await started(self._source, number=self._count, report=self.report)
+        self._life = life
+        self._ending = [*(other for other in self._ending if not other.is_over), life]
+        life.watch(self.died)
+        self.report.initialized(life.handle.info, seconds=self._now() - began, pid=life.pid)
+
+    def died(self, life: Life, error: DragomanError) -> None:
+        """A life has ended; told once for each."""
+        if not (life.is_mourned or self._closed):
+            life.is_mourned = True
+            self._note_death(life.verdict or error)
+
+    def _note_death(self, error: DragomanError) -> None:
+        self._deaths.add(error, self._now())
+        self.report.died(error, in_turn=self.turns > 0)
+        self._given_up = self._deaths.verdict(self._now())
+        if self._given_up is not None:
+            self.report.gave_up(self._given_up)
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
