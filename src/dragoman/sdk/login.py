@@ -31,7 +31,7 @@ TerminalLogin: TypeAlias = Callable[[v1.AuthMethodTerminal], Awaitable[bool]]
 
 
 class EnvMethod(msgspec.Struct, frozen=True, kw_only=True):
-    """A login by variables that the agent wants to find in its environment; a draft of the protocol has it."""
+    """A login by variables that the agent looks for in its environment; a draft of the protocol has it."""
 
     id: str
     name: str
