@@ -20,6 +20,7 @@ from dragoman.cli.run import events
 from dragoman.cli.run.attach import read_attachments
 from dragoman.cli.run.drive import Drive, Plan
 from dragoman.cli.run.harmless import harmless
+from dragoman.cli.run.lend import Rules
 from dragoman.cli.run.mcp import read_mcp
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.narrate import now, raw
@@ -27,6 +28,7 @@ from dragoman.cli.run.opening import Wanted
 from dragoman.cli.run.outcome import Outcome, outcome_of_error
 from dragoman.cli.run.output import Output, OutputClosed
 from dragoman.cli.run.paint import Paint, is_terminal, wants_colours
+from dragoman.cli.run.permissions import load_policy
 from dragoman.cli.run.prompt import read_prompt
 from dragoman.cli.run.reporter import Reporter
 from dragoman.cli.run.stop import Stop
@@ -55,18 +57,20 @@ def run(chosen: argparse.Namespace) -> int:
 def make_plan(chosen: argparse.Namespace) -> Plan:
     """Everything that is known before an agent is started; raises `Mistake`."""
     target = find_target(chosen.agent, chosen.env)
+    roots = [_folder(path) for path in (chosen.cwd or os.getcwd(), *chosen.add_dir)]
     return Plan(
         target=target,
         prompt=read_prompt(chosen.words, chosen.prompt_file),
         attachments=read_attachments(chosen.file, chosen.image),
         wanted=Wanted(
-            cwd=_folder(chosen.cwd or os.getcwd()),
-            directories=[_folder(path) for path in chosen.add_dir],
+            cwd=roots[0],
+            directories=roots[1:],
             servers=[server for path in chosen.mcp for server in read_mcp(path)],
             session_id=chosen.session,
             mode=chosen.mode,
             options=[_pair(text) for text in chosen.options],
         ),
+        rules=Rules(policy=load_policy(roots, file=chosen.policy, approve=chosen.approve or "reads")),
         limits=Limits(handshake_seconds=chosen.start_timeout or None),
         silence=chosen.silence or None,
     )

@@ -12,19 +12,21 @@ from dataclasses import dataclass
 
 from msgspec import UNSET
 
-from dragoman import Client, Limits, connect
-from dragoman.agents import VERSION
+from dragoman import Limits, connect
 from dragoman.cli.run import events
 from dragoman.cli.run.attach import Attachment, blocks_of
+from dragoman.cli.run.lend import Lending, Rules
 from dragoman.cli.run.narrate import Narrator, now, raw
 from dragoman.cli.run.opening import Wanted, open_session, settle
 from dragoman.cli.run.outcome import Outcome, outcome_of_turn
 from dragoman.cli.run.output import Output
+from dragoman.cli.run.permissions import Decisions
 from dragoman.cli.run.reporter import Reporter
 from dragoman.cli.run.stop import Stop
 from dragoman.cli.run.target import Target
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.client.session import Session
 from dragoman.workspace.workspace import Workspace
 
@@ -43,6 +45,7 @@ class Plan:
     prompt: str
     attachments: Sequence[Attachment]
     wanted: Wanted
+    rules: Rules
     limits: Limits
     silence: float | None
 
@@ -60,13 +63,12 @@ class Drive:
 
     async def run(self) -> Outcome:
         plan = self._plan
-        client = Client("dragoman-run", version=VERSION, title="Dragoman")
-        with Workspace() as workspace:
-            workspace.serve(client)
-            target = plan.target.open()
+        roots = [plan.wanted.cwd, *plan.wanted.directories]
+        lending = Lending(plan.rules, self._reporter, agent=plan.target.agent.name, roots=roots)
+        async with lending.workspace as workspace:
             connecting = connect(
-                target,
-                client=client,
+                plan.target.open(),
+                client=lending.client,
                 limits=plan.limits,
                 cwd=plan.wanted.cwd,
                 env=plan.target.env,
@@ -75,9 +77,9 @@ class Drive:
             async with connecting as agent:
                 self._owns(agent)
                 self._introduce(agent)
-                return await self._converse(agent, workspace)
+                return await self._converse(agent, workspace, lending.decisions)
 
-    async def _converse(self, agent: AgentHandle, workspace: Workspace) -> Outcome:
+    async def _converse(self, agent: AgentHandle, workspace: Workspace, decisions: Decisions) -> Outcome:
         blocks = blocks_of(self._plan.attachments, agent.capabilities)
         session, how = await open_session(agent, workspace, self._plan.wanted)
         self.session_id = session.id
@@ -85,11 +87,11 @@ class Drive:
         self._tell_late(session, "before" if how == "new" else "replay")
         await settle(session, self._plan.wanted)
         self._tell_late(session, "before")
-        outcome = await self._turn(session, [v1.TextContent(text=self._plan.prompt), *blocks])
+        result = await self._turn(session, [v1.TextContent(text=self._plan.prompt), *blocks])
         await self._listen(session)
-        return outcome
+        return outcome_of_turn(result, last_was_denied=decisions.last_was_denied)
 
-    async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> Outcome:
+    async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> TurnResult:
         turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False)
         async with asyncio.TaskGroup() as group:
             if self.stop is not None:
@@ -102,7 +104,7 @@ class Drive:
             finally:
                 if self.stop is not None:
                     self.stop.turn(None)
-        return outcome_of_turn(turn.result, last_was_denied=False)
+        return turn.result
 
     async def _listen(self, session: Session) -> None:
         """Some agents speak on after their answer: until they pause, what they say belongs to this run."""

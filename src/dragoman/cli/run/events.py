@@ -138,14 +138,16 @@ class Notice(Event, frozen=True, kw_only=True, tag="notice"):
 
 
 class Decision(Event, frozen=True, kw_only=True, tag="decision"):
-    """Something that the agent asked for was allowed or denied."""
+    """Something that the agent asked for, or used of what it is lent, was allowed or denied."""
 
     what: str
-    tool_call_id: str | None = None
+    method: str
+    kind: str
+    paths: list[str] = []
     outcome: str
     by: str
-    rule: str | None = None
-    why: str | None = None
+    rule: str
+    why: str
 
 
 class Question(Event, frozen=True, kw_only=True, tag="question"):

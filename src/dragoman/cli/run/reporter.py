@@ -38,6 +38,11 @@ class Reporter:
         if self._for_people or level == "error":
             self.say(f"dragoman run: {harmless(message)}")
 
+    def tell(self, message: str) -> None:
+        """The same for what is an event already."""
+        if self._for_people:
+            self.say(f"dragoman run: {harmless(message)}")
+
     def say(self, text: str) -> None:
         """A line on standard error, as it is."""
         print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,126 @@
+"""Who decides what the agent may do in this run, and where that is told.
+
+The policy decides (see `dragoman policy`); what it would ask is asked in the terminal if somebody is there,
+and answered by `--approve` otherwise. Each decision is in the audit log before it takes effect, and becomes
+an event here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from dragoman.cli.run import events
+from dragoman.cli.run.harmless import harmless_line
+from dragoman.cli.run.mistakes import Mistake
+from dragoman.cli.run.reporter import Reporter
+from dragoman.schema import v1
+from dragoman.workspace.policy.asking import Asker
+from dragoman.workspace.policy.audit import AuditLog, Entry
+from dragoman.workspace.policy.desk import PermissionDesk
+from dragoman.workspace.policy.loading import places
+from dragoman.workspace.policy.policy import Approve, Policy
+from dragoman.workspace.policy.reading import PolicyError
+from dragoman.workspace.policy.remembered import Remembered
+
+CALLS = 256
+"""Tool calls under way that are remembered for questions about them."""
+
+
+def load_policy(roots: Sequence[str], *, file: str | None, approve: Approve | None) -> Policy:
+    """Raises `Mistake` with the file and the line."""
+    try:
+        return Policy.load(roots=roots, file=file, approve=approve)
+    except PolicyError as error:
+        raise Mistake(str(error), "mend the policy; `dragoman policy` explains it") from error
+
+
+class ToolCalls:
+    """What was said about tool calls, as it arrives: a question about one may name nothing but its id."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[tuple[str, str], v1.ToolCallUpdate] = OrderedDict()
+
+    def hear(self, notification: v1.SessionNotification) -> None:
+        """For `Client.update`: called on the spot, and so before any request that came later."""
+        update = notification.update
+        if not isinstance(update, v1.ToolCall | v1.ToolCallProgress):
+            return
+        key = (notification.session_id, update.tool_call_id)
+        if update.status in ("completed", "failed"):
+            self._calls.pop(key, None)
+            return
+        self._calls[key] = _merged(self._calls.get(key), update)
+        if len(self._calls) > CALLS:
+            self._calls.popitem(last=False)
+
+    def known(self, session_id: str, tool_call_id: str) -> v1.ToolCallUpdate | None:
+        return self._calls.get((session_id, tool_call_id))
+
+
+class Decisions(AuditLog):
+    """The audit log of a run, which also tells. It may be written to from any thread."""
+
+    def __init__(self, path: str, reporter: Reporter) -> None:
+        super().__init__(path)
+        self._reporter = reporter
+        self._loop = asyncio.get_running_loop()
+        self.last_was_denied = False
+        """Whether the policy denied the last thing that was asked for; reading does not count."""
+
+    def append(self, line: Entry) -> None:
+        super().append(line)
+        self._loop.call_soon_threadsafe(self._tell, line)
+
+    def _tell(self, line: Entry) -> None:
+        if line.method != "fs/read" or line.outcome == "deny":
+            self.last_was_denied = line.outcome == "deny" and line.by == "policy"
+        what = line.command or line.title or " ".join((line.kind, *line.paths))
+        self._reporter.emit(
+            events.Decision(
+                time=line.time,
+                what=what,
+                method=line.method,
+                kind=line.kind,
+                paths=list(line.paths),
+                outcome=line.outcome,
+                by=line.by,
+                rule=line.rule,
+                why=line.why,
+            )
+        )
+        if line.outcome == "deny" and line.by == "policy":
+            self._reporter.tell(f"not allowed: {harmless_line(what)} ({harmless_line(line.why)})")
+
+
+def make_desk(
+    policy: Policy,
+    decisions: Decisions,
+    calls: ToolCalls,
+    *,
+    asker: Asker | None,
+    agent: str,
+    roots: Sequence[str],
+) -> PermissionDesk:
+    return PermissionDesk(
+        policy,
+        asker=asker,
+        audit=decisions,
+        remembered=Remembered(places().remembered),
+        agent=agent,
+        roots=roots,
+        known=calls.known,
+    )
+
+
+def _merged(before: v1.ToolCallUpdate | None, update: v1.ToolCall | v1.ToolCallProgress) -> v1.ToolCallUpdate:
+    """The call as it stands; fields that were not said stay unsaid."""
+    names = ("kind", "title", "name", "content", "locations", "raw_input")
+    said = {} if before is None else {name: getattr(before, name) for name in names}
+    said |= {
+        name: value for name in names if (value := getattr(update, name)) is not UNSET and value is not None
+    }
+    return v1.ToolCallUpdate(tool_call_id=update.tool_call_id, **said)
