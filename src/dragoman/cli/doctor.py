@@ -149,16 +149,17 @@ def _print_evidence(diagnosis: Diagnosis, *, verbose: bool) -> None:
         if diagnosis.stderr.strip():
             print("\nThe end of its standard error:")
             print("\n".join(f"  {line}" for line in harmless(diagnosis.stderr).strip().split("\n")))
+    print(f"\n{harmless_line(_conclusion(diagnosis))}")
+
+
+def _conclusion(diagnosis: Diagnosis) -> str:
     warnings = sum(step.verdict == "warning" for step in diagnosis.steps)
-    told = "It works." if not warnings else f"It works, with {warnings} warning{'s' if warnings > 1 else ''}."
-    print(f"\n{told if is_well else 'It does not work: ' + _last_failure(diagnosis)}")
-
-
-def _last_failure(diagnosis: Diagnosis) -> str:
-    from dragoman.cli.run.harmless import harmless_line
-
+    if diagnosis.outcome == "ok":
+        return "It works." if not warnings else f"It works, with warnings: {warnings}."
     failed = [step for step in diagnosis.steps if step.verdict == "failed"]
-    return harmless_line(failed[-1].summary) if failed else diagnosis.outcome.value
+    if not failed:
+        return f"It does not work: {diagnosis.outcome.value}"
+    return f"It does not work: {failed[-1].summary}. What to do: {failed[-1].advice}."
 
 
 def _print_json(diagnosis: Diagnosis) -> None:

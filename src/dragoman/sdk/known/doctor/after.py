@@ -59,7 +59,7 @@ def started(pid: int, watch: Watch) -> Step:
 def no_handshake(error: DragomanError, watch: Watch, *, took: float) -> tuple[list[Step], Outcome]:
     """`initialize` came to nothing; which way?"""
     if isinstance(error, PeerDied):
-        return [_died(error, "start", took=took)], Outcome.AGENT_DIED
+        return [_died(error, "start", f"after {took:.2f} s", took=took)], Outcome.AGENT_DIED
     running = Step(name="start", verdict=Verdict.OK, summary="it runs", seconds=watch.first)
     made, outcome = _unanswered(error, watch)
     return [running, timed(made, took)], outcome
@@ -82,6 +82,13 @@ def _unanswered(error: DragomanError, watch: Watch) -> tuple[Step, Outcome]:
             "it answers, but not as the protocol says",
             "update the agent, or report the frames below to its makers",
         ), Outcome.PROTOCOL_ERROR
+    if watch.echoes:
+        return _failed(
+            "initialize",
+            "it sends our own words back",
+            "this is no agent, or a terminal that repeats what is typed stands in between",
+            "check the command",
+        ), Outcome.PROTOCOL_ERROR
     if isinstance(error, CallFailed):
         meaning, advice = explain(error.message)
         return _failed(
@@ -100,16 +107,18 @@ def _silent(error: DeadlineExceeded, watch: Watch) -> Step:
     return _failed("initialize", f"no answer to initialize within {error.seconds:g} s", meaning, advice)
 
 
-def _died(error: PeerDied, name: str, *, took: float) -> Step:
-    how = f"signal {error.signal}" if error.signal else f"exit status {error.returncode}"
+def _died(error: PeerDied, name: str, when: str, *, took: float | None = None) -> Step:
+    how = (
+        f"ended with signal {error.signal}" if error.signal else f"ended with exit status {error.returncode}"
+    )
     if error.returncode is None:
-        how = "its output closed"
+        how = "closed its output, and lives on"
     meaning, advice = explain(error.stderr, returncode=error.returncode, signal=error.signal)
     said = [f"stderr: {line}" for line in error.stderr.strip().splitlines()[-LAST_LINES:]]
     return Step(
         name=name,
         verdict=Verdict.FAILED,
-        summary=f"it ended after {took:.2f} s with {how}",
+        summary=f"{when} it {how}",
         meaning=meaning or "it gave up before it answered",
         advice=advice or ("its last words are below" if said else "run its command in a terminal and see"),
         evidence=tuple(said),
@@ -186,7 +195,7 @@ async def try_session(handle: AgentHandle, *, cwd: str, needs: Needs) -> tuple[S
             needs.advice() if needs.logins else "try a longer --timeout; look at its standard error below",
         ), Outcome.TIMEOUT
     except PeerDied as error:
-        return _died(error, "session", took=0.0), Outcome.AGENT_DIED
+        return _died(error, "session", "asked for a session,"), Outcome.AGENT_DIED
     except LinkClosed as error:
         return _failed("session", str(error), "the conversation broke off", ""), Outcome.AGENT_DIED
     except BadAnswer as error:
@@ -218,11 +227,12 @@ def _refused(error: CallFailed, needs: Needs) -> tuple[Step, Outcome]:
 def output(watch: Watch) -> Step:
     """Is its standard output for the protocol alone?"""
     if not watch.noise_count:
-        return Step(name="stdout", verdict=Verdict.OK, summary="nothing but the protocol on standard output")
+        found = "nothing" if watch.first is None else "nothing but the protocol"
+        return Step(name="stdout", verdict=Verdict.OK, summary=f"{found} on standard output")
     return Step(
         name="stdout",
         verdict=Verdict.WARNING,
-        summary=f"{watch.noise_count} lines on standard output are no protocol",
+        summary=f"lines on standard output that are no protocol: {watch.noise_count}",
         meaning="this client passes over them; stricter ones end the conversation",
         advice="let the agent, or the script that starts it, write such text to standard error",
         evidence=tuple(f"stdout: {line}" for line in watch.noise),

@@ -27,7 +27,7 @@ HINTS = (
     _hint(
         r"unknown (option|argument|flag|command)|unrecognized (option|argument)|unexpected argument"
         r"|no such (option|command)|invalid choice",
-        "it does not know a word of its command; this version may call it otherwise, or not speak the protocol",
+        "it does not know a word of its command; this version may name it otherwise, or lack the protocol",
         "look at its --help for the word that turns the protocol on, and update it",
     ),
     _hint(

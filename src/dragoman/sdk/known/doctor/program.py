@@ -37,7 +37,7 @@ PARENTS = 5
 def locate(word: str, *, cwd: str, path: str) -> str | None:
     """The file that a command's first word means, executable or not."""
     if os.path.dirname(word):
-        place = os.path.join(cwd, word)
+        place = os.path.normpath(os.path.join(cwd, word))
         return place if os.path.lexists(place) else None
     return shutil.which(word, path=path)
 

@@ -35,6 +35,8 @@ class Watch:
         self.noise_count = 0
         self.first: float | None = None
         """Seconds until the first line came."""
+        self.echoes = False
+        """Whether a frame of ours came back as it was."""
         self.initialize: dict[str, Any] = {}
         """The result of the first answer, as it came."""
 
@@ -49,6 +51,7 @@ class Watch:
         if direction == "to_client":
             self.first = now if self.first is None else self.first
             self._sort(line, text)
+            self.echoes = self.echoes or self._is_ours(text)
         if len(self.frames) >= FRAMES:
             self.left_out += 1
             return
@@ -63,6 +66,9 @@ class Watch:
         elif isinstance(envelope, Response) and not self.initialize:
             result = json.loads(bytes(envelope.result))
             self.initialize = result if isinstance(result, dict) else {}
+
+    def _is_ours(self, text: str) -> bool:
+        return any(one.direction == "to_agent" and one.text == cut(text) for one in self.frames)
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
