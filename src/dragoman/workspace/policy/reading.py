@@ -92,6 +92,9 @@ class _Reading:
             raise self._error(line, "unreadable", end, "unreadable must be true or false")
         if data.get("unreadable") and data["decision"] != "allow":
             raise self._error(line, "unreadable", end, "unreadable is for rules that allow")
+        if data.get("unreadable") and "command" in data:
+            why = "unreadable cannot stand beside command: what cannot be read cannot be compared"
+            raise self._error(line, "unreadable", end, why)
         for key, allowed in (("kind", TOOL_KINDS), ("method", METHODS)):
             for value in self._texts(data, key, line, end):
                 if value not in allowed:

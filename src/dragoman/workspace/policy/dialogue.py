@@ -1,0 +1,175 @@
+"""Puts an agent's forms and addresses to a person in a terminal, field by field.
+
+Says who asks, shows the message and every choice, checks each value, and shows all of them before anything
+is sent; a person can change, decline or walk away at any point. What looks like a secret is not echoed, and
+an address is shown whole, with its host, and never opened or fetched by us.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from dragoman.schema import v1
+from dragoman.workspace.policy.forms import (
+    Bad,
+    Field,
+    Value,
+    checked,
+    choices_of,
+    default_of,
+    fields_of,
+    from_line,
+    looks_secret,
+    required_in,
+    title_of,
+)
+from dragoman.workspace.policy.lines import Lines
+from dragoman.workspace.policy.patterns import matches
+from dragoman.workspace.policy.rendering import harmless
+from dragoman.workspace.policy.terminal import Write
+
+_HELP: Final = "(!d declines, !q cancels the question)"
+
+
+class _Stopped(Exception):
+    """The person does not go on."""
+
+    def __init__(self, response: v1.CreateElicitationResponse) -> None:
+        self.response = response
+
+
+class TerminalForms:
+    """A `FormAsker`. `lock` is shared with others that use the same terminal."""
+
+    def __init__(self, lines: Lines, *, write: Write, lock: asyncio.Lock | None = None) -> None:
+        self._lines = lines
+        self._write = write
+        self._lock = lock or asyncio.Lock()
+
+    async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
+        async with self._lock:
+            try:
+                self._introduce(form.message, agent)
+                return await self._fill(form)
+            except _Stopped as stopped:
+                return stopped.response
+
+    async def visit(self, request: v1.ElicitationUrlMode, *, agent: str) -> v1.CreateElicitationResponse:
+        async with self._lock:
+            try:
+                self._introduce(request.message, agent)
+                self._write(
+                    f"It asks you to open this address:\n  {harmless(request.url)}\n{_about(request.url)}"
+                )
+                while True:
+                    said = await self._read("Do you agree? yes or no: ")
+                    if said.strip().casefold() in ("y", "yes"):
+                        return v1.ElicitationAcceptAction()
+                    if said.strip().casefold() in ("n", "no"):
+                        return v1.ElicitationDeclineAction()
+            except _Stopped as stopped:
+                return stopped.response
+
+    def _introduce(self, message: str, agent: str) -> None:
+        lines = "\n".join(f"  {harmless(line)}" for line in message.split("\n"))
+        self._write(f"\n{harmless(agent) or 'The agent'} asks: {_HELP}\n{lines}\n")
+
+    async def _fill(self, form: v1.ElicitationFormMode) -> v1.CreateElicitationResponse:
+        fields, required = fields_of(form), required_in(form)
+        values: dict[str, Value] = {}
+        names = list(fields)
+        while True:
+            for name in names:
+                value = await self._field(name, fields[name], required=name in required)
+                values.pop(name, None)
+                if value is not None:
+                    values[name] = value
+            self._review(fields, values)
+            said = (await self._read("Send this? yes, no, or the name of a field to change: ")).strip()
+            if said.casefold() in ("y", "yes"):
+                return v1.ElicitationAcceptAction(content=values)
+            if said.casefold() in ("n", "no"):
+                return v1.ElicitationDeclineAction()
+            names = [said] if said in fields else []
+
+    async def _field(self, name: str, field: Field, *, required: bool) -> Value | None:
+        secret = looks_secret(name, field)
+        self._write(_describe(name, field, required=required, secret=secret))
+        default = default_of(field)
+        while True:
+            line = await self._read("> ", secret=secret)
+            if not line.strip():
+                if default is None and not required:
+                    return None
+                if default is None:
+                    self._write("This one is needed.\n")
+                    continue
+            said: Any = default if not line.strip() else from_line(field, line)
+            try:
+                return await asyncio.to_thread(checked, field, said, matches=matches)
+            except Bad as error:
+                self._write(f"Not taken: {harmless(str(error))}.\n")
+                if isinstance(field, v1.Unknown) and not required:
+                    return None
+                if isinstance(field, v1.Unknown):
+                    raise _Stopped(v1.ElicitationCancelAction()) from None
+
+    async def _read(self, prompt: str, *, secret: bool = False) -> str:
+        self._write(prompt)
+        line = await self._lines.read(secret=secret)
+        if line is None or line.strip() == "!q":
+            raise _Stopped(v1.ElicitationCancelAction())
+        if line.strip() == "!d":
+            raise _Stopped(v1.ElicitationDeclineAction())
+        return line
+
+    def _review(self, fields: Any, values: dict[str, Value]) -> None:
+        self._write("\nThis would be sent:\n")
+        for name, value in values.items():
+            shown = "(not shown)" if looks_secret(name, fields[name]) else harmless(_shown(value))
+            self._write(f"  {harmless(name)} = {shown}\n")
+        if not values:
+            self._write("  (nothing)\n")
+
+
+def _shown(value: Value) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _describe(name: str, field: Field, *, required: bool, secret: bool) -> str:
+    lines = [f"\n{harmless(title_of(name, field))}{'' if required else ' (may be left empty)'}"]
+    description = getattr(field, "description", None)
+    if isinstance(description, str) and description:
+        lines.append(f"  {harmless(description)}")
+    lines += [
+        f"  {number}) {harmless(title)}" + (f"  [{harmless(value)}]" if value != title else "")
+        for number, (value, title) in enumerate(choices_of(field), 1)
+    ]
+    if isinstance(field, v1.MultiSelectPropertySchema):
+        lines.append("  (several, separated by commas)")
+    if isinstance(field, v1.BooleanPropertySchema):
+        lines.append("  (yes or no)")
+    if (default := default_of(field)) is not None:
+        lines.append(f"  (an empty line takes {harmless(_shown(default))})")
+    if secret:
+        lines.append("  Take care: this seems to ask for a secret, which a form must not. It is not echoed.")
+    return "\n".join(lines) + "\n"
+
+
+def _about(url: str) -> str:
+    """What to look at before an address is opened."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return "  Take care: this is no proper address.\n"
+    notes = [f"  host: {harmless(host)}\n"]
+    if parts.scheme != "https":
+        notes.append(f"  Take care: it is not https but {harmless(parts.scheme) or 'nothing'}.\n")
+    if "xn--" in host or not host.isascii():
+        notes.append("  Take care: its host holds letters that may look like others.\n")
+    if "@" in parts.netloc:
+        notes.append("  Take care: it holds a login, and what stands before the @ is not its host.\n")
+    return "".join(notes)

@@ -1,0 +1,81 @@
+"""Lines from a terminal or a pipe, waited for without a thread, so that a question can be taken back.
+
+One reader per descriptor. Bytes behind a line end are kept for the next line. Nothing is ever echoed by us;
+`secret` asks the terminal not to echo either, and gives its settings back whatever happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+MOST_BYTES: Final = 1_048_576
+"""A longer line is nobody's answer."""
+
+
+class Lines:
+    """Reads lines of text. Constructing one touches nothing."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._held = b""
+        self._ended = False
+
+    async def read(self, *, secret: bool = False) -> str | None:
+        """The next line without its end, or None if there is none any more."""
+        with self._silent() if secret else _nothing():
+            while b"\n" not in self._held and not self._ended and len(self._held) < MOST_BYTES:
+                data = await self._more()
+                self._ended = not data
+                self._held += data
+        line, found, rest = self._held.partition(b"\n")
+        self._held = rest
+        if not found and not line:
+            return None
+        return line.decode("utf-8", "replace").removesuffix("\r")
+
+    async def _more(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        ready = loop.create_future()
+        try:
+            loop.add_reader(self._descriptor, _wake, ready)
+        except PermissionError:  # a plain file is always ready, and the system will not say so
+            return os.read(self._descriptor, 65_536)
+        try:
+            await ready
+        finally:
+            loop.remove_reader(self._descriptor)
+        try:
+            return os.read(self._descriptor, 65_536)
+        except BlockingIOError:
+            return await self._more()
+        except OSError:  # the terminal has hung up
+            return b""
+
+    @contextmanager
+    def _silent(self) -> Iterator[None]:
+        if not os.isatty(self._descriptor):
+            yield
+            return
+        before = termios.tcgetattr(self._descriptor)
+        quiet = termios.tcgetattr(self._descriptor)
+        quiet[3] &= ~termios.ECHO
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, quiet)
+        try:
+            yield
+        finally:
+            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, before)
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+def _wake(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)

@@ -1,0 +1,184 @@
+"""What to try when an agent says that it wants a login (-32000), and what to name if nothing can be tried.
+
+Pure: nothing is started or sent here. One step is planned and tried once. Methods of the protocol's kind
+(`agent`) are sent to `authenticate`; those of the kind `terminal` are never sent there: the agent's own
+command is run again in a terminal with the method's arguments and variables. A method of any other kind is
+never tried as if it were one of these; if it names environment variables, they are named. `_meta` is not
+looked at: it cannot make us run anything.
+
+    plan = plan_login(initialized.auth_methods, os.environ, tty=sys.stdin.isatty())
+    match plan.step:
+        case Authenticate(method_id=method_id): ...
+        case LogIn(args=args, env=env): ...
+        case None: print(plan.missing_text)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from dragoman.schema import v1
+from dragoman.workspace.policy.rendering import harmless
+
+_VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
+_NEEDS_A_PERSON: Final = re.compile(
+    r"\b(log ?in|sign ?in|oauth|browser|account|subscription)\b", re.IGNORECASE
+)
+
+
+class Authenticate(Struct, frozen=True, kw_only=True):
+    """Send `authenticate` with this method."""
+
+    method_id: str
+    name: str
+
+
+class LogIn(Struct, frozen=True, kw_only=True):
+    """Run the agent's command again in a terminal: its arguments and then these, these variables on top.
+
+    Exit status 0 is success; the agent is then to be started anew.
+    """
+
+    method_id: str
+    name: str
+    args: tuple[str, ...]
+    env: dict[str, str]
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """One step, and everything that could be done by a person instead."""
+
+    step: Authenticate | LogIn | None
+    missing: tuple[str, ...]
+    """What would help, one sentence per method. Also of use when the step has failed."""
+
+    @property
+    def missing_text(self) -> str:
+        return "\n".join(self.missing)
+
+
+class _Way(Struct, frozen=True, kw_only=True):
+    rank: int
+    step: Authenticate | LogIn | None
+    advice: str
+
+
+def plan_login(
+    auth_methods: Iterable[v1.AuthMethod | Mapping[str, Any]],
+    environ: Mapping[str, str],
+    tty: bool,
+    *,
+    prefer: str | None = None,
+    handed: Collection[str] | None = None,
+) -> Plan:
+    """Choose a method. `environ` is our environment, `handed` the names that the agent gets (None: all)."""
+    methods = [_Method.of(each) for each in auth_methods]
+    known = [method for method in methods if method is not None]
+    if prefer is not None:
+        known = [method for method in known if method.id == prefer]
+        if not known:
+            return Plan(step=None, missing=(f"the agent offers no login method {harmless(prefer)!r}",))
+    if not known:
+        return Plan(step=None, missing=("the agent wants a login and offers no method for it",))
+    has = environ.keys() if handed is None else [name for name in environ if name in handed]
+    ways = [_way(method, environ, has, tty=tty) for method in known]
+    best = min((way for way in ways if way.step is not None), key=lambda way: way.rank, default=None)
+    return Plan(step=None if best is None else best.step, missing=tuple(way.advice for way in ways))
+
+
+class _Method(Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    about: str
+    kind: str
+    variables: tuple[str, ...]
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, method: v1.AuthMethod | Mapping[str, Any]) -> _Method | None:
+        """A method as it was offered, or None if it is not even one by its shape."""
+        if isinstance(method, Mapping):
+            return cls._of_plain(method)
+        about = method.description if isinstance(method.description, str) else ""
+        mentioned = tuple(dict.fromkeys(_VARIABLE.findall(f"{method.name} {about}")))
+        if isinstance(method, v1.AuthMethodTerminal):
+            args = tuple(method.args) if isinstance(method.args, list) else ()
+            env = dict(method.env) if isinstance(method.env, dict) else {}
+            return cls(
+                id=method.id, name=method.name, about=about, kind="terminal", variables=(), args=args, env=env
+            )
+        return cls(id=method.id, name=method.name, about=about, kind="agent", variables=mentioned)
+
+    @classmethod
+    def _of_plain(cls, method: Mapping[str, Any]) -> _Method | None:
+        kind = method.get("type", "agent")
+        named, name = method.get("id"), method.get("name")
+        if not isinstance(named, str) or not isinstance(name, str) or not isinstance(kind, str):
+            return None
+        about = method.get("description")
+        about = about if isinstance(about, str) else ""
+        if kind == "agent":
+            return cls.of(v1.AuthMethodAgent(id=named, name=name, description=about))
+        if kind == "terminal":
+            args, env = method.get("args") or [], method.get("env") or {}
+            if (
+                not _are_texts(args, list)
+                or not _are_texts(env, dict)
+                or not _are_texts(list(env.values()), list)
+            ):
+                return None
+            return cls.of(v1.AuthMethodTerminal(id=named, name=name, description=about, args=args, env=env))
+        listed = method.get("vars")
+        names = (
+            [each.get("name") for each in listed if isinstance(each, dict)]
+            if isinstance(listed, list)
+            else []
+        )
+        variables = tuple(each for each in names if isinstance(each, str) and each)
+        return cls(id=named, name=name, about=about, kind=kind, variables=variables)
+
+
+def _are_texts(values: Any, kind: type[list[Any]] | type[dict[Any, Any]]) -> bool:
+    return isinstance(values, kind) and all(isinstance(value, str) for value in values)
+
+
+def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, tty: bool) -> _Way:
+    title = f"{harmless(method.name)} ({harmless(method.id)})"
+    about = f": {harmless(method.about)}" if method.about else ""
+    if method.kind == "terminal":
+        step = LogIn(method_id=method.id, name=method.name, args=method.args, env=method.env) if tty else None
+        need = "" if tty else "; it needs a terminal, and there is none here"
+        return _Way(rank=3, step=step, advice=f"{title} is a login in a terminal{about}{need}")
+    lacking = _lacking(method.variables, environ, has)
+    if method.kind != "agent":
+        need = lacking or "it is of a kind that this client does not know"
+        return _Way(rank=9, step=None, advice=f"{title}: {need}")
+    rank = _rank(method, satisfied=not lacking)
+    return _Way(
+        rank=rank,
+        step=Authenticate(method_id=method.id, name=method.name),
+        advice=f"{title}: {lacking}" if lacking else f"{title}{about}",
+    )
+
+
+def _rank(method: _Method, *, satisfied: bool) -> int:
+    """What is likely to work without a person comes first; what surely lacks something comes last."""
+    if method.variables:
+        return 0 if satisfied else 4
+    looks: Callable[[str], object] = _NEEDS_A_PERSON.search
+    return 2 if looks(f"{method.id} {method.name} {method.about}") else 1
+
+
+def _lacking(variables: Sequence[str], environ: Mapping[str, str], has: Collection[str]) -> str:
+    """Which variable is missing and where; nothing if one of them reaches the agent."""
+    if not variables or any(name in has and environ.get(name) for name in variables):
+        return ""
+    held = [name for name in variables if environ.get(name)]
+    if held:
+        return f"{held[0]} is set here, but the agent does not get it; allow it (--env {held[0]})"
+    return f"the environment variable {' or '.join(variables)} is not set"
