@@ -1,0 +1,143 @@
+"""Known secrets do not get into the journal; everything else does, byte for byte."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.journal.redaction import REDACTED, redact
+
+
+def frame(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def redacted(value: Any) -> Any:
+    return json.loads(redact(frame(value)))
+
+
+def test_the_environment_and_headers_of_mcp_servers_keep_their_names_only() -> None:
+    servers = [
+        {"name": "a", "command": "x", "args": [], "env": [{"name": "GREETING", "value": "hello"}]},
+        {"type": "http", "name": "b", "url": "u", "headers": [{"name": "X-Plain", "value": "hello"}]},
+    ]
+    request = {"id": 1, "method": "session/new", "params": {"cwd": "/tmp", "mcpServers": servers}}
+    kept = redacted(request)["params"]["mcpServers"]
+    assert kept[0]["env"] == [{"name": "GREETING", "value": REDACTED}]
+    assert kept[1]["headers"] == [{"name": "X-Plain", "value": REDACTED}]
+    assert kept[0]["command"] == "x"
+
+
+def test_the_environment_of_a_terminal_is_hidden_as_a_table_too() -> None:
+    assert redacted({"env": {"A": "one", "B": 2}}) == {"env": {"A": REDACTED, "B": 2}}
+    assert redacted({"env": ["odd", {"name": "A"}]}) == {"env": ["odd", {"name": "A"}]}
+    assert redacted({"env": None, "headers": "x"}) == {"env": None, "headers": "x"}
+
+
+@pytest.mark.parametrize(
+    "name", ["password", "apiKey", "api_key", "X-Api-Key", "Authorization", "access_token", "clientSecret"]
+)
+def test_a_value_with_the_name_of_a_secret_is_hidden_at_any_depth(name: str) -> None:
+    assert redacted({"a": [{"b": {name: "plain words"}}]}) == {"a": [{"b": {name: REDACTED}}]}
+
+
+def test_numbers_and_empty_values_with_such_names_stay() -> None:
+    for harmless in ({"token": 5}, {"password": ""}, {"inputTokens": 12}, {"secret": None}):
+        given = frame(harmless)
+        assert redact(given) is given
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-ant-api03-" + "a1B2" * 10,
+        "sk-proj-" + "a1B2_-" * 8,
+        "sk_live_" + "a1B2" * 6,
+        "ghp_" + "a1B2" * 9,
+        "github_pat_" + "a1B2_" * 9,
+        "glpat-" + "a1B2" * 5,
+        "xoxb-123456789012-" + "a1B2" * 5,
+        "AKIA" + "A1B2" * 4,
+        "AIza" + "a1B2-" * 7,
+        "ya29." + "a1B2_" * 6,
+        "hf_" + "a1B2" * 8,
+        "npm_" + "a1B2" * 9,
+        "pypi-" + "AgEI" * 9,
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + "a1B2" * 8,
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAK\n-----END RSA PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nMIIEow",
+    ],
+)
+def test_what_looks_like_a_key_is_hidden_wherever_it_stands(secret: str) -> None:
+    given = {"update": {"content": {"type": "text", "text": f"use {secret} for it"}}}
+    kept = redact(frame(given))
+    text = json.loads(kept)["update"]["content"]["text"]
+    assert secret.split("\n")[-1] not in text
+    assert text.startswith(f"use {REDACTED}")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Authorization: Bearer abcdefgh12", f"Authorization: Bearer {REDACTED}"),
+        ("authorization: basic dXNlcjpwYXNz", f"authorization: basic {REDACTED}"),
+        ("git clone https://me:hunter2@host/x", f"git clone https://me:{REDACTED}@host/x"),
+        ("GET /x?a=1&token=abc&b=2", f"GET /x?a=1&token={REDACTED}&b=2"),
+        ("export OPENAI_API_KEY=abc; run", f"export OPENAI_API_KEY={REDACTED}; run"),
+        ("DB_PASSWORD='abc' run", f"DB_PASSWORD='{REDACTED}' run"),
+        ("tool --api-key=abc --x", f"tool --api-key={REDACTED} --x"),
+        ("tool --auth-token abc --x", f"tool --auth-token {REDACTED} --x"),
+    ],
+)
+def test_a_secret_in_a_command_or_an_address_goes_and_its_name_stays(text: str, kept: str) -> None:
+    assert redacted({"text": text}) == {"text": kept}
+
+
+def test_a_secret_in_the_next_argument_is_hidden() -> None:
+    assert redacted({"args": ["--token", "abc", "run"]}) == {"args": ["--token", REDACTED, "run"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my keyboard's tokens and passwords",
+        "max_tokens=4096",
+        "MAX_TOKENS=4096",
+        "https://host:8080/path@v2",
+        "ask-the-other-question-tomorrow",
+        "through the right bearer of news",
+        "mail me@example.org",
+        "a secretary's cookie",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    given = frame({"text": text})
+    assert redact(given) == given
+
+
+def test_what_is_no_json_is_searched_for_shapes_alone() -> None:
+    key = b"ghp_" + b"a1B2" * 9
+    assert redact(b'{"env": ' + key) == b'{"env": [redacted]'
+    assert redact(b"\xff\xfe token") == b"\xff\xfe token"
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_taken(given_bytes: bytes) -> None:
+    assert redact(redact(given_bytes)) == redact(given_bytes)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["env", "token"]), inner),
+        max_leaves=20,
+    )
+)
+def test_a_redacted_frame_is_still_one_line_of_json(value: Any) -> None:
+    kept = redact(frame(value))
+    json.loads(kept)
+    assert b"\n" not in kept
