@@ -57,6 +57,7 @@ def run(chosen: argparse.Namespace) -> int:
 def make_plan(chosen: argparse.Namespace) -> Plan:
     """Everything that is known before an agent is started; raises `Mistake`."""
     target = find_target(chosen.agent, chosen.env)
+    attended = chosen.format != "json" and is_terminal(0) and is_terminal(2)
     roots = [_folder(path) for path in (chosen.cwd or os.getcwd(), *chosen.add_dir)]
     return Plan(
         target=target,
@@ -73,6 +74,7 @@ def make_plan(chosen: argparse.Namespace) -> Plan:
         rules=Rules(policy=load_policy(roots, file=chosen.policy, approve=chosen.approve or "reads")),
         limits=Limits(handshake_seconds=chosen.start_timeout or None),
         silence=chosen.silence or None,
+        attended=attended,
     )
 
 

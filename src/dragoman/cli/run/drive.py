@@ -16,6 +16,7 @@ from dragoman import Limits, connect
 from dragoman.cli.run import events
 from dragoman.cli.run.attach import Attachment, blocks_of
 from dragoman.cli.run.lend import Lending, Rules
+from dragoman.cli.run.login import make_login
 from dragoman.cli.run.narrate import Narrator, now, raw
 from dragoman.cli.run.opening import Wanted, open_session, settle
 from dragoman.cli.run.outcome import Outcome, outcome_of_turn
@@ -28,6 +29,7 @@ from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.client.session import Session
+from dragoman.sdk.login import logged_in
 from dragoman.workspace.workspace import Workspace
 
 QUIET = 0.08
@@ -48,6 +50,8 @@ class Plan:
     rules: Rules
     limits: Limits
     silence: float | None
+    attended: bool
+    """Whether a person sits at the terminal and can be asked."""
 
 
 class Drive:
@@ -81,13 +85,16 @@ class Drive:
 
     async def _converse(self, agent: AgentHandle, workspace: Workspace, decisions: Decisions) -> Outcome:
         blocks = blocks_of(self._plan.attachments, agent.capabilities)
-        session, how = await open_session(agent, workspace, self._plan.wanted)
+        login = make_login(self._plan.target, self._reporter, attended=self._plan.attended)
+        wanted = self._plan.wanted
+        session, how = await logged_in(agent, lambda: open_session(agent, workspace, wanted), login)
         self.session_id = session.id
         self._reporter.emit(_opened(session, how))
         self._tell_late(session, "before" if how == "new" else "replay")
-        await settle(session, self._plan.wanted)
+        await settle(session, wanted)
         self._tell_late(session, "before")
-        result = await self._turn(session, [v1.TextContent(text=self._plan.prompt), *blocks])
+        content = [v1.TextContent(text=self._plan.prompt), *blocks]
+        result = await logged_in(agent, lambda: self._turn(session, content), login)
         await self._listen(session)
         return outcome_of_turn(result, last_was_denied=decisions.last_was_denied)
 

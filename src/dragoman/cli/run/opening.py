@@ -10,6 +10,7 @@ from dragoman.cli.run.mistakes import Mistake
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.session import Session
+from dragoman.workspace.settings import FileSettings
 from dragoman.workspace.workspace import Workspace
 
 How: TypeAlias = Literal["new", "loaded", "resumed"]
@@ -32,7 +33,9 @@ async def open_session(agent: AgentHandle, workspace: Workspace, wanted: Wanted)
     if "sessionCapabilities.additionalDirectories" not in agent.capabilities and wanted.directories:
         raise Mistake("the agent takes no further folders", "leave --add-dir out")
     if wanted.session_id is None:
-        with workspace.opening(cwd=wanted.cwd, additional_directories=wanted.directories) as opening:
+        with workspace.opening(
+            cwd=wanted.cwd, additional_directories=wanted.directories, settings=_settings(agent)
+        ) as opening:
             session = await agent.new_session(
                 cwd=wanted.cwd, mcp_servers=wanted.servers, additional_directories=wanted.directories
             )
@@ -51,7 +54,12 @@ async def _reopen(
     }
     for capability, (how, method) in ways.items():
         if capability in agent.capabilities:
-            workspace.open(session_id, cwd=wanted.cwd, additional_directories=wanted.directories)
+            workspace.open(
+                session_id,
+                cwd=wanted.cwd,
+                additional_directories=wanted.directories,
+                settings=_settings(agent),
+            )
             session: Session = await getattr(agent, method)(
                 session_id,
                 cwd=wanted.cwd,
@@ -62,6 +70,12 @@ async def _reopen(
     raise Mistake(
         "the agent cannot go on with a stored session", "start a new one without --session or --continue"
     )
+
+
+def _settings(agent: AgentHandle) -> FileSettings:
+    # It reads each file before it creates it, and gives up when that is answered with an error.
+    reads_first = agent.info is not None and "gemini" in agent.info.name.lower()
+    return FileSettings(missing="empty" if reads_first else "not_found")
 
 
 async def settle(session: Session, wanted: Wanted) -> None:

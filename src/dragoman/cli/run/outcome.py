@@ -14,6 +14,7 @@ from dragoman.errors import (
     DragomanError,
     LinkClosed,
     LocalMistake,
+    LoginRequired,
     NotAdvertised,
     RemoteMistake,
     SpawnFailed,
@@ -88,9 +89,9 @@ def outcome_of_error(error: BaseException) -> Outcome:
 
 
 def _login(error: CallFailed) -> Outcome:
-    missing = getattr(error, "missing", None)
+    missing = error.missing if isinstance(error, LoginRequired) else ""
     return Outcome(
         name="auth_needed",
-        message=f"the agent wants a login: {error.message}",
+        message=f"the agent wants a login: {error.message.removesuffix(f' ({missing})')}",
         next_step=missing or "log in with the agent's own command, or hand it its key with --env NAME",
     )

@@ -1,0 +1,47 @@
+"""When the agent of a run wants a login: what is tried, once, and with which patience.
+
+A method that the agent handles by itself is asked for; one that needs a terminal gets ours, if there is one.
+What is missing otherwise is told by name (see `dragoman.sdk.login`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from dragoman.cli.run.reporter import Reporter
+from dragoman.cli.run.target import Target
+from dragoman.schema import v1
+from dragoman.sdk.environment import withheld
+from dragoman.sdk.login import Login
+
+ALONE = 60.0
+"""Seconds for a login that nobody watches: it has a key or it never ends."""
+
+ATTENDED = 300.0
+"""Seconds for a person who has to find a browser first."""
+
+
+def make_login(target: Target, reporter: Reporter, *, attended: bool) -> Login:
+    async def in_terminal(method: v1.AuthMethodTerminal) -> bool:
+        reporter.note(f"logging in: {method.name}")
+        # Standard output is the run's: what the login says goes to the person, beside it.
+        process = await asyncio.create_subprocess_exec(
+            *target.agent.command,
+            *(method.args or ()),
+            env={**target.env, **(method.env or {})},
+            stdout=sys.stderr.fileno(),
+        )
+        try:
+            return await process.wait() == 0
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+    can_start = attended and bool(target.agent.command)
+    return Login(
+        terminal=in_terminal if can_start else None,
+        seconds=ATTENDED if attended else ALONE,
+        withheld=withheld(allow=tuple(target.env)),
+    )
