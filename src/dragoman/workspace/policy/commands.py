@@ -9,6 +9,7 @@ that the pattern's words come in this order, and that its flags are there, anywh
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -16,6 +17,8 @@ from fnmatch import fnmatchcase
 from dragoman.workspace.policy.programs import name_of
 
 REST = "**"
+
+_NEEDS_NO_QUOTES = re.compile(r"[\w@%+=:,./*?\[\]!^~-]+", re.ASCII)
 
 
 class BadPattern(ValueError):
@@ -38,6 +41,11 @@ def read_pattern(text: str) -> tuple[str, ...]:
 def literal_pattern(words: Sequence[str]) -> str:
     """The pattern of exactly this command."""
     return shlex.join("".join(f"[{c}]" if c in "*?[" else c for c in word) for word in words)
+
+
+def pattern_text(words: Sequence[str]) -> str:
+    """A pattern as its file may have said it: `read_pattern` gives the same words again."""
+    return " ".join(word if _NEEDS_NO_QUOTES.fullmatch(word) else shlex.quote(word) for word in words)
 
 
 def permits(pattern: Sequence[str], words: Sequence[str]) -> bool:

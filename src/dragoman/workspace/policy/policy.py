@@ -113,7 +113,8 @@ class Policy(Struct, frozen=True, kw_only=True):
                 return found
         for layer in trusted:
             if layer.default is not None:
-                return Decision(outcome=layer.default, rule=f"{layer.name} (default)", why=_NO_RULE)
+                why = _with_doubt(_NO_RULE, part)
+                return Decision(outcome=layer.default, rule=f"{layer.name} (default)", why=why)
         if part.question.method == "fs/read" and self.approve != "none" and part.question.is_inside:
             return Decision(outcome="allow", rule=BUILT_IN, why="files of the session may be read")
         return Decision(outcome="ask", rule=f"{BUILT_IN} (default)", why=_with_doubt(_NO_RULE, part))

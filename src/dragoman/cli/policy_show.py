@@ -1,0 +1,209 @@
+"""What `dragoman policy` says, as text or as JSON.
+
+Exit status 1 means that something cannot be read or found, 2 a mistaken command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from dragoman.errors import LocalMistake
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman.schema.errors import SchemaError
+from dragoman.schema.v1.tool_call import TOOL_KINDS
+from dragoman.workspace.policy.commands import pattern_text
+from dragoman.workspace.policy.loading import places, read_text
+from dragoman.workspace.policy.policy import Layer, Policy
+from dragoman.workspace.policy.question import Question, Setting, about_file, about_tool_call
+from dragoman.workspace.policy.reading import PolicyError, read_policy
+from dragoman.workspace.policy.remembered import Remembered
+from dragoman.workspace.policy.rendering import harmless
+from dragoman.workspace.policy.rules import Rule
+from dragoman.workspace.policy.shell import read_line
+
+
+class _Unclear(LocalMistake):
+    """The command line does not say what to explain."""
+
+
+def run_explain(chosen: argparse.Namespace) -> int:
+    try:
+        policy, setting = _policy(chosen)
+        question = _question(chosen, setting)
+    except _Unclear as error:
+        return _refuse(str(error), "see dragoman policy explain --help", status=2)
+    except LocalMistake as error:
+        return _refuse(str(error), "mend that file; docs/policy.md describes the language")
+    explained = policy.explain(question)
+    decision = policy.decide(question)
+    if chosen.json:
+        parts = [{"command": c, "decision": d, "rules": list(steps)} for c, steps, d in explained]
+        return _print_json({"decision": decision, "parts": parts})
+    print(f"{decision.outcome}: {harmless(_shown(question))}")
+    print(f"  rule: {harmless(decision.rule)}\n  why:  {harmless(decision.why)}")
+    for command, steps, found in explained:
+        if len(explained) > 1:
+            print(f"\n{found.outcome}: {harmless(command)}\n  rule: {harmless(found.rule)}")
+        for step in steps:
+            print(
+                f"  {harmless(step.rule)}: {step.decision}: {harmless(step.objection or 'speaks about it')}"
+            )
+    return 0
+
+
+def run_check(path: str, *, as_json: bool) -> int:
+    try:
+        text = read_text(path)
+        if text is None:
+            raise PolicyError(path, 0, "there is no such file")
+        book = read_policy(text, path)
+    except PolicyError as error:
+        if as_json:
+            _print_json({"ok": False, "file": path, "line": error.line, "why": error.why})
+            return 1
+        return _refuse(str(error), "mend that line; docs/policy.md describes the language")
+    if as_json:
+        return _print_json({"ok": True, "file": path, "rules": len(book.rules), "default": book.default})
+    default = f", default {book.default}" if book.default else ""
+    print(f"{path}: {len(book.rules)} rule{'' if len(book.rules) == 1 else 's'}{default}. It can be used.")
+    return 0
+
+
+def run_list(chosen: argparse.Namespace) -> int:
+    try:
+        policy, _ = _policy(chosen)
+    except LocalMistake as error:
+        return _refuse(str(error), "mend that file; docs/policy.md describes the language")
+    remembered = Layer(name=places().remembered, rules=policy.remembered)
+    if chosen.json:
+        layers = [_described(layer) for layer in policy.layers]
+        return _print_json(
+            {"layers": layers, "remembered": _described(remembered), "approve": policy.approve}
+        )
+    for layer in policy.layers:
+        limits = " (not trusted: can only make things stricter)" if layer.only_stricter else ""
+        _print_layer(layer, limits)
+    if remembered.rules:
+        _print_layer(remembered, " (answers given for good; they answer what would be asked)")
+    if not policy.layers:
+        print(f"No rules yet. Yours would be in {places().policy}.")
+    defaults = [layer.default for layer in policy.layers if layer.default and not layer.only_stricter]
+    print(f"What no rule speaks about: {defaults[0] if defaults else 'ask'}")
+    if policy.approve is not None:
+        print(f"Nobody is asked: approve {policy.approve}")
+    return 0
+
+
+def run_forget(line: int) -> int:
+    path = places().remembered
+    try:
+        found = Remembered(path).forget(line)
+    except (OSError, PolicyError) as error:
+        return _refuse(str(error), f"look at {path}")
+    if not found:
+        return _refuse(f"no rule begins in line {line} of {path}", "dragoman policy list shows the lines")
+    print(f"Forgotten. It will be asked again. ({path})")
+    return 0
+
+
+def _policy(chosen: argparse.Namespace) -> tuple[Policy, Setting]:
+    root = os.path.realpath(chosen.cwd)
+    policy = Policy.load(roots=[root], file=chosen.policy, approve=chosen.approve)
+    return policy, Setting(agent=getattr(chosen, "agent", ""), roots=(root,), home=places().home)
+
+
+def _question(chosen: argparse.Namespace, setting: Setting) -> Question:
+    if chosen.request is not None:
+        return _from_request(chosen.request, setting)
+    kind = chosen.kind or (chosen.tool if chosen.tool in TOOL_KINDS else None)
+    if kind is not None and kind not in TOOL_KINDS:
+        raise _Unclear(f"{kind!r} is no kind of tool; known are {', '.join(sorted(TOOL_KINDS))}")
+    if chosen.command is None and chosen.tool is None and not chosen.path:
+        raise _Unclear("nothing to explain: give --command, --tool, --path or --request")
+    if chosen.method in ("fs/read", "fs/write"):
+        if len(chosen.path) != 1:
+            raise _Unclear(f"{chosen.method} needs exactly one --path")
+        path = os.path.join(setting.roots[0], chosen.path[0])
+        return about_file("write" if chosen.method == "fs/write" else "read", os.path.realpath(path), setting)
+    call = v1.ToolCallUpdate(
+        tool_call_id="explained",
+        kind=kind or "other",
+        name=chosen.tool if chosen.tool != kind else None,
+        locations=[v1.ToolCallLocation(path=path) for path in chosen.path],
+    )
+    question = about_tool_call(call, setting)
+    script = read_line(chosen.command) if chosen.command is not None else question.script
+    method = "terminal" if chosen.method == "terminal" else "permission"
+    return msgspec.structs.replace(question, script=script, method=method)
+
+
+def _from_request(path: str, setting: Setting) -> Question:
+    try:
+        if path == "-":
+            text = sys.stdin.buffer.read()
+        else:
+            with open(path, "rb") as file:
+                text = file.read()
+    except OSError as error:
+        raise PolicyError(path, 0, f"cannot be read: {error.strerror}") from None
+    try:
+        frame = msgspec.json.decode(text)
+        params = frame.get("params", frame) if isinstance(frame, dict) else frame
+        request = read(msgspec.json.encode(params), v1.RequestPermissionRequest)
+    except (msgspec.DecodeError, SchemaError) as error:
+        raise PolicyError(path, 0, f"is no permission request: {error}") from None
+    return about_tool_call(request.tool_call, setting, session_id=request.session_id)
+
+
+def _shown(question: Question) -> str:
+    if question.script is not None:
+        return question.script.text
+    return " ".join([*sorted(question.kinds), *filter(None, [question.tool]), *question.paths])
+
+
+def _print_layer(layer: Layer, limits: str) -> None:
+    print(f"{harmless(layer.name)}{limits}")
+    for rule in layer.rules:
+        name = f"  # {harmless(rule.name)}" if rule.name else ""
+        print(f"  {rule.line:>4}  {rule.decision:<5} {harmless(_conditions(rule))}{name}")
+    print()
+
+
+def _conditions(rule: Rule) -> str:
+    said: list[tuple[str, Sequence[str]]] = [
+        *(("agent", rule.agent), ("method", rule.method), ("kind", rule.kind), ("tool", rule.tool)),
+        *(("path", rule.path), ("command", [pattern_text(words) for words in rule.command])),
+    ]
+    words = [f"{key} {' | '.join(values)}" for key, values in said if values]
+    if rule.unreadable:
+        words.append("also commands that cannot be read")
+    return "; ".join(words) or "everything"
+
+
+def _described(layer: Layer) -> dict[str, Any]:
+    return {
+        "file": layer.name,
+        "onlyStricter": layer.only_stricter,
+        "default": layer.default,
+        "rules": [
+            {"line": rule.line, "decision": rule.decision, "name": rule.name, "conditions": _conditions(rule)}
+            for rule in layer.rules
+        ],
+    }
+
+
+def _print_json(data: Any) -> int:
+    print(msgspec.json.encode(data).decode())
+    return 0
+
+
+def _refuse(what: str, next_step: str, *, status: int = 1) -> int:
+    print(f"dragoman policy: {harmless(what)}\nTo go on: {next_step}.", file=sys.stderr)
+    return status
