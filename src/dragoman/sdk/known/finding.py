@@ -130,8 +130,8 @@ def _nothing_called(word: str, config: Config, path: str | None) -> str:
 
 
 def _suggestion(word: str, known: list[str]) -> str:
-    names = [*known, *(entry.name for entry in WELL_KNOWN if entry.name not in known)]
-    near = difflib.get_close_matches(word.casefold(), names, n=3, cutoff=0.6)
+    names = {name.casefold(): name for name in (*(entry.name for entry in WELL_KNOWN), *known)}
+    near = [names[name] for name in difflib.get_close_matches(word.casefold(), names, n=3, cutoff=0.6)]
     if near:
         return f"did you mean {' or '.join(near)}?"
     return f"known are {', '.join(known)}; or give a command, such as 'my-agent --acp'"
