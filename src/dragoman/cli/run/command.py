@@ -30,6 +30,7 @@ from dragoman.cli.run.output import Output, OutputClosed
 from dragoman.cli.run.paint import Paint, is_terminal, wants_colours
 from dragoman.cli.run.permissions import load_policy
 from dragoman.cli.run.prompt import read_prompt
+from dragoman.cli.run.questions import load_answers
 from dragoman.cli.run.reporter import Reporter
 from dragoman.cli.run.stop import Stop
 from dragoman.cli.run.target import find_target
@@ -71,7 +72,13 @@ def make_plan(chosen: argparse.Namespace) -> Plan:
             mode=chosen.mode,
             options=[_pair(text) for text in chosen.options],
         ),
-        rules=Rules(policy=load_policy(roots, file=chosen.policy, approve=chosen.approve or "reads")),
+        rules=Rules(
+            policy=load_policy(
+                roots, file=chosen.policy, approve=chosen.approve or (None if attended else "reads")
+            ),
+            answers=load_answers(chosen.answers),
+            ask=attended,
+        ),
         limits=Limits(handshake_seconds=chosen.start_timeout or None),
         silence=chosen.silence or None,
         attended=attended,
@@ -93,10 +100,10 @@ async def _run(plan: Plan, chosen: argparse.Namespace) -> int:
     )
     if plan.target.note is not None:
         reporter.note(plan.target.note)
-    drive = Drive(plan, reporter, output)
+    stop = Stop(reporter.note)
+    drive = Drive(plan, reporter, output, stop)
     task = asyncio.create_task(drive.run(), name="run")
-    stop = drive.stop = Stop(task, reporter.note)
-    stop.listen(chosen.timeout)
+    stop.watch(task, timeout=chosen.timeout)
     try:
         outcome = await _ended(task, stop)
         _tell_end(reporter, outcome, drive.session_id, time.monotonic() - began)

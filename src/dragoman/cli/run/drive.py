@@ -57,18 +57,24 @@ class Plan:
 class Drive:
     """One run."""
 
-    def __init__(self, plan: Plan, reporter: Reporter, output: Output) -> None:
+    def __init__(self, plan: Plan, reporter: Reporter, output: Output, stop: Stop) -> None:
         self._plan = plan
         self._reporter = reporter
         self._output = output
         self._narrator = Narrator()
         self.session_id: str | None = None
-        self.stop: Stop | None = None
+        self._stop = stop
 
     async def run(self) -> Outcome:
         plan = self._plan
         roots = [plan.wanted.cwd, *plan.wanted.directories]
-        lending = Lending(plan.rules, self._reporter, agent=plan.target.agent.name, roots=roots)
+        lending = Lending(
+            plan.rules,
+            self._reporter,
+            agent=plan.target.agent.name,
+            roots=roots,
+            on_open_question=self._stop.question_left_open,
+        )
         async with lending.workspace as workspace:
             connecting = connect(
                 plan.target.open(),
@@ -85,7 +91,7 @@ class Drive:
 
     async def _converse(self, agent: AgentHandle, workspace: Workspace, decisions: Decisions) -> Outcome:
         blocks = blocks_of(self._plan.attachments, agent.capabilities)
-        login = make_login(self._plan.target, self._reporter, attended=self._plan.attended)
+        login = make_login(agent, self._plan.target, self._reporter, attended=self._plan.attended)
         wanted = self._plan.wanted
         session, how = await logged_in(agent, lambda: open_session(agent, workspace, wanted), login)
         self.session_id = session.id
@@ -101,16 +107,14 @@ class Drive:
     async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> TurnResult:
         turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False)
         async with asyncio.TaskGroup() as group:
-            if self.stop is not None:
-                self.stop.turn(lambda: _start(group, session))
+            self._stop.turn(lambda: _start(group, session))
             try:
                 async for update in turn:
                     self._reporter.emit(self._narrator.tell(update))
                     if self._output.is_behind:
                         await self._output.flow()
             finally:
-                if self.stop is not None:
-                    self.stop.turn(None)
+                self._stop.turn(None)
         return turn.result
 
     async def _listen(self, session: Session) -> None:
@@ -132,8 +136,8 @@ class Drive:
     def _owns(self, agent: AgentHandle) -> None:
         transport = agent.link.transport
         tree = getattr(getattr(transport, "inner", transport), "tree", None)
-        if self.stop is not None and tree is not None:
-            self.stop.owns(tree.kill)
+        if tree is not None:
+            self._stop.owns(tree.kill)
 
     def _introduce(self, agent: AgentHandle) -> None:
         info = agent.info

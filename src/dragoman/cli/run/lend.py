@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman import Client
 from dragoman.agents import VERSION
 from dragoman.cli.run.permissions import Decisions, ToolCalls, make_desk
+from dragoman.cli.run.questions import Questions, at_terminal
 from dragoman.cli.run.reporter import Reporter
-from dragoman.workspace.policy.asking import Asker
+from dragoman.workspace.policy.answers import Answers
 from dragoman.workspace.policy.loading import places
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.workspace import Workspace
@@ -20,21 +21,44 @@ class Rules:
     """What was said about permissions on the command line."""
 
     policy: Policy
-    asker: Asker | None = None
-    """Whoever can be asked; None if nobody is there."""
+    answers: Answers | None
+    ask: bool
+    """Whether the person at the terminal is asked; else `policy` and `answers` say everything."""
 
 
 class Lending:
     """The client of one run, with handlers for everything. Needs a running loop."""
 
-    def __init__(self, rules: Rules, reporter: Reporter, *, agent: str, roots: Sequence[str]) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        reporter: Reporter,
+        *,
+        agent: str,
+        roots: Sequence[str],
+        on_open_question: Callable[[], None],
+    ) -> None:
+        person = at_terminal() if rules.ask else None
         calls = ToolCalls()
         self.decisions = Decisions(places().audit, reporter)
-        self.desk = make_desk(
-            rules.policy, self.decisions, calls, asker=rules.asker, agent=agent, roots=roots
+        asker = None if person is None else person.permissions
+        self.desk = make_desk(rules.policy, self.decisions, calls, asker=asker, agent=agent, roots=roots)
+        questions = Questions(
+            reporter,
+            answers=rules.answers,
+            forms=None if person is None else person.forms,
+            agent=agent,
+            on_open=on_open_question,
         )
-        self.client = Client("dragoman-run", version=VERSION, title="Dragoman")
+        self.client = Client(
+            "dragoman-run",
+            version=VERSION,
+            title="Dragoman",
+            elicitation_modes=("form", "url"),
+            auth_terminal=rules.ask,
+        )
         self.client.update(calls.hear)
         self.client.request_permission(self.desk.permission)
+        self.client.elicit(questions.elicit)
         self.workspace = Workspace(guard=self.desk.guard)
         self.workspace.serve(self.client)

@@ -7,13 +7,16 @@ What is missing otherwise is told by name (see `dragoman.sdk.login`).
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 
 from dragoman.cli.run.reporter import Reporter
 from dragoman.cli.run.target import Target
 from dragoman.schema import v1
+from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.environment import withheld
 from dragoman.sdk.login import Login
+from dragoman.workspace.policy.login import plan_login
 
 ALONE = 60.0
 """Seconds for a login that nobody watches: it has a key or it never ends."""
@@ -22,7 +25,7 @@ ATTENDED = 300.0
 """Seconds for a person who has to find a browser first."""
 
 
-def make_login(target: Target, reporter: Reporter, *, attended: bool) -> Login:
+def make_login(agent: AgentHandle, target: Target, reporter: Reporter, *, attended: bool) -> Login:
     async def in_terminal(method: v1.AuthMethodTerminal) -> bool:
         reporter.note(f"logging in: {method.name}")
         # Standard output is the run's: what the login says goes to the person, beside it.
@@ -40,7 +43,9 @@ def make_login(target: Target, reporter: Reporter, *, attended: bool) -> Login:
                 await process.wait()
 
     can_start = attended and bool(target.agent.command)
+    plan = plan_login(agent.auth_methods, os.environ, can_start, handed=target.env.keys())
     return Login(
+        method=None if plan.step is None else plan.step.method_id,
         terminal=in_terminal if can_start else None,
         seconds=ATTENDED if attended else ALONE,
         withheld=withheld(allow=tuple(target.env)),

@@ -43,6 +43,11 @@ class Reporter:
         if self._for_people:
             self.say(f"dragoman run: {harmless(message)}")
 
+    def tell_json(self, line: str) -> None:
+        """For programs that look at standard error, where standard output is not for them."""
+        if self._for_people:
+            self.say(line)
+
     def say(self, text: str) -> None:
         """A line on standard error, as it is."""
         print(text, file=sys.stderr, flush=True)

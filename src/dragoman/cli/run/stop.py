@@ -14,6 +14,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from dragoman.cli.run.exits import EXITS
 
@@ -30,9 +31,9 @@ END_WITHIN = 8.0
 class Stop:
     """One for each run. `reason` is the outcome that it brought about, if any."""
 
-    def __init__(self, task: asyncio.Task[object], note: Callable[[str], None]) -> None:
+    def __init__(self, note: Callable[[str], None]) -> None:
         self.reason: str | None = None
-        self._task = task
+        self._task: asyncio.Task[Any] | None = None
         self._note = note
         self._loop = asyncio.get_running_loop()
         self._cancel_turn: Callable[[], None] | None = None
@@ -54,7 +55,9 @@ class Stop:
 
     # What happens.
 
-    def listen(self, timeout: float | None) -> None:
+    def watch(self, task: asyncio.Task[Any], *, timeout: float | None) -> None:
+        """From now on everything that can happen ends this task."""
+        self._task = task
         handlers = {signal.SIGINT: self._interrupted, signal.SIGTERM: self._terminated}
         if hasattr(signal, "SIGHUP"):
             handlers[signal.SIGHUP] = self._terminated
@@ -78,12 +81,18 @@ class Stop:
         cancel()
         self._timers.append(self._loop.call_later(patience, self.end))
 
+    def question_left_open(self) -> None:
+        """The agent asked something that nobody is there to answer: going on would be guessing."""
+        self._note("the agent asks a question, and nobody is there to answer it")
+        self.ask("question_open", patience=DEADLINE_PATIENCE)
+
     def end(self) -> None:
         """Leave everything, now."""
         if not self._ending:
             self._ending = True
             self._guard()
-            self._task.cancel()
+            if self._task is not None:
+                self._task.cancel()
 
     def close(self) -> None:
         for timer in self._timers:
