@@ -214,6 +214,15 @@ class JournalDamaged(JournalError):
         self.sequence = sequence
 
 
+class BadTranscript(JournalError):
+    """A line of a file is none of a transcript."""
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__(f"line {line}: {why}")
+        self.line = line
+        self.why = why
+
+
 class Cancelled(BaseException):
     """Raised in a plain `def` handler, by the call that it is in or makes next: the peer wants no more of
     it.

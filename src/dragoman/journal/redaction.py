@@ -50,7 +50,7 @@ SHAPES = tuple(
         ("hf_", rb"\bhf_[A-Za-z0-9]{20,}"),
         ("npm_", rb"\bnpm_[A-Za-z0-9]{30,}"),
         ("pypi-", rb"\bpypi-[A-Za-z0-9_-]{30,}"),
-        ("eyj", rb"\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]*"),
+        ("eyj", rb"\beyJ[A-Za-z0-9_-]{8,300}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]*"),
         (
             "private key-----",
             rb"-----BEGIN [A-Z ]*PRIVATE KEY-----[^\"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|(?=\")|$)",

@@ -122,6 +122,8 @@ class SqliteJournal:
         state: str | None = None,
         session: str | None = None,
     ) -> StreamInfo:
+        if title is not None and self._redact is not None:
+            title = self._redact(title.encode(errors="replace")).decode(errors="replace")
         given = {"agent": agent, "cwd": cwd, "title": title, "state": state, "session": session}
         changes = {name: value for name, value in given.items() if value is not None}
         return await self._write.do(lambda base: streams.describe(base, stream, changes, now=self._clock()))

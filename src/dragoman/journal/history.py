@@ -1,0 +1,189 @@
+"""Records conversations as they happen: takes frames without waiting, stores them behind the scenes.
+
+    async with open_journal(history_path()) as journal, HistoryRecorder(journal) as history:
+        async with connect(command, tap=history.tap("some-name")) as agent: ...
+
+A tap must not wait, so frames go into a queue that is bounded in bytes. What finds no room, or cannot be
+stored, is counted, and a note in the stream says how much is missing and where: a history has no silent gaps.
+What a conversation tells about itself (agent, folder, session, title) becomes the stream's description.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from dragoman.errors import JournalError
+from dragoman.journal.contract import Direction, Entry, Journal
+from dragoman.journal.learning import Learner
+
+log = logging.getLogger(__name__)
+
+QUEUED_BYTES = 32 * 1024 * 1024
+"""What may wait for the disk; beyond it frames are missing from the history rather than memory elsewhere."""
+
+
+def history_path(environ: Mapping[str, str] | None = None) -> Path:
+    """Where this person's history is kept."""
+    environ = os.environ if environ is None else environ
+    named = environ.get("XDG_DATA_HOME", "")
+    if os.path.isabs(named):  # a relative one is to be ignored, says the XDG specification
+        return Path(named, "dragoman", "history.db")
+    if sys.platform == "win32" and environ.get("LOCALAPPDATA"):
+        return Path(environ["LOCALAPPDATA"], "dragoman", "history.db")
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    return home / ".local" / "share" / "dragoman" / "history.db"
+
+
+def new_stream() -> str:
+    """A name for a conversation that begins now: sorts by time, and is nobody else's."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{uuid.uuid4().hex[:8]}"
+
+
+class HistoryRecorder:
+    """Takes frames of any number of conversations. Leaving its block stores what is left; the journal stays
+    open.
+
+    `failed` is the latest reason why something could not be stored; None while all is well.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        limit: int = QUEUED_BYTES,
+        clock: Callable[[], float] = time.time,
+        learn: bool = True,
+    ) -> None:
+        self.failed: JournalError | None = None
+        self._untold: JournalError | None = None
+        self._journal = journal
+        self._limit = limit
+        self._clock = clock
+        self._learn = learn
+        self._waiting: dict[str, list[Entry]] = {}
+        self._size = 0
+        self._missing: dict[str, int] = {}
+        self._learners: dict[str, Learner] = {}
+        self._wake = asyncio.Event()
+        self._stored = asyncio.Event()
+        self._stored.set()
+        self._closing = False
+        self._task: asyncio.Task[None] | None = None
+
+    def tap(self, stream: str) -> Callable[[Direction, bytes], None]:
+        """What `connect(..., tap=...)` takes, for one conversation."""
+
+        def record(direction: Direction, block: bytes) -> None:
+            self.record(stream, direction, block)
+
+        return record
+
+    def record(self, stream: str, direction: Direction, block: bytes) -> None:
+        """Take one or more frames, each on a line of its own. Never waits."""
+        now = self._clock()
+        for frame in block.split(b"\n"):
+            if frame:
+                self._take(stream, Entry(direction, frame, now))
+
+    def note(self, stream: str, **fields: object) -> None:
+        """Take something that was not said on the wire, such as a line of standard error, as an object."""
+        self._take(stream, Entry("note", msgspec.json.encode(fields), self._clock()))
+
+    async def flush(self) -> None:
+        """Until all that was taken is stored. Raises the error if something since the last flush was not."""
+        self._wake.set()
+        await self._stored.wait()
+        failed, self._untold = self._untold, None
+        if failed is not None:
+            raise failed
+
+    async def aclose(self) -> None:
+        """Store what is left, and end; what cannot be stored is logged."""
+        self._closing = True
+        self._wake.set()
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    async def __aenter__(self) -> HistoryRecorder:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="history")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def _take(self, stream: str, entry: Entry) -> None:
+        if self._closing:
+            return
+        size = len(entry.frame) + 64
+        if self._size + size > self._limit and self._size:
+            self._miss(stream, 1)
+            return
+        self._size += size
+        self._waiting.setdefault(stream, []).append(entry)
+        self._stored.clear()
+        self._wake.set()
+
+    def _miss(self, stream: str, count: int) -> None:
+        if not self._missing.get(stream):
+            log.warning("the history of %s has a gap: there was no room for it", stream)
+        self._missing[stream] = self._missing.get(stream, 0) + count
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting or not self._closing:
+                await self._wake.wait()
+                self._wake.clear()
+                await self._store_all()
+        finally:
+            self._closing = True
+            self._stored.set()  # whoever flushes is not left waiting
+
+    async def _store_all(self) -> None:
+        while self._waiting:
+            waiting, self._waiting, self._size = self._waiting, {}, 0
+            for stream, entries in waiting.items():
+                await self._store(stream, entries)
+        self._stored.set()
+
+    async def _store(self, stream: str, entries: list[Entry]) -> None:
+        missing = self._missing.pop(stream, 0)
+        if missing:
+            gap = msgspec.json.encode({"missing": missing, "why": "the disk could not keep up, or was full"})
+            entries = [Entry("note", gap, self._clock()), *entries]
+        try:
+            await self._journal.append(stream, entries)
+            self.failed = None
+            await self._describe(stream, entries)
+        except JournalError as error:
+            self.failed = self._untold = error
+            log.warning("the history of %s could not be stored: %s", stream, error)
+            self._missing[stream] = self._missing.get(stream, 0) + missing + len(entries) - bool(missing)
+
+    async def _describe(self, stream: str, entries: list[Entry]) -> None:
+        if not self._learn:
+            return
+        learner = self._learners.setdefault(stream, Learner())
+        learnt: dict[str, str] = {}
+        for entry in entries:
+            learnt |= learner.see(entry)
+        if learnt:
+            await self._journal.describe(
+                stream,
+                agent=learnt.get("agent"),
+                cwd=learnt.get("cwd"),
+                title=learnt.get("title"),
+                state=learnt.get("state"),
+                session=learnt.get("session"),
+            )

@@ -1,0 +1,100 @@
+"""Learns from a conversation's frames what its description should say: agent, folder, session, title, state.
+
+The title is the agent's if it gives one, else the beginning of the first prompt. It looks at few frames, and
+a frame that makes no sense teaches nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dragoman.journal.contract import Entry
+from dragoman.journal.redaction import redact
+
+TITLE = 80
+"""Characters of a title that is taken from a prompt."""
+
+_TO_AGENT = (b'"session/new"', b'"session/load"', b'"session/resume"', b'"session/fork"', b'"session/prompt"')
+_TO_CLIENT = (b'"agentInfo"', b'"sessionId"', b'"session_info_update"', b'"stopReason"', b'"error"')
+_UPDATE = b'"session/update"'
+
+
+class Learner:
+    """Remembers which requests it waits to be answered, and what was learnt already."""
+
+    def __init__(self) -> None:
+        self._asked: dict[object, str] = {}
+        self._known: dict[str, str] = {}
+        self._titled = False  # the agent gave a title; a prompt's beginning is no better
+
+    def see(self, entry: Entry) -> dict[str, str]:
+        """What is new since the last entry."""
+        if not self._teaches(entry):
+            return {}
+        try:
+            message = msgspec.json.decode(redact(entry.frame))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return {}
+        if not isinstance(message, dict):
+            return {}
+        learnt = self._told(message) if entry.direction == "to_agent" else self._heard(message)
+        fresh = {name: value for name, value in learnt.items() if value and self._known.get(name) != value}
+        self._known |= fresh
+        return fresh
+
+    def _teaches(self, entry: Entry) -> bool:
+        if entry.direction == "to_agent":
+            return b'"initialize"' in entry.frame or any(name in entry.frame for name in _TO_AGENT)
+        if entry.direction == "note" or (
+            _UPDATE in entry.frame and b'"session_info_update"' not in entry.frame
+        ):
+            return False
+        return any(name in entry.frame for name in _TO_CLIENT)
+
+    def _told(self, message: dict[str, Any]) -> dict[str, str]:
+        method, params = message.get("method"), message.get("params")
+        if not isinstance(method, str) or not isinstance(params, dict):
+            return {}
+        if isinstance(message.get("id"), str | int):
+            self._asked[message["id"]] = method
+        if method == "session/prompt":
+            known = self._titled or "title" in self._known
+            return {"state": "running"} | ({} if known else {"title": _title(params.get("prompt"))})
+        return {"cwd": _text(params.get("cwd")), "session": _text(params.get("sessionId"))}
+
+    def _heard(self, message: dict[str, Any]) -> dict[str, str]:
+        if message.get("method") == "session/update":
+            return self._updated(message.get("params"))
+        ident = message.get("id")
+        asked = self._asked.pop(ident, None) if isinstance(ident, str | int) else None
+        result = message.get("result")
+        fields: dict[str, Any] = result if isinstance(result, dict) else {}
+        match asked:
+            case "initialize":
+                info = fields.get("agentInfo")
+                return {"agent": _text(info.get("name"))} if isinstance(info, dict) else {}
+            case "session/prompt":
+                return {"state": "failed" if "error" in message else _text(fields.get("stopReason"))}
+            case "session/new" | "session/fork":
+                return {"session": _text(fields.get("sessionId"))}
+        return {}
+
+    def _updated(self, params: Any) -> dict[str, str]:
+        match params:
+            case {"update": {"sessionUpdate": "session_info_update", "title": str(title)}} if title.strip():
+                self._titled = True
+                return {"title": " ".join(title.split())}
+        return {}
+
+
+def _title(prompt: Any) -> str:
+    blocks = prompt if isinstance(prompt, list) else []
+    texts = [block["text"] for block in blocks if isinstance(block, dict) and _text(block.get("text"))]
+    line = " ".join(" ".join(texts).split())
+    return line if len(line) <= TITLE else line[: TITLE - 1] + "…"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,161 @@
+"""Transcripts: a stream as text, one JSON object a line, written and read.
+
+The first line is a header, `{"transcript": 1, "stream": …, "title": …}`; 1 is the version of the format. Then
+comes a line for each entry: `ts` in seconds since 1970, `dir` (`to_agent`, `to_client` or `note`), and the
+frame as `msg` if it is JSON, byte for byte, as `raw` if it is other text, or as `base64` if it is no text.
+Others write `c2a`, `a2c`, `err` and `meta` without a header; that is read too. A line that cannot be read is
+an error that names it, except a last line that was cut off.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dragoman.errors import BadTranscript
+from dragoman.journal.contract import PAGE_ROWS, Direction, Entry, Journal, StreamInfo
+
+VERSION = 1
+
+DIRECTIONS: dict[str, Direction] = {
+    "to_agent": "to_agent",
+    "to_client": "to_client",
+    "note": "note",
+    "c2a": "to_agent",
+    "a2c": "to_client",
+    "err": "note",
+    "meta": "note",
+}
+
+
+class _Line(Struct, omit_defaults=True):
+    ts: float
+    dir: str
+    msg: Raw = Raw()
+    raw: str = ""
+    base64: str = ""
+
+
+# Writing.
+
+
+def header(info: StreamInfo) -> bytes:
+    fields = {name: value for name, value in msgspec.to_builtins(info).items() if value}
+    return msgspec.json.encode({"transcript": VERSION, **fields}) + b"\n"
+
+
+def line(entry: Entry) -> bytes:
+    """One entry as a line, its newline included."""
+    shown = _Line(ts=entry.time, dir=entry.direction)
+    if _is_json(entry.frame):
+        shown.msg = Raw(entry.frame)
+    else:
+        try:
+            shown.raw = entry.frame.decode()
+        except UnicodeDecodeError:
+            shown.base64 = base64.b64encode(entry.frame).decode()
+    return msgspec.json.encode(shown) + b"\n"
+
+
+async def export(journal: Journal, stream: str) -> AsyncIterator[bytes]:
+    """A whole stream as a transcript, in pieces of whole lines."""
+    info = await journal.info(stream)
+    yield header(info or StreamInfo(stream=stream))
+    async for page in journal.replay(stream):
+        yield b"".join(line(stored.entry) for stored in page)
+
+
+async def load(journal: Journal, stream: str, lines: Iterable[bytes]) -> int:
+    """Append a transcript to a stream; returns the sequence of its last entry."""
+    last, batch = 0, []
+    for entry in read_transcript(lines):
+        batch.append(entry)
+        if len(batch) == PAGE_ROWS:
+            last, batch = await journal.append(stream, batch), []
+    return await journal.append(stream, batch) if batch or not last else last
+
+
+def _is_json(frame: bytes) -> bool:
+    if b"\n" in frame or frame != frame.strip():
+        return False  # it would not come back byte for byte
+    try:
+        msgspec.json.decode(frame)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+# Reading.
+
+
+def read_transcript(lines: Iterable[bytes]) -> Iterator[Entry]:
+    """The entries of a transcript, ours or another's; a file that was opened as binary will do."""
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            entry = _read(text, number)
+        except BadTranscript:
+            if not text.endswith(b"\n"):
+                return  # whoever wrote it was stopped within its last line
+            raise
+        if entry is not None:
+            yield entry
+
+
+def read_header(first: bytes) -> StreamInfo | None:
+    """What a header line tells; None if it is none."""
+    try:
+        fields = msgspec.json.decode(first)
+        if isinstance(fields, dict) and "transcript" in fields:
+            return msgspec.convert({"stream": "", **fields}, StreamInfo)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
+        pass  # then it is no header of ours
+    return None
+
+
+def _read(text: bytes, number: int) -> Entry | None:
+    try:
+        fields = msgspec.json.decode(text, type=dict[str, Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadTranscript(number, f"no JSON object ({error})") from None
+    if "transcript" in fields and "dir" not in fields:
+        if number == 1 and bytes(fields["transcript"]) == b"%d" % VERSION:
+            return None
+        raise BadTranscript(number, "a transcript of another version, or a header that is not first")
+    direction = DIRECTIONS.get(str(_value(fields, "dir", number)))
+    if direction is None:
+        raise BadTranscript(number, "`dir` is none of those that are known")
+    moment = _value(fields, "ts", number)
+    if not isinstance(moment, int | float) or isinstance(moment, bool):
+        raise BadTranscript(number, "`ts` is no number")
+    return Entry(direction, _frame(fields, number), float(moment))
+
+
+def _frame(fields: dict[str, Raw], number: int) -> bytes:
+    if "msg" in fields:
+        return bytes(fields["msg"])
+    if "base64" in fields:
+        try:
+            return base64.b64decode(str(_value(fields, "base64", number)), validate=True)
+        except binascii.Error:
+            raise BadTranscript(number, "`base64` is none") from None
+    if "raw" in fields:
+        return str(_value(fields, "raw", number)).encode(errors="surrogateescape")
+    # Remarks of other programs carry fields of their own: all of them are the note.
+    rest = {name: value for name, value in fields.items() if name != "ts"}
+    return msgspec.json.encode(rest)
+
+
+def _value(fields: dict[str, Raw], name: str, number: int) -> Any:
+    try:
+        return msgspec.json.decode(fields[name])
+    except KeyError:
+        raise BadTranscript(number, f"`{name}` is missing") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadTranscript(number, f"`{name}` cannot be read ({error})") from None
