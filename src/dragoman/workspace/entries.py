@@ -1,0 +1,169 @@
+"""What a snapshot knows of a file: its kind and what it holds, or at least when it was last changed.
+
+A digest is made as git makes the name of a blob, so that what git knows and what we read can be compared. A
+file whose content is not kept has the system's record of it instead: that tells that it changed, not how.
+
+Everything is looked at by descriptors from a root downwards, and no link is followed.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import time
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+MEBIBYTE = 1024 * 1024
+
+Kind: TypeAlias = Literal["file", "program", "link"]
+
+IGNORED = frozenset(
+    {".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".pytest_cache"}
+    | {".ruff_cache", ".tox", ".nox", ".gradle", ".next", ".terraform", ".direnv"}
+)
+"""Folders of tools, large and made anew. Outside of git work trees there is nothing better to go by."""
+
+
+class SnapshotSettings(Struct, frozen=True, kw_only=True):
+    """The bounds of a snapshot; whatever falls outside of one is noted."""
+
+    file_bytes: int = 8 * MEBIBYTE
+    """Larger files are not kept: they are compared by date, and can be neither shown nor restored."""
+
+    total_bytes: int = 512 * MEBIBYTE
+    """What is kept at most, all files together."""
+
+    most_files: int = 200_000
+    seconds: float = 20.0
+    """How long it may take to look at one root."""
+
+    diff_bytes: int = 32 * MEBIBYTE
+    """Of all diffs together; what comes after that is named, not shown."""
+
+    ignore: frozenset[str] = IGNORED
+    """Names of folders that are not looked into, where no git says what is ignored."""
+
+
+DEFAULT_SNAPSHOT = SnapshotSettings()
+
+
+class Entry(NamedTuple):
+    """One file, program or link."""
+
+    kind: Kind
+    digest: str
+    size: int
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its content is known, and not only its date."""
+        return not self.digest.startswith(_RECORD)
+
+
+_RECORD = "record "
+
+
+@dataclass(slots=True)
+class Capture:
+    """What was found below a root, by relative path."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    is_complete: bool = True
+
+
+class OutOfTime(Exception):
+    """A bound on time was reached."""
+
+
+class Deadline:
+    """Seconds that are left."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise OutOfTime
+        return left
+
+
+def blob_digest(data: bytes, algorithm: str = "sha1") -> str:
+    """The name that git gives to this content."""
+    return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def kind_of(status: os.stat_result) -> Kind | None:
+    """None for everything that has no content of its own: folders, devices, sockets."""
+    if stat.S_ISLNK(status.st_mode):
+        return "link"
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return "program" if status.st_mode & stat.S_IXUSR else "file"
+
+
+def recorded(status: os.stat_result, kind: Kind) -> Entry:
+    """An entry by the system's record alone."""
+    record = f"{_RECORD}{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+    return Entry(kind, record, status.st_size)
+
+
+def content_at(name: str, *, folder: int) -> bytes:
+    """What a file or link in an open folder holds."""
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        return os.fsencode(os.readlink(name, dir_fd=folder))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "no file")
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    with open(fd, "rb") as file:
+        return file.read()
+
+
+def open_parent(root: str, path: str, *, make: bool = False) -> int:
+    """The folder that a relative path is in, reached from the root without following a link.
+
+    NotADirectoryError or ELOOP if something on the way is no folder any more.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for name in path.split("/")[:-1]:
+        try:
+            if make:
+                try:
+                    os.mkdir(name, dir_fd=fd)
+                except FileExistsError:
+                    pass
+            below = os.open(name, flags, dir_fd=fd)
+        finally:
+            os.close(fd)
+        fd = below
+    return fd
+
+
+def look(root: str, path: str, *, like: Entry | None, algorithm: str) -> Entry | None:
+    """What is at a path now, told in the same way as `like` was."""
+    try:
+        folder = open_parent(root, path)
+    except OSError:  # a folder on the way is gone, or is a link: there is no file there that we would know
+        return None
+    name = path.rpartition("/")[2]
+    try:
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        kind = kind_of(status)
+        if kind is None:
+            raise OSError(errno.EEXIST, "something that is no file is there now")
+        if like is not None and not like.is_kept:
+            return recorded(status, kind)
+        return Entry(kind, blob_digest(content_at(name, folder=folder), algorithm), status.st_size)
+    except FileNotFoundError:
+        return None
+    finally:
+        os.close(folder)

@@ -1,0 +1,136 @@
+"""A folder that git does not know: walked, read, and kept in a store by content.
+
+What has not changed by the system's record is not read again. A record that is younger than the look at it
+proves nothing, since clocks of file systems tick slowly; such a file is read again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragoman.workspace.entries import (
+    Capture,
+    Deadline,
+    Entry,
+    OutOfTime,
+    SnapshotSettings,
+    blob_digest,
+    content_at,
+    kind_of,
+    recorded,
+)
+from dragoman.workspace.store import BASE
+
+_TICK = 50_000_000
+"""Nanoseconds within which two changes may bear the same date."""
+
+_NAMED = 5
+
+
+class PlainGround:
+    """One root without git."""
+
+    algorithm = "sha256"
+
+    def __init__(self, root: str, store: Path, settings: SnapshotSettings) -> None:
+        self.root = root
+        self._store = store
+        self._settings = settings
+        self._read: dict[str, tuple[Entry, Entry]] = {}  # by path: the record, and what it stood for
+        self._kept = 0
+        self._is_first = True
+
+    def capture(self) -> Capture:
+        """What is there now. Only what the first call finds is kept."""
+        capture = Capture()
+        by_date: list[str] = []
+        ignored: set[str] = set()
+        deadline = Deadline(self._settings.seconds)
+        try:
+            for path, name, folder, status in self._walk(ignored, deadline):
+                kind = kind_of(status)
+                if kind is None:
+                    continue
+                if len(capture.entries) >= self._settings.most_files:
+                    raise OutOfTime
+                capture.entries[path] = entry = self._entry(path, name, folder, recorded(status, kind))
+                if not entry.is_kept:
+                    by_date.append(path)
+        except OutOfTime:
+            capture.is_complete = False
+            capture.notes.append(f"{self.root}: too much to look at; only {len(capture.entries)} files were")
+        self._is_first = False
+        capture.notes += noted(self.root, "too large to be kept, compared by date", by_date)
+        capture.notes += noted(self.root, "not looked into", sorted(ignored))
+        return capture
+
+    def content(self, entry: Entry) -> bytes:
+        """What the first capture found under this digest; FileNotFoundError if it was not kept."""
+        return (self._store / entry.digest).read_bytes()
+
+    def _walk(self, ignored: set[str], deadline: Deadline) -> Iterator[tuple[str, str, int, os.stat_result]]:
+        for where, folders, names, fd in os.fwalk(self.root, follow_symlinks=False):
+            _ = deadline.left
+            ignored |= self._settings.ignore & set(folders)
+            folders[:] = sorted(name for name in folders if self._is_wanted(name))
+            below = os.path.relpath(where, self.root)
+            # A link to a folder counts as a folder there, and as a file here.
+            for name in names + [name for name in folders if _is_link(name, fd)]:
+                path = name if below == "." else f"{below}/{name}"
+                try:
+                    path.encode()
+                    yield path, name, fd, os.stat(name, dir_fd=fd, follow_symlinks=False)
+                except (OSError, UnicodeEncodeError):  # gone since, or a name that nobody could be told
+                    continue
+
+    def _is_wanted(self, name: str) -> bool:
+        return name not in self._settings.ignore and not name.startswith(BASE)
+
+    def _entry(self, path: str, name: str, folder: int, record: Entry) -> Entry:
+        before = self._read.get(path)
+        if before is not None and before[0] == record:
+            return before[1]
+        if record.size > self._settings.file_bytes or (
+            self._is_first and self._kept + record.size > self._settings.total_bytes
+        ):
+            return record
+        begun = time.time_ns()
+        try:
+            data = content_at(name, folder=folder)
+        except OSError:  # not ours to read, or gone
+            return record
+        entry = Entry(record.kind, blob_digest(data, self.algorithm), len(data))
+        if self._is_first:
+            self._keep(entry, data)
+        if _changed_at(record) < begun - _TICK:
+            self._read[path] = (record, entry)
+        return entry
+
+    def _keep(self, entry: Entry, data: bytes) -> None:
+        path = self._store / entry.digest
+        if not path.exists():
+            path.write_bytes(data)
+            self._kept += len(data)
+
+
+def noted(root: str, what: str, names: list[str]) -> list[str]:
+    """A note about some names, the first of which it tells."""
+    if not names:
+        return []
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return [f"{root}: {what}: {', '.join(names[:_NAMED])}{more}"]
+
+
+def _is_link(name: str, fd: int) -> bool:
+    try:
+        return kind_of(os.stat(name, dir_fd=fd, follow_symlinks=False)) == "link"
+    except OSError:  # gone since
+        return False
+
+
+def _changed_at(record: Entry) -> int:
+    *_, modified, changed = record.digest.split()
+    return max(int(modified), int(changed))
