@@ -1,204 +1,134 @@
-"""What a turn has changed on disk, file by file, and the way back.
+"""How folders were before a turn, to tell afterwards what has changed, whichever way it was done.
 
-A change has a diff where both sides are text and known. `revert` puts back what was there before; it refuses
-if the file is not as the comparison found it, because then somebody has worked on it since. A file is put
-back by descriptors from its root, never through a link, and in one step.
+    snapshot = await take_snapshot(["/project"])
+    ...  # the turn
+    changes = await snapshot.compare()
+    await changes.revert("/project/file.py")
+    await snapshot.aclose()
+
+In a git work tree git does the looking (`git_ground`), elsewhere we do (`plain_ground`). Both are bounded in
+time and size, and what they did not cover is in the notes. Nothing in the folders is written, not even in
+`.git`; what is kept lies in a private store that is gone with the snapshot, or with the next one if we are
+killed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import secrets
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
-
-from msgspec import Struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
 
 from dragoman.errors import LocalMistake
-from dragoman.workspace.diffs import Diff, quoted, unified
-from dragoman.workspace.entries import Entry, content_at, look, open_parent
+from dragoman.workspace.change_set import Change, Changes, Found, RevertRefused, described
+from dragoman.workspace.entries import DEFAULT_SNAPSHOT, Capture, Entry, OutOfTime, SnapshotSettings
+from dragoman.workspace.git_ground import GitFailed, GitGround, find_repository
+from dragoman.workspace.plain_ground import PlainGround
+from dragoman.workspace.store import Store
+
+__all__ = ["Change", "Changes", "RevertRefused", "Snapshot", "take_snapshot"]
 
 
-class Change(Struct, frozen=True, kw_only=True):
-    """One file that is not as it was."""
-
-    path: str
-    kind: Literal["added", "modified", "removed"]
-    diff: str | None = None
-    """Unified; None if it is binary, or too large to be shown."""
-    binary: bool = False
-    lines_added: int = 0
-    lines_removed: int = 0
-
-
-class Source(Protocol):
-    """Where old contents come from."""
+class Ground(Protocol):
+    """One root, however it is looked at."""
 
     root: str
     algorithm: str
 
+    def capture(self) -> Capture: ...
     def content(self, entry: Entry) -> bytes: ...
 
 
-class Found(NamedTuple):
-    """A difference, and where it was found."""
-
-    source: Source
-    path: str
-    """Relative to the source's root."""
-    before: Entry | None
-    after: Entry | None
-
-    @property
-    def full_path(self) -> str:
-        return os.path.join(self.source.root, self.path)
-
-
-class RevertRefused(LocalMistake):
-    """A file was not put back, and why."""
-
-
-class Changes:
-    """All changes of a turn, by path."""
-
-    def __init__(self, files: Sequence[Change], notes: Sequence[str], found: Mapping[str, Found]) -> None:
-        self.files = files
-        self.notes = notes
-        """What was not covered, for people."""
-        self._found = dict(found)
-
-    @property
-    def diff(self) -> str:
-        """All that can be shown, as one patch."""
-        return "".join(change.diff or "" for change in self.files)
-
-    async def revert(self, path: str) -> None:
-        """Put one file back. `RevertRefused` if that would lose somebody's work, or cannot be done."""
-        found = self._found.get(path)
-        if found is None:
-            raise RevertRefused(f"{path!r} is not among the changes, or was put back already")
-        await asyncio.to_thread(_revert, found)
-        del self._found[path]
-
-
-def described(found: Found, *, room: int) -> Change:
-    """A difference as people see it."""
-    before, after = found.before, found.after
-    kind: Literal["added", "modified", "removed"] = (
-        "added" if before is None else "removed" if after is None else "modified"
-    )
-    diff = _diff(found)
-    if diff is not None and diff.text is not None and len(diff.text) > room:
-        diff = diff._replace(text=None)
-    if diff is None:
-        return Change(path=found.full_path, kind=kind)
-    return Change(
-        path=found.full_path,
-        kind=kind,
-        diff=diff.text,
-        binary=diff.is_binary,
-        lines_added=diff.added,
-        lines_removed=diff.removed,
-    )
-
-
-def _diff(found: Found) -> Diff | None:
-    """None if one side is not known."""
-    before, after = found.before, found.after
-    if (before is not None and not before.is_kept) or (after is not None and not after.is_kept):
-        return None
+async def take_snapshot(
+    roots: Sequence[str], *, settings: SnapshotSettings = DEFAULT_SNAPSHOT, store: str | None = None
+) -> Snapshot:
+    """Look at these folders. `store` is where to keep things, if not in the folder for temporary files."""
+    snapshot = Snapshot(roots, settings, store)
     try:
-        old = None if before is None else found.source.content(before)
-        new = None if after is None else _current(found)
-    except OSError:
-        return None
-    diff = unified(found.path, old, new)
-    return diff if diff.text is None else diff._replace(text=_header(found) + diff.text)
-
-
-def _header(found: Found) -> str:
-    """A line about what is no line of a file: that it became a program, or a link."""
-    before, after = found.before, found.after
-    names = f"diff --git {quoted('a/' + found.path)} {quoted('b/' + found.path)}\n"
-    if before is None and after is not None:
-        return f"{names}new file mode {_MODES[after.kind]}\n"
-    if after is None and before is not None:
-        return f"{names}deleted file mode {_MODES[before.kind]}\n"
-    if before is not None and after is not None and before.kind != after.kind:
-        return f"{names}old mode {_MODES[before.kind]}\nnew mode {_MODES[after.kind]}\n"
-    return names
-
-
-_MODES = {"file": "100644", "program": "100755", "link": "120000"}
-
-
-def _current(found: Found) -> bytes:
-    folder = open_parent(found.source.root, found.path)
-    try:
-        return content_at(os.path.basename(found.path), folder=folder)
-    finally:
-        os.close(folder)
-
-
-def _revert(found: Found) -> None:
-    root, path, before = found.source.root, found.path, found.before
-    if before is not None and not before.is_kept:
-        raise RevertRefused(f"{found.full_path!r} was too large to be kept")
-    try:
-        content = b"" if before is None else found.source.content(before)
-        now = look(root, path, like=found.after, algorithm=found.source.algorithm)
-        if not _is_same(now, found.after):
-            raise RevertRefused(f"{found.full_path!r} has changed again since the comparison")
-        folder = open_parent(root, path, make=before is not None)
-    except OSError as error:
-        raise RevertRefused(f"{found.full_path!r} cannot be put back: {error.strerror or error}") from error
-    try:
-        _put(os.path.basename(path), folder, before, content)
-    except OSError as error:
-        raise RevertRefused(f"{found.full_path!r} cannot be put back: {error.strerror}") from error
-    finally:
-        os.close(folder)
-
-
-def _is_same(now: Entry | None, then: Entry | None) -> bool:
-    if now is None or then is None:
-        return now is then
-    return (now.kind, now.digest) == (then.kind, then.digest)
-
-
-def _put(name: str, folder: int, before: Entry | None, content: bytes) -> None:
-    if before is None:
-        os.unlink(name, dir_fd=folder)
-        return
-    temporary = f".dragoman-{secrets.token_hex(8)}.tmp"
-    try:
-        if before.kind == "link":
-            os.symlink(os.fsdecode(content), temporary, dir_fd=folder)
-        else:
-            _write(temporary, folder, content, mode=_mode(name, folder, is_program=before.kind == "program"))
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        await asyncio.to_thread(snapshot.take)
     except BaseException:
-        try:
-            os.unlink(temporary, dir_fd=folder)
-        except FileNotFoundError:
-            pass
+        await snapshot.aclose()
         raise
+    return snapshot
 
 
-def _mode(name: str, folder: int, *, is_program: bool) -> int | None:
-    """Of the file that is there now, with or without the right to run it; None if there is none."""
+class Snapshot:
+    """What was there. Made by `take_snapshot`; also an `async with`."""
+
+    def __init__(self, roots: Sequence[str], settings: SnapshotSettings, store: str | None) -> None:
+        self.roots = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
+        self.notes: list[str] = []
+        """What it does not cover."""
+        self._settings = settings
+        self._store = Store(store)
+        self._before: list[tuple[Ground, Capture]] = []
+
+    def take(self) -> None:
+        for number, root in enumerate(self.roots):
+            if not os.path.isdir(root):
+                raise LocalMistake(f"{root!r} is no folder")
+            folder = self._store.path / str(number)
+            folder.mkdir()
+            ground = _ground(root, folder, self._settings)
+            capture = ground.capture()
+            self.notes += capture.notes
+            self._before.append((ground, capture))
+
+    async def compare(self) -> Changes:
+        """What has changed since. May be asked again."""
+        return await asyncio.to_thread(self._compare)
+
+    async def aclose(self) -> None:
+        """Forget everything. Closing twice is fine."""
+        await asyncio.to_thread(self._store.close)
+
+    async def __aenter__(self) -> Snapshot:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def _compare(self) -> Changes:
+        notes = list(self.notes)
+        found: dict[str, Found] = {}
+        files: list[Change] = []
+        room = self._settings.diff_bytes
+        for ground, before in self._before:
+            after = ground.capture()
+            notes += [note for note in after.notes if note not in notes]
+            for path, old, new in _differences(before, after):
+                one = Found(ground, path, old, new)
+                if one.full_path in found:  # a root within a root
+                    continue
+                found[one.full_path] = one
+                files.append(described(one, room=room))
+                room -= len(files[-1].diff or "")
+        return Changes(sorted(files, key=lambda change: change.path), notes, found)
+
+
+def _ground(root: str, folder: Path, settings: SnapshotSettings) -> Ground:
     try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode & 0o777
-    except FileNotFoundError:
-        return None
-    return mode | (mode & 0o444) >> 2 if is_program else mode & ~0o111
+        return GitGround(root, find_repository(root, settings.seconds), folder, settings)
+    except (GitFailed, OutOfTime):
+        plain = folder / "plain"
+        plain.mkdir()
+        return PlainGround(root, plain, settings)
 
 
-def _write(name: str, folder: int, content: bytes, *, mode: int | None) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(name, flags, 0o666, dir_fd=folder)
-    with open(fd, "wb") as file:
-        file.write(content)
-        if mode is not None:
-            os.fchmod(fd, mode)
+def _differences(before: Capture, after: Capture) -> list[tuple[str, Entry | None, Entry | None]]:
+    """What one look found and the other did not. A look that was cut short proves nothing by not finding."""
+    different: list[tuple[str, Entry | None, Entry | None]] = []
+    for path, old in before.entries.items():
+        new = after.entries.get(path)
+        if new is None and not after.is_complete:
+            continue
+        if new is None or _differ(old, new):
+            different.append((path, old, new))
+    if before.is_complete:
+        different += [(path, None, new) for path, new in after.entries.items() if path not in before.entries]
+    return different
+
+
+def _differ(old: Entry, new: Entry) -> bool:
+    return (old.kind, old.digest) != (new.kind, new.digest)
