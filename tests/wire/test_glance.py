@@ -96,3 +96,30 @@ def test_a_carriage_return_ends_no_line() -> None:
 
 def test_a_last_frame_without_its_newline_is_still_a_frame() -> None:
     assert glance_block(UPDATE + b'{"id":1}') == [Glance("session/update"), Glance(id=1)]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"a":{}},"id":7}\n',
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"a":{}},"id":7,"more":{"b":{}}}\n',
+        b'{"jsonrpc":"2.0","id":7,"method":"session/update","params":{"a":{}}}\n',
+        b'{"jsonrpc":"2.0","method":"session/updated","params":{"a":{}}}\n',
+        b'{"jsonrpc":"2.0","method":"session/up\\u0064ate","params":{"a":{}}}\n',
+        b'{"jsonrpc":"2.0","method":"session/update","params":[]}\n',
+        b'{"jsonrpc":"2.0","id":7,"result":{"a":{}}}\n',
+        b"noise\n",
+        b"\n",
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_run_of_notifications_does_not_hide_what_is_none_of_them(odd: bytes, place: int) -> None:
+    sent = [b'{"jsonrpc":"2.0","method":"session/update","params":{"a":{"b":"c"}}}\n'] * 3
+    sent.insert(place, odd)
+    expected = [glance(line) for line in sent if not line.isspace()]
+    assert glance_block(b"".join(sent)) == expected
+
+
+def test_a_run_of_notifications_has_a_glance_for_each() -> None:
+    note = b'{"jsonrpc":"2.0","method":"_acme/\xc3\xa4","params":{"a":{"b":"\\"id\\""}}}\n'
+    assert glance_block(note * 5) == [Glance("_acme/\u00e4")] * 5

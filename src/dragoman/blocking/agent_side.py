@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, TypeVar, cast
 
 from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.turns import ThreadTurns
 from dragoman.blocking.voice import VoicedSession
 from dragoman.runtime import Link
-from dragoman.sdk.agent.client_handle import ClientHandle
+from dragoman.schema.codec import write
+from dragoman.sdk.agent.client_handle import DEFAULT, ClientHandle
 from dragoman.sdk.agent.side import AgentSide
+from dragoman.sdk.reading import read_result
+
+T = TypeVar("T")
+
+
+class ThreadClientHandle(ClientHandle):
+    """The client as an agent with threads sees it: its link has no futures to wait for."""
+
+    __slots__ = ()
+
+    async def ask(self, method: str, message: Any, result: type[T], *, deadline: float | None = DEFAULT) -> T:
+        self.check_allowed(method)
+        seconds = self.limits.call_seconds if deadline is DEFAULT else deadline
+        return read_result(await self.link.call(method, write(message), deadline=seconds), result, method)
 
 
 class BlockingAgentSide(AgentSide):
@@ -21,5 +36,5 @@ class BlockingAgentSide(AgentSide):
 
     def attach_to(self, link: AgentLink) -> None:
         # It offers what the SDK uses of a link; a test holds it to that.
-        self.client = ClientHandle(cast(Link, link), self.sessions)
+        self.client = ThreadClientHandle(cast(Link, link), self.sessions)
         self._turns = ThreadTurns(self.agent, self.client, link)

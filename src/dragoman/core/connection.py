@@ -6,6 +6,7 @@ lead to is the runtime's business. An answer is given once: answering a settled 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from dragoman.core.lifecycle import INITIALIZE, Gate, Lifecycle
 from dragoman.wire import Envelope, ErrorObject, Failure, Id, Malformed, Notification, Request, Response
 from dragoman.wire.codes import CANCELLED, INVALID_REQUEST, NAMES
 from dragoman.wire.encode import error_object, failure, notification, request, response
+from dragoman.wire.requests import PlainRequest
 
 CANCEL_REQUEST = "$/cancel_request"
 
@@ -26,29 +28,24 @@ _HELD_EACH = 256  # bytes that a held request costs beside its params
 C = TypeVar("C")  # what the runtime keeps with a call: a future, a timer
 
 
-class Call(Generic[C]):
+class Call(Struct, Generic[C], eq=False):
     """A request that we sent and whose answer is still out."""
 
-    __slots__ = ("context", "id", "method", "stamp")
-
-    def __init__(self, call_id: int | str, method: str, context: C, stamp: int) -> None:
-        self.id = call_id
-        self.method = method
-        self.context = context
-        self.stamp = stamp
+    id: int | str
+    method: str
+    context: C
+    stamp: int
 
 
-class Debt:
+class Debt(Struct, eq=False, gc=False):
     """A request that we must answer, exactly once."""
 
-    __slots__ = ("cancelled", "id", "method", "params", "settled")
-
-    def __init__(self, request: Request) -> None:
-        self.id = request.id
-        self.method = request.method
-        self.params = request.params
-        self.settled = False
-        self.cancelled = False  # the peer asked us to stop working on it
+    id: Id
+    method: str
+    params: Raw | None
+    settled: bool = False
+    cancelled: bool = False
+    """The peer asked us to stop working on it."""
 
 
 class Asked(Struct, frozen=True, gc=False):
@@ -105,7 +102,7 @@ class Connection(Generic[C]):
     calls between the calls of somebody else: its ids are strings that begin with it.
     """
 
-    __slots__ = ("_held", "_held_size", "_next_id", "_prefix", "calls", "debts", "lifecycle", "stamp")
+    __slots__ = ("_held_size", "_next_id", "_prefix", "calls", "debts", "held", "lifecycle", "stamp")
 
     def __init__(self, lifecycle: Lifecycle | None = None, *, prefix: str = "") -> None:
         self.lifecycle = lifecycle or Lifecycle(ready=True)
@@ -114,7 +111,7 @@ class Connection(Generic[C]):
         self.stamp = 0  # counts what happened, so that "before" and "after" have a meaning without a clock
         self._next_id = 0
         self._prefix = prefix
-        self._held: dict[Id, Request] = {}
+        self.held: dict[Id, Request] = {}  # these wait for `initialize` to be answered
         self._held_size = 0
 
     # What we ask for.
@@ -124,9 +121,8 @@ class Connection(Generic[C]):
         self._next_id += 1
         self.stamp += 1
         call_id = f"{self._prefix}{self._next_id}" if self._prefix else self._next_id
-        call = Call(call_id, method, context, self.stamp)
-        self.calls[call.id] = call
-        return call, request(call.id, method, params)
+        call = self.calls[call_id] = Call(call_id, method, context, self.stamp)
+        return call, request(call_id, method, params)
 
     def forget(self, call: Call[C]) -> bytes | None:
         """We no longer wait. Returns the cancel to send, or None if the answer is already here."""
@@ -147,20 +143,22 @@ class Connection(Generic[C]):
 
     def answer(self, debt: Debt, result: bytes) -> bytes | None:
         """The frame of the answer, or None when it was already given."""
-        if not self._settle(debt, accepted=True):
+        if debt.settled:
             return None
+        self._settle(debt, accepted=True)
         return response(debt.id, result)
 
     def refuse(self, debt: Debt, error: ErrorObject) -> bytes | None:
-        if not self._settle(debt, accepted=False):
+        if debt.settled:
             return None
+        self._settle(debt, accepted=False)
         return failure(debt.id, error)
 
     def take_held(self) -> list[Event[C]]:
         """The requests that waited for `initialize` to be answered, looked at again."""
-        if not self._held:
+        if not self.held:
             return []
-        held, self._held, self._held_size = self._held, {}, 0
+        held, self.held, self._held_size = self.held, {}, 0
         return [self.ask(asked) for asked in held.values()]
 
     # What arrives.
@@ -192,7 +190,7 @@ class Connection(Generic[C]):
 
     def ask(self, asked: Request) -> Event[C]:
         """What `receive` does with a request."""
-        if asked.id in self.debts or asked.id in self._held:
+        if asked.id in self.debts or asked.id in self.held:
             return self._complain(asked, "this id is still in use by an earlier request")
         gate = self.lifecycle.ask(asked.method)
         if gate is Gate.HOLD:
@@ -200,16 +198,29 @@ class Connection(Generic[C]):
         if gate is Gate.REFUSE:
             again = asked.method in INITIALIZE
             return self._complain(asked, "already initialized" if again else "initialize comes first")
-        debt = Debt(asked)
-        self.debts[asked.id] = debt
+        debt = self.debts[asked.id] = Debt(asked.id, asked.method, asked.params)
         return Asked(debt)
+
+    def ask_all(self, asked: Sequence[PlainRequest]) -> list[Debt]:
+        """What `receive` does with a run of requests, in which there is nothing to consider; otherwise
+        nothing is done, and the list is empty.
+        """
+        if not self.lifecycle.is_open:
+            return []
+        debts: dict[Id, Debt] = {one.id: Debt(one.id, one.method, one.params) for one in asked}
+        if len(debts) != len(asked) or not self.debts.keys().isdisjoint(debts):
+            return []  # an id is in use already
+        if not INITIALIZE.isdisjoint([one.method for one in asked]):
+            return []
+        self.debts.update(debts)
+        return list(debts.values())
 
     def _hold(self, asked: Request) -> Event[C]:
         if self._held_size + _size(asked) > HELD_LIMIT:
             return self._complain(asked, "too much to hold until initialize is answered")
         self._held_size += _size(asked)
         params = None if asked.params is None else asked.params.copy()  # without the block that it came in
-        self._held[asked.id] = Request(asked.id, asked.method, params)
+        self.held[asked.id] = Request(asked.id, asked.method, params)
         return Ignored(f"{asked.method} waits for initialize")
 
     def _complain(self, asked: Request, why: str) -> Complaint:
@@ -231,8 +242,8 @@ class Connection(Generic[C]):
             request_id = _read_cancel(params or b"").request_id
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return Ignored("a cancel without a usable request id")
-        if request_id in self._held:
-            self._held_size -= _size(self._held.pop(request_id))
+        if request_id in self.held:
+            self._held_size -= _size(self.held.pop(request_id))
             return Complaint(failure(request_id, error_object(CANCELLED)), "cancelled before it could begin")
         debt = self.debts.get(request_id)
         if debt is None or debt.cancelled:
@@ -240,14 +251,11 @@ class Connection(Generic[C]):
         debt.cancelled = True
         return CancelAsked(debt)
 
-    def _settle(self, debt: Debt, *, accepted: bool) -> bool:
-        if debt.settled:
-            return False
+    def _settle(self, debt: Debt, *, accepted: bool) -> None:
         debt.settled = True
         del self.debts[debt.id]
         if debt.method in INITIALIZE:
             self.lifecycle.initialized(accepted=accepted)
-        return True
 
 
 def _size(asked: Request) -> int:

@@ -34,6 +34,11 @@ class Lifecycle:
     def ready(self) -> bool:
         return self._ready
 
+    @property
+    def is_open(self) -> bool:
+        """Any request but `initialize` may be worked on, and this has no effect on the lifecycle any more."""
+        return self._used and self._ready and not self._pending
+
     def ask(self, method: str) -> Gate:
         if method in INITIALIZE:
             if self._used:

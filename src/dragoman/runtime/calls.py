@@ -7,10 +7,11 @@ and arming a timer costs more than many calls do.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
 from dragoman.wire import ErrorObject
@@ -20,26 +21,20 @@ if TYPE_CHECKING:
 
 SHORTEST_LOOK = 0.005
 LONGEST_LOOK = 0.25
+LONG = 40  # looks; a deadline that long is not missed for one of them
 
 
-class Waiting:
+class Waiting(Struct, eq=False):
     """The caller's side of a call."""
 
-    __slots__ = ("answered", "deadline", "expires", "future", "lane", "silence")
-
-    def __init__(
-        self,
-        future: asyncio.Future[Raw | ErrorObject | DragomanError],
-        deadline: float | None,
-        silence: float | None,
-        lane: Hashable | None,
-    ) -> None:
-        self.future = future
-        self.deadline = deadline
-        self.silence = silence
-        self.lane = lane
-        self.expires = 0.0
-        self.answered = False  # the answer has arrived, though it may still wait its turn
+    future: asyncio.Future[Raw | ErrorObject | DragomanError]
+    deadline: float | None
+    silence: float | None
+    lane: Hashable | None
+    expires: float = 0.0
+    """When the deadline is over; zero while nobody has looked yet."""
+    answered: bool = False
+    """The answer has arrived, though it may still wait its turn."""
 
     def settle(self, answer: Raw | ErrorObject | DragomanError) -> None:
         # Errors travel as results: a future whose exception nobody fetches complains at the end.
@@ -50,7 +45,7 @@ class Waiting:
 class Deadlines:
     """Looks now and then whether a call of the link is overdue."""
 
-    __slots__ = ("_answered", "_link", "_look", "_loop", "_timer")
+    __slots__ = ("_answered", "_link", "_look", "_loop", "_timer", "long")
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -58,16 +53,11 @@ class Deadlines:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._look = LONGEST_LOOK
-
-    def covers(self, waiting: Waiting) -> bool:
-        """The short way of a call with a long deadline and no other wish, while somebody looks anyway."""
-        deadline = waiting.deadline
-        if self._timer is None or deadline is None or deadline < 4 * self._look:
-            return False
-        waiting.expires = self._loop.time() + deadline
-        return True
+        self.long = math.inf
+        """A deadline of so many seconds may begin with the next look, if that is all there is to watch."""
 
     def watch(self, waiting: Waiting) -> None:
+        """Look after it. One with no wish but a deadline above `long` is looked after anyway."""
         now = self._loop.time()
         if waiting.silence is not None:
             self._link.heard = now  # the clock of silence starts when the turn does
@@ -84,6 +74,7 @@ class Deadlines:
             self._timer = None
         if self._timer is None:
             self._look = look
+            self.long = look * LONG
             self._timer = self._loop.call_later(look, self._sweep)
 
     def answered(self, waiting: Waiting, method: str) -> None:
@@ -95,6 +86,7 @@ class Deadlines:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+            self.long = math.inf
 
     def _sweep(self) -> None:
         self._timer = None
@@ -115,18 +107,25 @@ class Deadlines:
             self._timer = self._loop.call_later(self._look, self._sweep)
         else:
             self._look = LONGEST_LOOK
+            self.long = math.inf
 
     def _sweep_answered(self, now: float) -> bool:
         for waiting, method in list(self._answered.items()):
-            if waiting.deadline is not None and now >= waiting.expires:
+            if waiting.deadline is not None and now >= self._expiry(waiting, waiting.deadline, now):
                 waiting.settle(CallTimeout(method, waiting.deadline))
             if waiting.future.done():
                 del self._answered[waiting]
         return bool(self._answered)
 
     def _overdue(self, waiting: Waiting, method: str, now: float) -> DragomanError | None:
-        if waiting.deadline is not None and now >= waiting.expires:
+        if waiting.deadline is not None and now >= self._expiry(waiting, waiting.deadline, now):
             return CallTimeout(method, waiting.deadline)
         if waiting.silence is not None and now >= self._link.heard + waiting.silence:
             return SilenceTimeout(f"the peer's silence during {method}", waiting.silence)
         return None
+
+    @staticmethod
+    def _expiry(waiting: Waiting, deadline: float, now: float) -> float:
+        if waiting.expires == 0.0:
+            waiting.expires = now + deadline  # its first look
+        return waiting.expires

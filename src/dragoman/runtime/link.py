@@ -51,6 +51,7 @@ from dragoman.wire import (
 )
 from dragoman.wire.answers import plain_answers
 from dragoman.wire.codes import INVALID_REQUEST
+from dragoman.wire.requests import plain_requests
 
 log = logging.getLogger(__name__)
 
@@ -147,14 +148,15 @@ class Link:
         """Ask, without waiting. Whoever opens a call awaits its future or gives it up."""
         if self._gone is not None:
             raise self._gone.with_traceback(None)
-        waiting = Waiting(self._loop.create_future(), deadline, silence, lane)
-        call, frame = self.connection.call(method, params, waiting)
+        connection, outbox = self.connection, self.outbox
+        waiting = Waiting(asyncio.Future(loop=self._loop), deadline, silence, lane)
+        call, frame = connection.call(method, params, waiting)
         # A lone request must not wait for the loop's turn; a crowd is better served by one write.
         try:
-            (self.outbox.add_now if len(self.connection.calls) <= 2 else self.outbox.add)(frame)
+            (outbox.add_now if len(connection.calls) <= 2 else outbox.add)(frame)
         except LinkClosed:
             pass  # a broken pipe is seen before the death behind it; the end, which is on its way, says more
-        if silence is not None or (deadline is not None and not self._deadlines.covers(waiting)):
+        if silence is not None or (deadline is not None and deadline < self._deadlines.long):
             self._deadlines.watch(waiting)
         if self._holds:  # whoever stopped the reading must think again: somebody waits for an answer now
             self._router.fed(0)
@@ -188,13 +190,13 @@ class Link:
         if self._gone is not None:
             return  # we are closing: what begins now would have no owner any more
         self.heard = self._loop.time()
-        taken = self._router.told_block(block) or self._settle_block(block)
+        self._feeding = True
+        taken = self._router.told_block(block) or self._settle_block(block) or self._ask_block(block)
         if taken:
             self.connection.stamp += taken
         else:
-            self._feeding = True
             self._tell_each(block)
-            self._feeding = False
+        self._feeding = False
         self._router.fed(len(block))
         if self._work.answer_bytes:
             self._flush()
@@ -205,13 +207,23 @@ class Link:
         if self.lanes or not self.connection.calls:
             return 0
         answers = plain_answers(block)
-        take = self.connection.take
+        take = self.connection.calls.pop
         for answer in answers:
-            call = take(answer.id)
+            call = take(answer.id, None)
             if call is not None:
-                call.context.answered = True
-                call.context.settle(answer.result)
+                waiting = call.context
+                waiting.answered = True
+                if not waiting.future.done():
+                    waiting.future.set_result(answer.result)
         return len(answers)
+
+    def _ask_block(self, block: bytes) -> int:
+        """The short way of a run of requests in which there is nothing to consider; 0 for any other block."""
+        requests = plain_requests(block)
+        debts = self.connection.ask_all(requests) if requests else []
+        if debts:
+            self._work.ask_all(debts)
+        return len(debts)
 
     def _tell_each(self, block: bytes) -> None:
         connection, told, ask = self.connection, self._router.told, self._work.ask

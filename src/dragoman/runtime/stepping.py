@@ -105,14 +105,18 @@ class Stepper:
         self._loop = asyncio.get_running_loop()
         self._ready: _Ready | None = None
 
-    def step(self, work: Coroutine[Any, Any, T]) -> tuple[Rest[T], asyncio.Task[None]] | T:
-        """Take the first step. Returns the result, or what is left with the task that carries it on."""
+    def step(
+        self, work: Coroutine[Any, Any, T], outer: asyncio.Task[Any] | None
+    ) -> tuple[Rest[T], asyncio.Task[None]] | T:
+        """Take the first step. Returns the result, or what is left with the task that carries it on. `outer`
+        is the current task, which whoever takes many steps finds out once.
+        """
         ready = self._ready
         # A handler that set a context variable and left it set must not pass it on to the next one.
         if ready is None or ready.context != ready.pristine:
             self.dismiss()
             ready = self._ready = _Ready(self._owner, self._carry_on)
-        loop, outer = self._loop, asyncio.current_task()
+        loop = self._loop
         if outer is not None:
             _leave_task(loop, outer)
         _enter_task(loop, ready.task)

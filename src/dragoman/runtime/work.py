@@ -8,7 +8,7 @@ link.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dragoman.core import Asked, Complaint, Connection, Debt
@@ -60,15 +60,24 @@ class Workshop:
         self._size = 0  # bytes of params of the requests that have a task
         self.answer_bytes = 0  # answers given since somebody last set this to zero
 
+    def ask_all(self, debts: Iterable[Debt]) -> None:
+        """Work on each: it is answered on the spot, or has a task."""
+        outer = asyncio.current_task()
+        for debt in debts:
+            self._ask(debt, outer)
+
     def ask(self, debt: Debt) -> None:
         """Work on it: it is answered on the spot, or has a task."""
+        self._ask(debt, asyncio.current_task())
+
+    def _ask(self, debt: Debt, outer: asyncio.Task[Any] | None) -> None:
         if self._tasks and self._is_full(debt):
             busy = error_object(INTERNAL_ERROR, "Internal error: too much work in flight")
             self._settled(self._connection.refuse(debt, busy))
             return
         try:
             work = self._router.asked(debt)
-            result = work if isinstance(work, bytes) else self._stepper.step(work)
+            result = work if isinstance(work, bytes) else self._stepper.step(work, outer)
         except FATAL:
             raise
         except BaseException as error:  # noqa: BLE001  # it becomes the error answer
@@ -122,6 +131,10 @@ class Workshop:
             return
         self.answer_bytes += len(frame)
         self._send(frame)
+        if self._connection.held:
+            self._take_held()
+
+    def _take_held(self) -> None:
         for event in self._connection.take_held():
             if isinstance(event, Asked):
                 self.ask(event.debt)

@@ -12,6 +12,7 @@ import asyncio
 import os
 import shlex
 import signal
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from dragoman.errors import PeerDied, SpawnFailed
@@ -22,6 +23,8 @@ from dragoman.transport.refusal import why_not
 from dragoman.transport.stderr import StderrTail
 from dragoman.transport.waiting import Waiters
 from dragoman.transport.writing import Block
+
+PIPE_SIZE = 256 * 1024
 
 HANG_UP = 0.5
 """Seconds that may lie between the end of a program's output and its exit, in either order."""
@@ -223,11 +226,26 @@ def open_pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
             f"cannot start a program: {error.strerror}; close some, or raise `ulimit -n`"
         ) from error
     their_in, our_in, our_out, their_out, our_err, their_err = made
+    widen(our_in)
+    widen(our_out)
     if os.name != "nt":  # there, threads do the waiting
         for fd in (our_in, our_out, our_err):
             # We made these, and each end of a pipe has flags of its own: the child's ends still block.
             os.set_blocking(fd, False)
     return (our_in, our_out, our_err), (their_in, their_out, their_err)
+
+
+def widen(fd: int) -> None:
+    """Make room in a pipe for several blocks, so that both ends can work at the same time. Not for more: a
+    user who has many wide pipes gets only very narrow ones from then on.
+    """
+    if sys.platform == "linux":
+        import fcntl
+
+        try:
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+        except OSError:  # no more to be had; it works as it is
+            pass
 
 
 def close_all(fds: Sequence[int]) -> None:

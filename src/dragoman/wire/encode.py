@@ -27,19 +27,27 @@ from dragoman.wire.envelope import (
 _encode = msgspec.json.Encoder().encode
 
 
+# Joined, not formatted: of all ways to make a frame this is the fastest.
+_ID = b'{"jsonrpc":"2.0","id":'
+_RESULT = b',"result":'
+_END = b"}\n"
+
+
 @lru_cache(maxsize=512)
 def _method(method: str) -> bytes:
     return _encode(method)
 
 
+@lru_cache(maxsize=512)
+def _between(method: str) -> bytes:
+    """What stands between the id and the params of a request."""
+    return b',"method":%b,"params":' % _encode(method)
+
+
 def request(request_id: Id, method: str, params: bytes | None) -> bytes:
     if params is None:
         return b'{"jsonrpc":"2.0","id":%b,"method":%b}\n' % (_encode(request_id), _method(method))
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}\n' % (
-        _encode(request_id),
-        _method(method),
-        params,
-    )
+    return b"".join((_ID, _encode(request_id), _between(method), params, _END))
 
 
 def notification(method: str, params: bytes | None) -> bytes:
@@ -48,7 +56,7 @@ def notification(method: str, params: bytes | None) -> bytes:
 
 
 def response(request_id: Id, result: bytes) -> bytes:
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (_encode(request_id), result)
+    return b"".join((_ID, _encode(request_id), _RESULT, result, _END))
 
 
 def failure(request_id: Id, error: ErrorObject) -> bytes:

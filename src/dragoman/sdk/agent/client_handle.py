@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Raw
 
-from dragoman.errors import NotAdvertised
+from dragoman.errors import LinkClosed, NotAdvertised
 from dragoman.runtime import Limits, Link
 from dragoman.schema import v1
 from dragoman.schema.codec import write
@@ -21,25 +22,27 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_DEFAULT: Any = object()
+DEFAULT: Any = object()
 
 
 class ClientHandle:
     """The other end of an agent's connection."""
 
-    __slots__ = ("capabilities", "info", "link", "protocol_version", "sessions")
+    __slots__ = ("_allowed", "capabilities", "info", "link", "protocol_version", "sessions")
 
     def __init__(self, link: Link, sessions: Mapping[str, AgentSession] | None = None) -> None:
         self.link = link
         self.sessions: Mapping[str, AgentSession] = {} if sessions is None else sessions
         """Its open sessions by id. The one that is being loaded or resumed is among them, to be spoken in."""
         self.capabilities = NOTHING
+        self._allowed: set[str] = set()  # methods that were asked for before, and may be
         self.info: v1.Implementation | None = None
         self.protocol_version = 0
 
     def introduce(self, request: v1.InitializeRequest, version: int) -> None:
         """`initialize` told us who it is."""
         self.capabilities = advertised(request.client_capabilities)
+        self._allowed.clear()
         self.info = request.client_info or None
         self.protocol_version = version
 
@@ -47,23 +50,33 @@ class ClientHandle:
     def limits(self) -> Limits:
         return self.link.limits
 
-    async def ask(
-        self, method: str, message: Any, result: type[T], *, deadline: float | None = _DEFAULT
-    ) -> T:
+    async def ask(self, method: str, message: Any, result: type[T], *, deadline: float | None = DEFAULT) -> T:
         """A request of the protocol, typed both ways, refused here if the client did not say that it can do
         it.
         """
+        if method not in self._allowed:
+            self.check_allowed(method)
+        link = self.link
+        seconds = link.limits.call_seconds if deadline is DEFAULT else deadline
+        # `link.call` in so many words: this is asked often, and each coroutine on the way costs twice.
+        call = link.open_call(method, write(message), deadline=seconds)
+        try:
+            answer = await call.context.future
+        except asyncio.CancelledError:
+            link.give_up(call, LinkClosed("nobody waits any more"))
+            raise
+        return read_result(answer if type(answer) is Raw else link.result(call), result, method)
+
+    def check_allowed(self, method: str) -> None:
+        """Refuse to ask for what the client did not say that it can do."""
         capability = CLIENT_REQUESTS[method].capability
         if capability is not None and capability not in self.capabilities:
             raise NotAdvertised(capability, method)
-        link = self.link
-        seconds = link.limits.call_seconds if deadline is _DEFAULT else deadline
-        raw = await link.call(method, write(message), deadline=seconds)
-        return read_result(raw, result, method)
+        self._allowed.add(method)
 
-    async def call(self, method: str, params: Any = None, *, deadline: float | None = _DEFAULT) -> Any:
+    async def call(self, method: str, params: Any = None, *, deadline: float | None = DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
-        seconds = self.limits.call_seconds if deadline is _DEFAULT else deadline
+        seconds = self.limits.call_seconds if deadline is DEFAULT else deadline
         return msgspec.json.decode(await self.link.call(method, _encoded(params), deadline=seconds))
 
     async def notify(self, method: str, params: Any = None) -> None:

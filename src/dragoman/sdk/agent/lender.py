@@ -49,7 +49,8 @@ class Lender(Speaker):
     __slots__ = ()
 
     async def read_text_file(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
-        self._check_open()
+        if self._over:
+            self._check_open()
         request = reading(self.session_id, path, line, limit)
         return (await self.client.ask("fs/read_text_file", request, v1.ReadTextFileResponse)).content
 
@@ -145,6 +146,8 @@ class Lender(Speaker):
 
 
 def reading(session_id: str, path: str, line: int | None, limit: int | None) -> v1.ReadTextFileRequest:
+    if line is None and limit is None:
+        return v1.ReadTextFileRequest(session_id=session_id, path=path)
     return v1.ReadTextFileRequest(
         session_id=session_id,
         path=path,
