@@ -21,6 +21,7 @@ EXPORTS: list[str] = [
     "Conductor",
     "Limits",
     "Permission",
+    "Pool",
     "PromptTurn",
     "Proxy",
     "Session",

@@ -30,6 +30,7 @@ if _typing.TYPE_CHECKING:
     from dragoman.sdk.client.prompt import PromptTurn, TurnResult
     from dragoman.sdk.client.session import Session
     from dragoman.sdk.connect import connect
+    from dragoman.sdk.pool import Pool
     from dragoman.sdk.proxy.conductor import Conductor
     from dragoman.sdk.proxy.proxy import Proxy
     from dragoman.sdk.serve import serve, serving
@@ -44,6 +45,7 @@ _HOMES = {
     "Conductor": "dragoman.sdk.proxy.conductor",
     "Limits": "dragoman.runtime.limits",
     "Permission": "dragoman.sdk.agent.lender",
+    "Pool": "dragoman.sdk.pool",
     "PromptTurn": "dragoman.sdk.client.prompt",
     "Proxy": "dragoman.sdk.proxy.proxy",
     "Session": "dragoman.sdk.client.session",
@@ -65,6 +67,7 @@ __all__ = [
     "Conductor",
     "Limits",
     "Permission",
+    "Pool",
     "PromptTurn",
     "Proxy",
     "Session",

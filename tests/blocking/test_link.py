@@ -23,7 +23,10 @@ from dragoman.runtime import Link
 SDK = Path(dragoman.sdk.__file__).parent
 
 # Modules that run a link by themselves, and never meet a blocking one.
-OTHERS = {"proxy", "connect", "serve", "official", "leaving", "threads"}
+OTHERS = {
+    *("proxy", "connect", "serve", "official", "leaving", "threads"),
+    *("supervision", "pool", "listening", "known"),
+}
 
 
 def attributes(of: set[str]) -> set[str]:

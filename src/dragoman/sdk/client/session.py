@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.client.prompt import PromptTurn
+from dragoman.sdk.growing import supersedes
 
 if TYPE_CHECKING:
+    import asyncio
+
     from dragoman.sdk.client.agent_handle import AgentHandle
 
 LATE_UPDATES = 10_000
@@ -34,6 +37,7 @@ class Session:
         "config_options",
         "cwd",
         "id",
+        "listener",
         "modes",
         "strayed",
         "turn",
@@ -48,6 +52,7 @@ class Session:
         self._late: deque[v1.SessionUpdate] | None = None
         self._late_sizes: deque[int] | None = None
         self._late_bytes = 0
+        self.listener: asyncio.Event | None = None
         self.turn: PromptTurn | None = None
         self.cancelling = False
         self.closed = False
@@ -64,6 +69,14 @@ class Session:
         if self._late is None:
             self._late = deque(maxlen=LATE_UPDATES)
         return self._late
+
+    def listen(self) -> AsyncGenerator[v1.SessionUpdate, None]:
+        """Each update outside any turn, those in `late` first, until the agent is gone or this session closed.
+        Whoever listens takes them.
+        """
+        from dragoman.sdk.listening import listen
+
+        return listen(self)
 
     def prompt(
         self, *content: str | v1.ContentBlock, silence: float | None = None, keep_text: bool = True
@@ -102,8 +115,13 @@ class Session:
         self.agent.side.cancel_permissions(self.id)
         request = v1.CloseSessionRequest(session_id=self.id)
         await self.agent.ask("session/close", request, v1.CloseSessionResponse, lane=self.id)
+        self.leave()
+
+    def leave(self) -> None:
+        """Use it no more, without telling the agent."""
         self.closed = True
         self.agent.side.forget(self)
+        self.wake_listener()
 
     @property
     def backlog(self) -> int:
@@ -131,11 +149,24 @@ class Session:
         """These are late, or came before anybody knew this session."""
         late, sizes = self.late, self._late_sizes or deque()
         self._late_sizes = sizes
-        late.extend(updates)
-        sizes.extend([each] * len(updates))
-        self._late_bytes += each * len(updates)
-        while len(sizes) > len(late):  # somebody has taken them, or they were too many
+        while len(sizes) > len(late):  # somebody has taken them
+            self._late_bytes -= sizes.popleft()
+        for update in updates:
+            if late and supersedes(
+                update, late[-1]
+            ):  # growing output is sent again and again, each time whole
+                late.pop()
+                self._late_bytes -= sizes.pop()
+            late.append(update)
+            sizes.append(each)
+            self._late_bytes += each
+        while len(sizes) > len(late):  # they were too many
             self._late_bytes -= sizes.popleft()
         while self._late_bytes > LATE_BYTES and len(late) > 1:
             late.popleft()
             self._late_bytes -= sizes.popleft()
+        self.wake_listener()
+
+    def wake_listener(self) -> None:
+        if self.listener is not None:
+            self.listener.set()

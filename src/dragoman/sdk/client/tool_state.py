@@ -1,7 +1,9 @@
 """A tool call as it stands after all that was said about it.
 
 The first mention creates it, whichever kind of update that is: agents in the wild announce a call twice, or
-never. Later ones change only the fields that they carry; lists are replaced as a whole.
+never. Later ones change only the fields that they carry; lists are replaced as a whole. Of output that grows
+and is sent again, one state holds one copy, and `fresh` what is new: whoever shows or stores that stays
+linear.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from dragoman.schema import v1
+from dragoman.sdk.growing import text_of
 
 _FIELDS = ("title", "kind", "status", "name", "content", "locations", "raw_input", "raw_output")
 
@@ -28,6 +31,8 @@ class ToolState(Struct, frozen=True, kw_only=True):
     locations: list[v1.ToolCallLocation] = []
     raw_input: Any = None
     raw_output: Any = None
+    fresh: str = ""
+    """What the last mention added to the words in `content`: agents resend growing output whole."""
 
     @classmethod
     def of(cls, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
@@ -36,6 +41,11 @@ class ToolState(Struct, frozen=True, kw_only=True):
     def after(self, update: v1.ToolCall | v1.ToolCallUpdate) -> ToolState:
         said = {name: getattr(update, name) for name in _FIELDS}
         # In version 1 null means the same as absent.
-        return replace(
-            self, **{name: value for name, value in said.items() if value is not UNSET and value is not None}
-        )
+        given = {name: value for name, value in said.items() if value is not UNSET and value is not None}
+        return replace(self, fresh=self._fresh(given.get("content")), **given)
+
+    def _fresh(self, content: list[v1.ToolCallContent] | None) -> str:
+        if not content:
+            return ""
+        before, now = text_of(self.content), text_of(content)
+        return now[len(before) :] if now.startswith(before) else now

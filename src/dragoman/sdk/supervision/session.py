@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -99,6 +99,10 @@ class SupervisedSession:
         """Updates that arrived outside any turn."""
         return self._session.late
 
+    def listen(self) -> AsyncGenerator[v1.SessionUpdate, None]:
+        """Each update outside any turn, as it comes, until the process that it is in ends."""
+        return self._session.listen()
+
     # What is done with it.
 
     def prompt(
@@ -106,12 +110,13 @@ class SupervisedSession:
         *content: str | v1.ContentBlock,
         silence: float | None = None,
         first_byte: float | None = None,
+        keep_text: bool = True,
     ) -> SupervisedTurn:
         """One turn. Iterate over it for the updates, or await it for the result; nothing happens before
         that.
         """
         blocks = [v1.TextContent(text=block) if isinstance(block, str) else block for block in content]
-        return SupervisedTurn(self, blocks, silence=silence, first_byte=first_byte)
+        return SupervisedTurn(self, blocks, silence=silence, first_byte=first_byte, keep_text=keep_text)
 
     async def cancel(self) -> None:
         """Stop the running turn; nothing runs in an agent that is dead."""
@@ -132,11 +137,13 @@ class SupervisedSession:
     async def close(self) -> None:
         """Free the session at the agent, if it lives and can."""
         self._closed = True
-        if self.life.is_alive and "sessionCapabilities.close" in self.life.handle.capabilities:
-            try:
+        try:
+            if self.life.is_alive and "sessionCapabilities.close" in self.life.handle.capabilities:
                 await self._session.close()
-            except LinkClosed:
-                pass  # it is as free as can be
+        except LinkClosed:
+            pass  # it is as free as can be
+        finally:
+            self._session.leave()
 
     # How it comes back.
 

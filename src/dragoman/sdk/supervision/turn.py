@@ -9,7 +9,7 @@ want of a login is sent once more after one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -32,11 +32,13 @@ class SupervisedTurn:
         *,
         silence: float | None,
         first_byte: float | None,
+        keep_text: bool,
     ) -> None:
         self._session = session
         self._blocks = blocks
         self._silence = silence
         self._first_byte = first_byte
+        self._keep_text = keep_text
         self._turn: PromptTurn | None = None
         self._started = False
 
@@ -46,7 +48,7 @@ class SupervisedTurn:
             raise LocalMistake("the turn has no result before its last update was handled")
         return self._turn.result
 
-    def __aiter__(self) -> AsyncIterator[v1.SessionUpdate]:
+    def __aiter__(self) -> AsyncGenerator[v1.SessionUpdate, None]:
         return self._updates()
 
     def __await__(self) -> Generator[object, None, TurnResult]:
@@ -84,7 +86,7 @@ class SupervisedTurn:
 
     async def _once(self) -> AsyncGenerator[v1.SessionUpdate, None]:
         session = await self._session.ready()
-        turn = self._turn = session.prompt(*self._blocks, silence=self._silence)
+        turn = self._turn = session.prompt(*self._blocks, silence=self._silence, keep_text=self._keep_text)
         supervisor, life = self._session.agent, self._session.life
         watch = self._watch_first_byte(turn, life.handle.side.received)
         supervisor.turns += 1
@@ -97,6 +99,8 @@ class SupervisedTurn:
             raise
         except LinkClosed as error:
             supervisor.died(life, error)  # it knows by itself, but not that this turn was running
+            if life.verdict is not None:  # not by itself: it hung in somebody else's turn
+                raise LinkClosed(f"the agent was ended: {life.verdict}") from None
             raise
         finally:
             supervisor.turns -= 1
