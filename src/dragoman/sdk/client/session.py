@@ -71,8 +71,8 @@ class Session:
         return self._late
 
     def listen(self) -> AsyncGenerator[v1.SessionUpdate, None]:
-        """Each update outside any turn, those in `late` first, until the agent is gone or this session closed.
-        Whoever listens takes them.
+        """Each update outside any turn, those in `late` first, until the agent is gone or this session is
+        closed. Whoever listens takes them.
         """
         from dragoman.sdk.listening import listen
 
@@ -152,9 +152,8 @@ class Session:
         while len(sizes) > len(late):  # somebody has taken them
             self._late_bytes -= sizes.popleft()
         for update in updates:
-            if late and supersedes(
-                update, late[-1]
-            ):  # growing output is sent again and again, each time whole
+            # Growing output is sent again and again, each time whole.
+            if type(update) is v1.ToolCallProgress and late and supersedes(update, late[-1]):
                 late.pop()
                 self._late_bytes -= sizes.pop()
             late.append(update)
