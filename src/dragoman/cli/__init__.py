@@ -21,7 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = make_parser().parse_args(arguments)
     try:
         status: int = chosen.run(chosen)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as it is for a program that was started with its output closed
+            sys.stdout.flush()
     except BrokenPipeError:
         # `dragoman … | head`: nobody reads any more, and Python shall not complain about it at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
