@@ -126,7 +126,7 @@ class HistoryRecorder:
     def _take(self, stream: str, entry: Entry) -> None:
         if self._closing:
             return
-        size = len(entry.frame) + 64
+        size = _size(entry)
         if self._size + size > self._limit and self._size:
             self._miss(stream, 1)
             return
@@ -152,9 +152,10 @@ class HistoryRecorder:
 
     async def _store_all(self) -> None:
         while self._waiting:
-            waiting, self._waiting, self._size = self._waiting, {}, 0
+            waiting, self._waiting = self._waiting, {}
             for stream, entries in waiting.items():
                 await self._store(stream, entries)
+                self._size -= sum(map(_size, entries))
         self._stored.set()
 
     async def _store(self, stream: str, entries: list[Entry]) -> None:
@@ -187,3 +188,7 @@ class HistoryRecorder:
                 state=learnt.get("state"),
                 session=learnt.get("session"),
             )
+
+
+def _size(entry: Entry) -> int:
+    return len(entry.frame) + 64

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from msgspec.structs import replace
 
-from dragoman.errors import JournalClosed, NoSuchStream, StreamMoved
+from dragoman.errors import JournalClosed, JournalError, NoSuchStream, StreamMoved
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Found, Listing, Page, Stored, StreamInfo
 from dragoman.journal.conversation import moments
 from dragoman.journal.cursors import make_cursor, read_cursor
@@ -142,6 +142,8 @@ class MemoryJournal:
             raise JournalClosed("the journal is closed")
 
     def _make(self, stream: str) -> StreamInfo:
+        if not stream:
+            raise JournalError("a stream needs a name")
         self._made += 1
         now = self._clock()
         self._numbers[stream] = self._made

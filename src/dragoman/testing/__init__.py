@@ -9,6 +9,7 @@ import typing as _typing
 if _typing.TYPE_CHECKING:
     from dragoman.testing.faults import FAULTS, Variant, faulty
     from dragoman.testing.golden import assert_golden, normalised
+    from dragoman.testing.journals import check_journal
     from dragoman.testing.raw_peer import RawPeer
     from dragoman.testing.recording import RecordingTransport
     from dragoman.testing.script.expecting import ScriptFailed
@@ -32,6 +33,7 @@ _HOMES = {
     "Transcript": "transcript",
     "Variant": "faults",
     "assert_golden": "golden",
+    "check_journal": "journals",
     "check_transport": "transports",
     "faulty": "faults",
     "normalised": "golden",
@@ -51,6 +53,7 @@ __all__ = [
     "Transcript",
     "Variant",
     "assert_golden",
+    "check_journal",
     "check_transport",
     "faulty",
     "normalised",

@@ -1,0 +1,294 @@
+"""Holds a journal to its contract: for ours, and for the one that you write.
+
+Give `check_journal` a function that makes an empty journal, as an `async with`. Every promise of
+`dragoman.journal.contract` is tried on a fresh one, and the first that is broken is named in an
+`AssertionError`. What happens to a journal's disk is not tried here; that is each implementation's own story.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from dragoman.errors import JournalClosed, JournalError, NoSuchStream, StreamMoved
+from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, Journal, Stored
+
+MakeJournal = Callable[[], AbstractAsyncContextManager[Journal]]
+
+BOUND = 20.0
+"""Seconds that one promise may take to keep."""
+
+ODD_NAMES = ("../../etc/passwd", "/etc/passwd", "a\0b", "ünïcode", "'; drop table streams; --", "x" * 5_000)
+
+
+async def check_journal(make: MakeJournal) -> None:
+    """Try every promise of the contract on journals from `make`; raise `AssertionError` for the first
+    broken one.
+    """
+    for promise in PROMISES:
+        name = (promise.__doc__ or promise.__name__).splitlines()[0]
+        tasks = asyncio.all_tasks()
+        try:
+            async with asyncio.timeout(BOUND), make() as journal:
+                await promise(journal)
+        except TimeoutError:
+            raise AssertionError(f"{name}: not within {BOUND:g} seconds") from None
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+        assert asyncio.all_tasks() <= tasks, f"{name}: a task was left behind"
+
+
+def entries(count: int, *, size: int = 10) -> list[Entry]:
+    ways: tuple[Direction, ...] = ("to_agent", "to_client", "note")
+    return [Entry(ways[n % 3], b"%d " % n + b"x" * size, 1_000.5 + n) for n in range(count)]
+
+
+def said(kind: str, text: str) -> Entry:
+    update = {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
+    return Entry("to_client", _frame("session/update", {"sessionId": "s", "update": update}), 1.0)
+
+
+def prompted(text: str) -> Entry:
+    blocks = [{"type": "text", "text": text}]
+    return Entry("to_agent", _frame("session/prompt", {"sessionId": "s", "prompt": blocks}), 1.0)
+
+
+def _frame(method: str, params: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
+
+
+async def replayed(journal: Journal, stream: str, **bounds: Any) -> list[Stored]:
+    """All pages in one list."""
+    return [stored async for page in journal.replay(stream, **bounds) for stored in page]
+
+
+async def _keeps(journal: Journal) -> None:
+    """What was appended comes back, byte for byte, in order, with sequences from 1."""
+    given = [*entries(7), Entry("note", b"", 0.0), Entry("to_client", bytes(range(256)), 1e300)]
+    assert await journal.append("a", given[:3]) == 3, "append did not return the last sequence"
+    assert await journal.append("a", given[3:]) == 9, "append did not return the last sequence"
+    stored = await replayed(journal, "a")
+    assert [one.entry for one in stored] == given, "an entry changed"
+    assert [one.sequence for one in stored] == list(range(1, 10)), "sequences are not 1, 2, 3, …"
+
+
+async def _apart(journal: Journal) -> None:
+    """Streams do not mix, whatever their names."""
+    for number, name in enumerate(ODD_NAMES):
+        await journal.append(name, [Entry("note", b"%d" % number, 1.0)])
+    for number, name in enumerate(ODD_NAMES):
+        frames = [one.frame for one in await replayed(journal, name)]
+        assert frames == [b"%d" % number], f"stream {name[:30]!r} holds {frames}"
+
+
+async def _empty(journal: Journal) -> None:
+    """Appending nothing makes the stream and changes no sequence; a stream needs a name."""
+    assert await journal.append("a", []) == 0, "an empty stream does not end at 0"
+    assert await replayed(journal, "a") == [], "something is in an empty stream"
+    await journal.append("a", entries(2))
+    assert await journal.append("a", []) == 2, "appending nothing changed the last sequence"
+    try:
+        await journal.append("", entries(1))
+    except JournalError:
+        return
+    raise AssertionError("a stream without a name was taken")
+
+
+async def _pages(journal: Journal) -> None:
+    """Pages are bounded in rows and bytes; `after` and `limit` choose a part."""
+    await journal.append("a", entries(PAGE_ROWS * 2 + 1))
+    sizes = [len(page) async for page in journal.replay("a")]
+    assert sum(sizes) == PAGE_ROWS * 2 + 1, "pages do not add up"
+    assert max(sizes) <= PAGE_ROWS, "a page has too many rows"
+    some = [one.sequence for one in await replayed(journal, "a", after=298, limit=600)]
+    assert some == list(range(299, 899)), "after or limit were not kept"
+    assert await replayed(journal, "a", limit=0) == [], "limit 0 gave something"
+    assert await replayed(journal, "a", after=10**6) == [], "behind the end there was something"
+    await journal.append("big", entries(5, size=PAGE_BYTES // 2))
+    big = [len(page) async for page in journal.replay("big")]
+    assert sum(big) == 5, "large entries were lost"
+    assert max(big) <= 3, "a page has too many bytes"
+
+
+async def _nobody(journal: Journal) -> None:
+    """A stream that is not there is said to be not there."""
+    assert await journal.info("a") is None, "there is info about nothing"
+    assert await journal.delete("a") is False, "nothing was deleted"
+    try:
+        await replayed(journal, "a")
+    except NoSuchStream:
+        return
+    raise AssertionError("replay did not raise NoSuchStream")
+
+
+async def _fence(journal: Journal) -> None:
+    """`after` refuses an append to a stream that has moved, and writes nothing then."""
+    assert await journal.append("a", entries(2), after=0) == 2, "a new stream does not end at 0"
+    try:
+        await journal.append("a", entries(1), after=1)
+    except StreamMoved:
+        pass
+    else:
+        raise AssertionError("append did not raise StreamMoved")
+    try:
+        await journal.append("b", entries(1), after=1)
+    except StreamMoved:
+        assert await journal.info("b") is None, "a refused append made the stream"
+    assert len(await replayed(journal, "a")) == 2, "a refused append was written"
+    assert await journal.append("a", entries(1), after=2) == 3, "an append at the end was refused"
+
+
+async def _together(journal: Journal) -> None:
+    """Appends at the same time all arrive whole, each writer's in its order."""
+
+    async def write(name: str) -> None:
+        for n in range(20):
+            batch = [Entry("note", f"{name} {n} {part}".encode(), 1.0) for part in range(3)]
+            await journal.append("shared", batch)
+
+    await asyncio.gather(*(write(f"w{n}") for n in range(10)))
+    frames = [one.frame.decode().split() for one in await replayed(journal, "shared")]
+    assert len(frames) == 600, f"{len(frames)} entries of 600 arrived"
+    assert all([frame[2] for frame in frames[at : at + 3]] == ["0", "1", "2"] for at in range(0, 600, 3)), (
+        "an append was torn apart"
+    )
+    for writer in range(10):
+        order = [int(n) for name, n, _ in frames if name == f"w{writer}"]
+        assert order == sorted(order), "the order of one writer was not kept"
+
+
+async def _in_order(journal: Journal) -> None:
+    """Appends that are begun in order are stored in that order, waited for or not."""
+    begun = [asyncio.ensure_future(journal.append("a", entries(1))) for _ in range(50)]
+    assert await asyncio.gather(*begun) == list(range(1, 51)), "appends overtook each other"
+
+
+async def _cancelled(journal: Journal) -> None:
+    """An append that nobody waits for any more is carried out, or was never begun; the rest goes on."""
+    task = asyncio.ensure_future(journal.append("a", entries(3)))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    last = await journal.append("a", entries(1))
+    assert last in (1, 4), f"the stream ends at {last}"
+    assert len(await replayed(journal, "a")) == last, "entries and sequences do not agree"
+
+
+async def _described(journal: Journal) -> None:
+    """A description changes in what is given, and nothing else does."""
+    made = await journal.describe("a", agent="echo", title="first")
+    assert (made.stream, made.agent, made.title, made.cwd) == ("a", "echo", "first", ""), "not as described"
+    await journal.append("a", entries(4))
+    changed = await journal.describe("a", title="second", state="end_turn", session="s1", cwd="/home")
+    assert (changed.agent, changed.title, changed.last) == ("echo", "second", 4), "something else changed"
+    assert await journal.info("a") == changed, "info tells something else"
+    assert changed.created == made.created, "the time of creation changed"
+    assert changed.updated >= made.updated, "time went backwards"
+
+
+async def _listed(journal: Journal) -> None:
+    """Streams are listed once each, the latest change first, in pages by cursor, and by what they are."""
+    for n in range(25):
+        await journal.describe(f"s{n}", agent="odd" if n % 2 else "even", cwd=f"/{n % 3}")
+    names, cursor = [], None
+    while True:
+        listing = await journal.list(limit=7, cursor=cursor)
+        assert len(listing.streams) <= 7, "a page is too long"
+        names += [info.stream for info in listing.streams]
+        cursor = listing.cursor
+        if cursor is None:
+            break
+    assert sorted(names) == sorted(f"s{n}" for n in range(25)), "some are missing, or there twice"
+    chosen = (await journal.list(agent="odd", cwd="/1", limit=100)).streams
+    assert {info.stream for info in chosen} == {f"s{n}" for n in range(25) if n % 2 and n % 3 == 1}, "filter"
+    await journal.append("s3", entries(1))
+    assert (await journal.list(limit=1)).streams[0].stream == "s3", "the latest change is not first"
+    try:
+        await journal.list(cursor="nonsense")
+    except JournalError:
+        return
+    raise AssertionError("a cursor that is none was taken")
+
+
+async def _searched(journal: Journal) -> None:
+    """Words are found in what was said, also when chunks cut them; from their beginning, without case."""
+    chunks = [said("agent_message_chunk", text) for text in ("The quick br", "own fox jumps over ", "Zürich")]
+    await journal.append("a", [prompted("Please sing"), *chunks])
+    await journal.append("b", [said("agent_thought_chunk", "lazy dogs; 世界你好")])
+    await journal.describe("a", title="A song")
+
+    async def streams(text: str, **bounds: Any) -> list[tuple[str, int]]:
+        return [(found.stream, found.sequence) for found in await journal.search(text, **bounds)]
+
+    assert await streams("brown") == [("a", 2)], "a word that two chunks share was not found"
+    assert await streams("FOX qui") == [("a", 2)], "all words, in any case and order"
+    assert await streams("zurich") == [("a", 2)], "an accent makes a difference"
+    assert await streams("sing") == [("a", 1)], "a prompt was not found"
+    assert await streams("fox dogs") == [], "words of two passages were taken for one"
+    assert await streams("你好") == [("b", 1)], "a script without spaces is not searched"
+    for odd in ("", '"', "AND", "fox OR dogs", "a*b", "(", "text:fox", "-", "\0"):
+        await journal.search(odd)  # a query is words, and never an error
+    (found,) = await journal.search("brown")
+    assert "quick brown fox" in found.excerpt, "the excerpt does not show the words"
+    assert (found.kind, found.title) == ("message", "A song"), "who spoke, and where"
+    await journal.append("a", [said("agent_message_chunk", " today")])
+    assert await streams("zurich today") == [("a", 2)], "a passage that went on was not found again"
+    assert await streams("lazy", stream="a") == [], "found in another stream"
+
+
+async def _deleted(journal: Journal) -> None:
+    """A deleted stream is gone from everywhere, and a new one of its name begins anew."""
+    for name in ("a", "b"):
+        await journal.append(name, [said("agent_message_chunk", "unforgettable")])
+    assert len(await journal.search("unforgettable")) == 2, "not found before"
+    assert await journal.delete("a") is True, "it was there"
+    assert await journal.info("a") is None, "there is still info"
+    assert [info.stream for info in (await journal.list()).streams] == ["b"], "it is still listed"
+    assert [found.stream for found in await journal.search("unforgettable")] == ["b"], "it is still found"
+    assert await journal.append("a", entries(1)) == 1, "a new stream does not begin at 1"
+    assert len(await replayed(journal, "a")) == 1, "old entries are still there"
+
+
+async def _closed(journal: Journal) -> None:
+    """Closing waits for what was asked, may be done twice, and ends everything."""
+    begun = asyncio.ensure_future(journal.append("a", entries(3)))
+    await asyncio.sleep(0)
+    await journal.aclose()
+    await journal.aclose()
+    assert await begun == 3, "an append that was begun was not finished"
+    attempts: tuple[Callable[[], Awaitable[Any]], ...] = (
+        lambda: journal.append("a", entries(1)),
+        lambda: replayed(journal, "a"),
+        lambda: journal.info("a"),
+        lambda: journal.describe("a", title="x"),
+        lambda: journal.list(),
+        lambda: journal.search("x"),
+        lambda: journal.delete("a"),
+    )
+    for attempt in attempts:
+        try:
+            await attempt()
+        except JournalClosed:
+            continue
+        raise AssertionError("something was possible after closing")
+
+
+PROMISES: tuple[Callable[[Journal], Awaitable[None]], ...] = (
+    _keeps,
+    _apart,
+    _empty,
+    _pages,
+    _nobody,
+    _fence,
+    _together,
+    _in_order,
+    _cancelled,
+    _described,
+    _listed,
+    _searched,
+    _deleted,
+    _closed,
+)
