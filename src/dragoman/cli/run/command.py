@@ -81,6 +81,9 @@ def make_plan(chosen: argparse.Namespace) -> Plan:
         ),
         limits=Limits(handshake_seconds=chosen.start_timeout or None),
         silence=chosen.silence or None,
+        continue_=chosen.continue_,
+        record=not chosen.no_history,
+        changes=chosen.changes,
         attended=attended,
     )
 

@@ -8,29 +8,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from msgspec import UNSET
 
 from dragoman import Limits, connect
 from dragoman.cli.run import events
 from dragoman.cli.run.attach import Attachment, blocks_of
+from dragoman.cli.run.changes import What, look_before, tell_changes
+from dragoman.cli.run.history import History
 from dragoman.cli.run.lend import Lending, Rules
 from dragoman.cli.run.login import make_login
+from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.narrate import Narrator, now, raw
 from dragoman.cli.run.opening import Wanted, open_session, settle
 from dragoman.cli.run.outcome import Outcome, outcome_of_turn
 from dragoman.cli.run.output import Output
-from dragoman.cli.run.permissions import Decisions
 from dragoman.cli.run.reporter import Reporter
 from dragoman.cli.run.stop import Stop
 from dragoman.cli.run.target import Target
+from dragoman.errors import DragomanError
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.client.session import Session
+from dragoman.sdk.known import Source
 from dragoman.sdk.login import logged_in
-from dragoman.workspace.workspace import Workspace
+from dragoman.workspace.changes import Snapshot
 
 QUIET = 0.08
 """Seconds without a frame after which an agent that has answered has said everything."""
@@ -50,8 +54,15 @@ class Plan:
     rules: Rules
     limits: Limits
     silence: float | None
+    continue_: bool
+    record: bool
+    changes: What
     attended: bool
     """Whether a person sits at the terminal and can be asked."""
+
+    @property
+    def roots(self) -> list[str]:
+        return [self.wanted.cwd, *self.wanted.directories]
 
 
 class Drive:
@@ -62,47 +73,94 @@ class Drive:
         self._reporter = reporter
         self._output = output
         self._narrator = Narrator()
+        self._agent: AgentHandle | None = None
         self.session_id: str | None = None
         self._stop = stop
 
     async def run(self) -> Outcome:
         plan = self._plan
-        roots = [plan.wanted.cwd, *plan.wanted.directories]
-        lending = Lending(
-            plan.rules,
-            self._reporter,
-            agent=plan.target.agent.name,
-            roots=roots,
-            on_open_question=self._stop.question_left_open,
-        )
-        async with lending.workspace as workspace:
+        async with History(
+            self._reporter, record=plan.record, look_up=plan.continue_ or plan.record
+        ) as history:
+            lending = Lending(
+                plan.rules,
+                self._reporter,
+                agent=plan.target.agent.name,
+                roots=plan.roots,
+                on_open_question=self._stop.question_left_open,
+            )
+            state = "failed"
+            try:
+                outcome = await self._connect(lending, history)
+                state = outcome.name
+            finally:
+                await history.describe(agent=self._agent_name(), state=self._stop.reason or state)
+            return outcome
+
+    async def _connect(self, lending: Lending, history: History) -> Outcome:
+        def complained(chunk: bytes) -> None:
+            self._reporter.stderr(chunk)
+            history.stderr(chunk)
+
+        async with lending.workspace:
             connecting = connect(
-                plan.target.open(),
+                self._plan.target.open(),
                 client=lending.client,
-                limits=plan.limits,
-                cwd=plan.wanted.cwd,
-                env=plan.target.env,
-                on_stderr=self._reporter.stderr,
+                limits=self._plan.limits,
+                cwd=self._plan.wanted.cwd,
+                env=self._plan.target.env,
+                on_stderr=complained,
+                tap=history.tap,
             )
             async with connecting as agent:
                 self._owns(agent)
                 self._introduce(agent)
-                return await self._converse(agent, workspace, lending.decisions)
+                wanted = await self._wanted(agent, history)
+                return await self._converse(agent, lending, wanted)
 
-    async def _converse(self, agent: AgentHandle, workspace: Workspace, decisions: Decisions) -> Outcome:
+    async def _wanted(self, agent: AgentHandle, history: History) -> Wanted:
+        wanted = self._plan.wanted
+        if not self._plan.continue_:
+            return wanted
+        names = {self._agent_name(), self._plan.target.agent.name}
+        session_id = await history.last_session(names, wanted.cwd)
+        if session_id is None:
+            raise Mistake(
+                "there is no session of this agent in this folder to go on with", "leave --continue out"
+            )
+        return replace(wanted, session_id=session_id)
+
+    async def _converse(self, agent: AgentHandle, lending: Lending, wanted: Wanted) -> Outcome:
         blocks = blocks_of(self._plan.attachments, agent.capabilities)
         login = make_login(agent, self._plan.target, self._reporter, attended=self._plan.attended)
-        wanted = self._plan.wanted
-        session, how = await logged_in(agent, lambda: open_session(agent, workspace, wanted), login)
-        self.session_id = session.id
-        self._reporter.emit(_opened(session, how))
-        self._tell_late(session, "before" if how == "new" else "replay")
-        await settle(session, wanted)
-        self._tell_late(session, "before")
+        looking = asyncio.create_task(look_before(self._plan.roots, self._reporter), name="snapshot")
+        try:
+            session, how = await logged_in(
+                agent, lambda: open_session(agent, lending.workspace, wanted), login
+            )
+            self.session_id = session.id
+            self._reporter.emit(_opened(session, how))
+            self._tell_late(session, "before" if how == "new" else "replay")
+            await settle(session, wanted)
+            self._tell_late(session, "before")
+            snapshot = await looking
+        except BaseException:
+            looking.cancel()
+            raise
         content = [v1.TextContent(text=self._plan.prompt), *blocks]
-        result = await logged_in(agent, lambda: self._turn(session, content), login)
-        await self._listen(session)
-        return outcome_of_turn(result, last_was_denied=decisions.last_was_denied)
+        try:
+            result = await logged_in(agent, lambda: self._turn(session, content), login)
+            await self._listen(session)
+        except DragomanError:
+            await self._tell_changes(snapshot)
+            raise
+        await self._tell_changes(snapshot)
+        return outcome_of_turn(result, last_was_denied=lending.decisions.last_was_denied)
+
+    async def _tell_changes(self, snapshot: Snapshot | None) -> None:
+        if snapshot is not None:
+            async with snapshot:
+                await tell_changes(snapshot, self._reporter, self._plan.changes, attended=self._plan.attended)
 
     async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> TurnResult:
         turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False)
@@ -133,7 +191,16 @@ class Drive:
         while session.late:
             self._reporter.emit(self._narrator.tell(session.late.popleft(), phase))
 
+    def _agent_name(self) -> str:
+        """How the history calls it. A command line may hold a secret, and its first word says little."""
+        known = self._plan.target.agent
+        info = None if self._agent is None else self._agent.info
+        if known.source in (Source.COMMAND, Source.ADDRESS) and info is not None:
+            return info.name
+        return known.name
+
     def _owns(self, agent: AgentHandle) -> None:
+        self._agent = agent
         transport = agent.link.transport
         tree = getattr(getattr(transport, "inner", transport), "tree", None)
         if tree is not None:
