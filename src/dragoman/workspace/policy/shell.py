@@ -112,7 +112,8 @@ def _simple(words: list[Word], *, piped: bool, depth: int) -> Iterable[Words]:
 
 def _command(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
     """What is really run by one command."""
-    if not words or not words[0]:
+    # A line that begins with a flag would be a flag of the shell that it is given to.
+    if not words or not words[0] or words[0].startswith(("-", "+")):
         raise Unreadable("it names no program")
     if sum(map(len, words)) > MOST_CHARACTERS:
         raise Unreadable(f"it is longer than {MOST_CHARACTERS} characters")
