@@ -81,7 +81,9 @@ def test_what_anybody_writes_to_stdout_goes_to_stderr_and_not_to_the_peer(stray:
     done = echo(stray=stray)
     assert done.stdout == b"ONE\nTWO\n"
     assert done.stderr.startswith(NOTICE)
-    assert done.stderr.removeprefix(NOTICE).strip() == b"stray"
+    shown, _, logged = done.stderr.removeprefix(NOTICE).partition(b"kept ")
+    assert shown.strip() == b"stray"
+    assert logged.startswith((b"5 bytes (0 lines)", b"6 bytes (1 lines)"))
     assert done.returncode == 0
 
 
@@ -91,7 +93,11 @@ def test_what_was_caught_is_counted() -> None:
         "while claim.caught_lines < 3: time.sleep(0.01)\n"
         "print(claim.caught_bytes, file=sys.stderr)"
     )
-    assert echo(stray="print('a\\nb\\nc')", after=count).stderr.endswith(b"6\n")
+    done = echo(stray="print('a\\nb\\nc')", after=count)
+    assert b"\n6\n" in done.stderr
+    assert done.stderr.endswith(
+        b"kept 6 bytes (3 lines) on standard output away from the protocol; 0 of them could not be shown\n"
+    )
 
 
 def test_what_is_printed_last_is_shown_too() -> None:

@@ -3,7 +3,7 @@
 On stdio the protocol and every stray `print` share one descriptor, and one stray line breaks the
 conversation. `claim_stdio` moves the protocol to private descriptors and leaves behind, in the old places,
 an empty input and a catcher: what Python code, C libraries or child processes write to standard output is
-passed on to standard error, and counted. Call it before user code is imported; until then this module
+passed on to standard error, and counted; the sum is logged at the end. Call it before user code is imported; until then this module
 imports nothing but the standard library.
 
 The catcher never holds a writer up for long: if standard error is stuck or closed, what was caught is
@@ -93,7 +93,7 @@ def _catch_output(claim: Stdio) -> None:
         sys.stdout.reconfigure(line_buffering=True)  # so that what is printed shows up when it is printed
     thread = threading.Thread(target=_forward, args=(caught, claim), name="stdout catcher", daemon=True)
     thread.start()
-    atexit.register(_let_go, thread)
+    atexit.register(_let_go, thread, claim)
 
 
 def _forward(caught: int, claim: Stdio) -> None:
@@ -106,7 +106,7 @@ def _forward(caught: int, claim: Stdio) -> None:
     os.close(caught)
 
 
-def _let_go(catcher: threading.Thread) -> None:
+def _let_go(catcher: threading.Thread, claim: Stdio) -> None:
     """At exit the catcher's thread stops running: standard output becomes standard error, and what is
     caught is shown.
     """
@@ -116,3 +116,12 @@ def _let_go(catcher: threading.Thread) -> None:
     with contextlib.suppress(OSError):
         os.dup2(STDERR, STDOUT)
     catcher.join(timeout=2 * PATIENCE)  # a child that still holds the old descriptor must not hold us
+    if claim.caught_bytes:
+        import logging  # not before: see the top of this module
+
+        logging.getLogger(__name__).warning(
+            "kept %d bytes (%d lines) on standard output away from the protocol; %d of them could not be shown",
+            claim.caught_bytes,
+            claim.caught_lines,
+            claim.dropped_bytes,
+        )
