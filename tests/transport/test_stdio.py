@@ -96,7 +96,7 @@ def test_what_was_caught_is_counted() -> None:
     done = echo(stray="print('a\\nb\\nc')", after=count)
     assert b"\n6\n" in done.stderr
     assert done.stderr.endswith(
-        b"kept 6 bytes (3 lines) on standard output away from the protocol; 0 of them could not be shown\n"
+        b"kept 6 bytes (3 lines) on standard output away from the protocol; 0 of them were not shown\n"
     )
 
 

@@ -3,8 +3,8 @@
 On stdio the protocol and every stray `print` share one descriptor, and one stray line breaks the
 conversation. `claim_stdio` moves the protocol to private descriptors and leaves behind, in the old places,
 an empty input and a catcher: what Python code, C libraries or child processes write to standard output is
-passed on to standard error, and counted; the sum is logged at the end. Call it before user code is imported; until then this module
-imports nothing but the standard library.
+passed on to standard error, and counted; the sum is logged at the end. Call it before user code is imported;
+until then this module imports nothing but the standard library.
 
 The catcher never holds a writer up for long: if standard error is stuck or closed, what was caught is
 dropped, and counted too. The same then holds for what Python itself writes to standard error (see `patient`).
@@ -120,7 +120,7 @@ def _let_go(catcher: threading.Thread, claim: Stdio) -> None:
         import logging  # not before: see the top of this module
 
         logging.getLogger(__name__).warning(
-            "kept %d bytes (%d lines) on standard output away from the protocol; %d of them could not be shown",
+            "kept %d bytes (%d lines) on standard output away from the protocol; %d of them were not shown",
             claim.caught_bytes,
             claim.caught_lines,
             claim.dropped_bytes,
