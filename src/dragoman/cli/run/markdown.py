@@ -20,7 +20,7 @@ _QUOTE = re.compile(r" {0,3}> ?")
 _FENCE = re.compile(r" *(```+|~~~+)")
 _RULE = re.compile(r" {0,3}([-*_])( *\1){2,} *$")
 # What may still become one of the above.
-_UNDECIDED = re.compile(r" *(#{0,6}|[-*+_]( *[-*+_])*|`{0,2}|~{0,2})? *$")
+_UNDECIDED = re.compile(r" *(#{0,6}|[-*+_]( *[-*+_])*|`{0,2}|~{0,2}) *$| {0,3}>$")
 _STYLES = {"`": CODE, "*": ITALIC, "_": ITALIC, "**": BOLD, "__": BOLD, "***": BOLD + ITALIC}
 
 LONGEST_HEAD = 80
