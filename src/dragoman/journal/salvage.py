@@ -54,6 +54,18 @@ def is_ours(path: Path) -> bool:
     return header[:16] == MAGIC and header[68:72] == APPLICATION.to_bytes(4, "big")
 
 
+def repair(path: Path) -> Salvage:
+    """Set a journal aside, damaged or not, and save what can be read of it; for somebody who asks for it."""
+    lock = opening.FolderLock(path)
+    lock.share()
+    try:
+        return set_aside(path, lock)
+    except sqlite3.Error as error:
+        raise opening.explain(error, path) from None
+    finally:
+        lock.release()
+
+
 def set_aside(path: Path, lock: opening.FolderLock) -> Salvage:
     """Move a damaged journal away and fill a new one with what can be read of it."""
     if not lock.alone():

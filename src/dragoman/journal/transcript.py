@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import AsyncIterator, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -19,8 +20,11 @@ from msgspec import Raw, Struct
 
 from dragoman.errors import BadTranscript
 from dragoman.journal.contract import PAGE_ROWS, Direction, Entry, Journal, StreamInfo
+from dragoman.journal.learning import Learner
 
 VERSION = 1
+
+DESCRIBED = ("agent", "cwd", "title", "state", "session")
 
 DIRECTIONS: dict[str, Direction] = {
     "to_agent": "to_agent",
@@ -70,14 +74,27 @@ async def export(journal: Journal, stream: str) -> AsyncIterator[bytes]:
         yield b"".join(line(stored.entry) for stored in page)
 
 
-async def load(journal: Journal, stream: str, lines: Iterable[bytes]) -> int:
-    """Append a transcript to a stream; returns the sequence of its last entry."""
-    last, batch = 0, []
-    for entry in read_transcript(lines):
+async def load(journal: Journal, stream: str, file: Iterable[bytes]) -> int:
+    """Append a transcript to a stream, described by its header or by what its frames tell; returns the
+    sequence of its last entry.
+    """
+    lines = iter(file)
+    first = next(lines, b"")
+    known = read_header(first)
+    learner = Learner()
+    learnt: dict[str, str] = {}
+    last, batch = await journal.append(stream, []), []
+    for entry in read_transcript(chain([first], lines)):
         batch.append(entry)
+        learnt |= learner.see(entry)
         if len(batch) == PAGE_ROWS:
             last, batch = await journal.append(stream, batch), []
-    return await journal.append(stream, batch) if batch or not last else last
+    if batch:
+        last = await journal.append(stream, batch)
+    if known is not None:
+        learnt |= {name: value for name in DESCRIBED if (value := getattr(known, name))}
+    await journal.describe(stream, **{name: learnt.get(name) for name in DESCRIBED})
+    return last
 
 
 def _is_json(frame: bytes) -> bool:

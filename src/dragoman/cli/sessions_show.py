@@ -1,0 +1,242 @@
+"""What `dragoman sessions` does: asks the journal, and writes down the answer.
+
+What an agent said is made harmless for a terminal before it is shown. Exit status 0 means that all of it was
+done, 1 that something was not; standard error then says what and why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from dragoman.cli.run.harmless import harmless, harmless_json, harmless_line
+from dragoman.errors import JournalDamaged, JournalError
+from dragoman.journal import Journal, StreamInfo, open_journal
+from dragoman.journal.conversation import Fold, Moment
+from dragoman.journal.history import history_path, new_stream
+from dragoman.journal.transcript import export, load
+
+KINDS = {"message": "{}", "prompt": "> {}", "thought": "  · {}", "tool": "* {}", "plan": "  {}"}
+OTHERS = {"permission": "? {}", "mode": "mode: {}", "end": "— {}", "error": "! {}", "note": "# {}"}
+
+
+class Mistake(Exception):
+    """Said to the person, as it is."""
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run one action; returns the exit status."""
+    path = Path(chosen.journal) if chosen.journal else history_path()
+    try:
+        if chosen.action == "repair":
+            _repair(path)
+        elif path.exists() or chosen.action == "import":
+            asyncio.run(_run(chosen, path))
+        else:
+            _nothing_yet(chosen, path)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has read enough; Python would complain about it once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (Mistake, JournalError) as error:
+        print(f"dragoman sessions: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"dragoman sessions: {error.filename or path}: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+async def _run(chosen: argparse.Namespace, path: Path) -> None:
+    async with open_journal(path) as journal:
+        if journal.salvaged is not None:
+            saved = journal.salvaged
+            print(
+                f"The history was damaged: {saved.entries} entries of {saved.streams} sessions were saved, "
+                f"{saved.lost} lost. The damaged file is kept as {saved.aside}.",
+                file=sys.stderr,
+            )
+        await ACTIONS[chosen.action](journal, chosen)
+
+
+def _repair(path: Path) -> None:
+    from dragoman.journal.salvage import repair
+
+    if not path.exists():
+        raise Mistake(f"{path} does not exist")
+    saved = repair(path)
+    print(f"{saved.entries} entries of {saved.streams} sessions were saved, {saved.lost} lost.")
+    print(f"The old file is kept as {saved.aside}.")
+
+
+def _nothing_yet(chosen: argparse.Namespace, path: Path) -> None:
+    if chosen.action not in ("list", "search"):
+        raise Mistake(f"nothing is recorded yet: {path} does not exist")
+    if chosen.json:
+        _write_json({"sessions": []} if chosen.action == "list" else {"found": []})
+    else:
+        print(f"Nothing is recorded yet: {path} does not exist.", file=sys.stderr)
+
+
+async def _list(journal: Journal, chosen: argparse.Namespace) -> None:
+    cwd = None if chosen.cwd is None else _real(chosen.cwd)
+    infos: list[StreamInfo] = []
+    cursor = None
+    while True:
+        left = chosen.limit - len(infos) if chosen.limit > 0 else 500
+        listing = await journal.list(agent=chosen.agent, cwd=cwd, limit=min(left, 500), cursor=cursor)
+        infos += listing.streams
+        cursor = listing.cursor
+        if cursor is None or 0 < chosen.limit <= len(infos):
+            break
+    if chosen.json:
+        _write_json({"sessions": infos})
+        return
+    rows = [("ID", "WHEN", "AGENT", "STATE", "TITLE")]
+    rows += [(info.stream, _when(info.updated), info.agent, info.state, info.title) for info in infos]
+    for row in _columns(rows) if infos else ["No session matches."]:
+        print(row)
+
+
+async def _show(journal: Journal, chosen: argparse.Namespace) -> None:
+    info = await _find(journal, chosen.id)
+    if chosen.json:
+        moments = [moment async for moment in _moments(journal, info.stream)]
+        _write_json({"session": info, "moments": moments})
+        return
+    print(harmless_line(info.title or info.stream))
+    about = (info.agent, info.cwd, _when(info.created), info.state)
+    print(harmless_line(" · ".join(part for part in about if part)))
+    async for moment in _moments(journal, info.stream):
+        if moment.kind != "note" or chosen.notes:
+            print(f"\n{_rendered(moment)}")
+
+
+async def _search(journal: Journal, chosen: argparse.Namespace) -> None:
+    found = await journal.search(" ".join(chosen.words), limit=max(1, chosen.limit))
+    if chosen.json:
+        _write_json({"found": found})
+        return
+    for one in found:
+        print(harmless_line(f"{one.stream}  {one.title}"))
+        print(harmless_line(f"  {one.kind} {one.sequence}: {one.excerpt}"))
+    if not found:
+        print("Nothing was found.", file=sys.stderr)
+
+
+async def _export(journal: Journal, chosen: argparse.Namespace) -> None:
+    info = await _find(journal, chosen.id)
+    if chosen.file == "-":
+        async for piece in export(journal, info.stream):
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+        return
+    # A transcript tells as much as the history does: it is for its owner's eyes too.
+    descriptor = os.open(chosen.file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "wb") as file:  # noqa: ASYNC230  # nothing else runs meanwhile
+        async for piece in export(journal, info.stream):
+            file.write(piece)
+
+
+async def _import(journal: Journal, chosen: argparse.Namespace) -> None:
+    stream = new_stream()
+    source = sys.stdin.fileno() if chosen.file == "-" else chosen.file
+    with open(source, "rb", closefd=chosen.file != "-") as file:  # noqa: ASYNC230  # nothing else runs
+        await load(journal, stream, file)
+    print(stream)
+
+
+async def _delete(journal: Journal, chosen: argparse.Namespace) -> None:
+    # All are found before one is deleted: a mistake in the last must not cost the first.
+    infos = [await _find(journal, name) for name in chosen.ids]
+    for info in infos:
+        if await journal.delete(info.stream):
+            print(f"deleted {harmless_line(info.stream)}")
+
+
+ACTIONS = {
+    "list": _list,
+    "show": _show,
+    "search": _search,
+    "export": _export,
+    "import": _import,
+    "delete": _delete,
+}
+
+
+async def _find(journal: Journal, name: str) -> StreamInfo:
+    """The one session that is meant."""
+    exact = await journal.info(name)
+    if exact is not None:
+        return exact
+    if name == "last":
+        latest = (await journal.list(limit=1)).streams
+        if latest:
+            return latest[0]
+    found: list[StreamInfo] = []
+    cursor = None
+    while True:
+        listing = await journal.list(limit=500, cursor=cursor)
+        found += [info for info in listing.streams if info.stream.startswith(name) or info.session == name]
+        cursor = listing.cursor
+        if cursor is None:
+            break
+    if len(found) == 1:
+        return found[0]
+    if found:
+        some = ", ".join(info.stream for info in found[:5])
+        raise Mistake(harmless_line(f"{name!r} may be any of {len(found)} sessions: {some}"))
+    raise Mistake(harmless_line(f"there is no session {name!r}; `dragoman sessions list` shows all"))
+
+
+async def _moments(journal: Journal, stream: str) -> AsyncIterator[Moment]:
+    """What happened, up to a damage if there is one; the damage is told behind it."""
+    fold = Fold()
+    damage = None
+    try:
+        async for page in journal.replay(stream):
+            for stored in page:
+                for moment in fold.add(stored):
+                    yield moment
+    except JournalDamaged as error:
+        damage = error
+    for moment in fold.finish():
+        yield moment
+    if damage is not None:
+        raise damage
+
+
+def _rendered(moment: Moment) -> str:
+    pattern = KINDS.get(moment.kind) or OTHERS[moment.kind]
+    return "\n".join(pattern.format(line) for line in harmless(moment.text).split("\n"))
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
+    shown = [[harmless_line(cell) for cell in row] for row in rows]
+    widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]) - 1)]
+    for row in shown:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        yield "  ".join([*cells, row[-1]]).rstrip()
+
+
+def _real(folder: str) -> str:
+    return os.path.realpath(folder)
+
+
+def _when(moment: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+    except (OverflowError, ValueError, OSError):  # a clock can say anything
+        return "?"
+
+
+def _write_json(value: object) -> None:
+    sys.stdout.buffer.write(harmless_json(msgspec.json.encode(value)) + b"\n")
