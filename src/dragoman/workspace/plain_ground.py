@@ -96,6 +96,7 @@ class PlainGround:
         if record.size > self._settings.file_bytes or (
             self._is_first and self._kept + record.size > self._settings.total_bytes
         ):
+            self._read[path] = (record, record)
             return record
         begun = time.time_ns()
         try:

@@ -1,0 +1,52 @@
+"""Private stores, and what happens to those of the dead."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.workspace.store import Store
+
+DIES = """
+import os, sys
+from dragoman.workspace.store import Store
+print(Store(sys.argv[1]).path, flush=True)
+os._exit(0)
+"""
+
+
+def test_only_its_user_can_look_into_a_store(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "base"))
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o700
+    (store.path / "file").write_text("text")
+    store.close()
+    store.close()
+    assert not (tmp_path / "base").exists()
+
+
+def test_the_next_store_removes_those_of_the_dead_and_no_others(tmp_path: Path) -> None:
+    base = str(tmp_path / "base")
+    alive = Store(base)
+    (alive.path / "file").write_text("text")
+    done = subprocess.run([sys.executable, "-c", DIES, base], capture_output=True, text=True, check=True)
+    dead = Path(done.stdout.strip())
+    assert dead.exists()
+    third = Store(base)
+    assert not dead.exists()
+    assert (alive.path / "file").read_text() == "text"
+    third.close()
+    alive.close()
+
+
+def test_a_folder_that_others_can_use_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base").chmod(0o777)
+    with pytest.raises(PermissionError):
+        Store(str(tmp_path / "base"))
+    (tmp_path / "link").symlink_to("elsewhere")
+    with pytest.raises(PermissionError):
+        Store(str(tmp_path / "link"))
