@@ -74,10 +74,12 @@ def test_the_exit_status_tells_the_outcome(tmp_path: Path, script: str, outcome:
     assert report["frames"]
 
 
-def test_every_status_is_the_one_of_run_and_stands_in_the_help() -> None:
+def test_every_status_is_the_one_of_run_and_stands_in_the_help_and_on_the_page() -> None:
+    page = (ROOT / "docs" / "known-agents.md").read_text("utf-8")
     for outcome, status in doctor.STATUSES.items():
         assert outcome == "ok" or EXITS[outcome].status == status
         assert f"\n  {status:>3}  " in doctor.EXAMPLES
+        assert f"\n| {status} | `{outcome}` | " in page
 
 
 def test_a_failure_shows_means_advice_frames_and_standard_error(tmp_path: Path) -> None:

@@ -98,3 +98,10 @@ def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
 
 def test_windows_line_ends_are_fine() -> None:
     assert set(parse_config(GOOD.replace("\n", "\r\n"), path="c.toml").agents) == {"mine", "short"}
+
+
+def test_the_example_on_the_page_is_valid() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "known-agents.md").read_text("utf-8")
+    example = page.split("```toml\n")[1].split("```")[0]
+    config = parse_config(example, path="known-agents.md")
+    assert (config.default_agent, config.agents["mine"].title) == ("mine", "My agent")
