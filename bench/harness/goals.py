@@ -105,6 +105,12 @@ FIGURES: list[Figure] = [
         goals=(Versus("official", OFFICIAL, 15),),
     ),
     Figure("import.cpu_ms", "import of the SDK, CPU ms", more=False, goals=(Versus("Python", PYTHON, 8),)),
+    Figure(
+        "import_used.cpu_ms",
+        "… with Agent, Client and connect in use, CPU ms",
+        more=False,
+        goals=(Versus("Python", PYTHON, 8),),
+    ),
     Figure("import_all.cpu_ms", "… with every model, CPU ms", more=False),
     Figure(
         "start.ms",

@@ -14,9 +14,12 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent.parent
 VENVS = BENCH / ".venvs"
 
-# What every program pays, and what one pays that uses every model: Dragoman makes models when they are used.
-DRAGOMAN_IMPORT = "import dragoman, dragoman.schema.v1; dragoman.Agent, dragoman.Client, dragoman.connect"
-DRAGOMAN_IMPORT_ALL = f"{DRAGOMAN_IMPORT}; from dragoman.schema.v1 import *"
+# The import alone, with both sides in use, and with every model: Dragoman loads what is used when it is used.
+DRAGOMAN_IMPORT = "import dragoman"
+DRAGOMAN_IMPORT_USED = (
+    f"{DRAGOMAN_IMPORT}, dragoman.schema.v1; dragoman.Agent, dragoman.Client, dragoman.connect"
+)
+DRAGOMAN_IMPORT_ALL = f"{DRAGOMAN_IMPORT_USED}; from dragoman.schema.v1 import *"
 
 # Where each pinned SDK lives; bench/setup.py fills these environments.
 PYTHON_SDKS = {
@@ -57,7 +60,7 @@ def _official(name: str, title: str) -> Peer:
     # Its package imports every model anyway.
     imports = [python, "-c", "import acp, acp.schema"]
     programs = _python_programs(python, "official_py")
-    return Peer(name, title, {**programs, "import": imports, "import_all": imports})
+    return Peer(name, title, {**programs, "import": imports, "import_used": imports, "import_all": imports})
 
 
 def _typescript() -> Peer:
@@ -65,7 +68,8 @@ def _typescript() -> Peer:
     folder = BENCH / "peers" / "typescript"
     programs = {name: [node, str(folder / f"{name}.mjs")] for name in ("agent", "client", "echo", "relay")}
     programs["pairs"] = [node, "--expose-gc", str(folder / "pairs.mjs")]
-    programs["import"] = programs["import_all"] = [node, str(BENCH / "ts" / "sdk.mjs")]
+    for name in ("import", "import_used", "import_all"):
+        programs[name] = [node, str(BENCH / "ts" / "sdk.mjs")]
     return Peer("typescript", "TypeScript 2.4.0", programs)
 
 
@@ -78,6 +82,7 @@ def _dragoman() -> Peer:
     python = venv_python("dragoman")
     programs = _python_programs(python, "dragoman")
     programs["import"] = [python, "-c", DRAGOMAN_IMPORT]
+    programs["import_used"] = [python, "-c", DRAGOMAN_IMPORT_USED]
     programs["import_all"] = [python, "-c", DRAGOMAN_IMPORT_ALL]
     return Peer("dragoman", "Dragoman", programs)
 

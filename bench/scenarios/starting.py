@@ -52,5 +52,8 @@ def _first_line(fd: int, deadline: float) -> bytes:
 
 
 IMPORT = Scenario("import", ("import",), partial(_import, program="import"), rounds=7, rehearsed=True)
+IMPORT_USED = Scenario(
+    "import_used", ("import_used",), partial(_import, program="import_used"), rounds=7, rehearsed=True
+)
 IMPORT_ALL = Scenario("import_all", ("import_all",), partial(_import, program="import_all"), rehearsed=True)
 START = Scenario("start", ("echo",), _start, rounds=9, rehearsed=True)

@@ -12,6 +12,7 @@ SCENARIOS: list[Scenario] = [
     reads.MANY,
     replay.REPLAY,
     starting.IMPORT,
+    starting.IMPORT_USED,
     starting.IMPORT_ALL,
     starting.START,
     pairs.PAIRS,
