@@ -1,7 +1,7 @@
 """Ways to get more out of a terminal than was lent: a corpus.
 
-`{root}` is the folder of the session, `{outside}` a folder beside it. An attack succeeds if `{outside}` gets a
-file, if a secret of ours or of `{outside}` is in the output, or if something is alive after the release.
+`{root}` is the folder of the session, `{outside}` a folder beside it. An attack succeeds if `{outside}` gets
+a file, if a secret of ours or of `{outside}` is in the output, or if something is alive after the release.
 """
 
 from __future__ import annotations
