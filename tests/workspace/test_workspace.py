@@ -162,6 +162,20 @@ async def test_an_agent_that_reads_before_it_creates_works_if_that_was_chosen(tm
     assert (tmp_path / "new.txt").read_text() == "text"
 
 
+async def test_an_agent_that_looks_for_its_instructions_everywhere_finds_none_outside(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (tmp_path / "AGENTS.md").write_text("rules of somebody else")
+    workspace = Workspace(settings=FileSettings(outside="not_found"))
+    async with lending(root, workspace) as agent:
+        there = await agent.read(tmp_path / "AGENTS.md")
+        missing = await agent.read(tmp_path / "CLAUDE.md")
+        inside = await agent.read(root / "AGENTS.md")
+        assert there["error"] == missing["error"] == inside["error"]
+        assert code(there) == (NOT_FOUND, "missing")
+        assert code(await agent.write(tmp_path / "AGENTS.md", "mine")) == (FORBIDDEN, "outside")
+
+
 # Sessions.
 
 

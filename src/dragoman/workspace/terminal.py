@@ -22,7 +22,7 @@ from dragoman.transport.reading import open_reader
 from dragoman.transport.refusal import why_not
 from dragoman.transport.waiting import Waiters
 from dragoman.workspace.commands import Command
-from dragoman.workspace.refusals import INTERNAL_ERROR, refusal
+from dragoman.workspace.refusals import INTERNAL_ERROR, from_system, refusal
 from dragoman.workspace.ring import Ring, Tail
 
 HANG_UP = 0.5
@@ -61,8 +61,7 @@ class Terminal:
         self._timer: asyncio.TimerHandle | None = None
         self._burst = 0
         self._silent = False
-        ours, theirs = os.pipe()
-        nothing = os.open(os.devnull, os.O_RDONLY)
+        ours, theirs, nothing = _descriptors()
         words = [command.program, *command.words[1:]]
         program = Program(command=words, cwd=cwd, env=env, files=(nothing, theirs, theirs))
         steps = Grace(after_eof=0, after_terminate=grace)
@@ -154,6 +153,19 @@ class Terminal:
         self._reader.close()
         self.ring.finish()
         self._waiters.wake()
+
+
+def _descriptors() -> tuple[int, int, int]:
+    """Both ends of a pipe for the output, and an input that is empty."""
+    try:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        try:
+            return (*os.pipe(), nothing)
+        except OSError:
+            os.close(nothing)
+            raise
+    except OSError as error:
+        raise from_system(error) from error
 
 
 def _not_started(program: Program, error: Exception) -> ErrorAnswer:
