@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dragoman.errors import JournalBusy, JournalDamaged, JournalError, JournalFull, NotAJournal
 from dragoman.journal.contract import Durability
+from dragoman.journal.tables import migrate, version
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for another process; longer than any commit, shorter than a person's patience."""
@@ -40,6 +41,10 @@ class FolderLock:
         if self._descriptor is not None:
             _flock(self._descriptor, exclusive=False)
 
+    def forget(self) -> None:
+        """What it stood beside is no journal after all."""
+        self.path.unlink(missing_ok=True)
+
     def release(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
@@ -64,18 +69,21 @@ def _flock(descriptor: int, *, exclusive: bool) -> bool:
     return True
 
 
-def prepare_file(path: Path) -> None:
-    """Make the folder and the file, for their owner alone; an older file is closed to others."""
+def make_file(path: Path) -> None:
+    """Make the folder and the file, if they are not there, for their owner alone."""
     if not path.parent.exists():
         path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600))
     except FileExistsError:
-        # Never opened here: closing a descriptor would drop the locks of a connection to the same file.
-        if path.is_file() and path.stat().st_mode & 0o077 and sys.platform != "win32":
-            path.chmod(0o600)
-    else:
-        _sync_folder(path.parent)
+        return  # not to be opened here: closing it would drop the locks of a connection that we may have
+    _sync_folder(path.parent)
+
+
+def close_to_others(path: Path) -> None:
+    """Take from others what an older or a foreign program let them read."""
+    if path.stat().st_mode & 0o077 and sys.platform != "win32":
+        path.chmod(0o600)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -90,12 +98,15 @@ def _sync_folder(folder: Path) -> None:
 
 
 def connect_writer(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.Connection:
+    """A connection to a journal of our version; what is not ours is left as it is."""
     connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
     try:
+        version(connection)
         connection.execute("pragma journal_mode = wal")
         connection.execute(f"pragma synchronous = {SYNCHRONOUS[durability]}")
         connection.execute(f"pragma fullfsync = {int(durability == 'full')}")  # macOS syncs only if asked so
         connection.execute("pragma secure_delete = on")  # what is deleted is gone
+        migrate(connection)
     except BaseException:
         connection.close()
         raise

@@ -76,7 +76,7 @@ def set_aside(path: Path, lock: opening.FolderLock) -> Salvage:
             source = Path(f"{path}{companion}")
             if source.exists():
                 source.rename(f"{aside}{companion}")
-        opening.prepare_file(path)
+        opening.make_file(path)
         salvage = _refill(path, aside)
     finally:
         lock.share_again()
@@ -110,7 +110,6 @@ def _refill(path: Path, aside: Path) -> Salvage:
                 shutil.copyfile(f"{aside}{companion}", f"{copy}{companion}")
         target = opening.connect_writer(path, "full", opening.BUSY_SECONDS)
         try:
-            migrate(target)
             source = _open_damaged(copy)
             if source is not None:
                 for row in _streams(source):

@@ -18,13 +18,12 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from dragoman.errors import JournalClosed, JournalDamaged, JournalError
+from dragoman.errors import JournalClosed, JournalDamaged, JournalError, NotAJournal
 from dragoman.journal import indexing, opening, streams
 from dragoman.journal.contract import Durability, Entry, Found, Listing, Page, StreamInfo
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.salvage import Salvage, is_ours, set_aside
-from dragoman.journal.tables import migrate
 from dragoman.journal.writer import Writer
 
 
@@ -164,24 +163,31 @@ class SqliteJournal:
     # In the writer's thread.
 
     def _open(self) -> sqlite3.Connection:
-        known = self._lock.path.exists()
         if self.path.exists() and not self.path.is_file():
             raise JournalError(f"{self.path} is no file")
-        opening.prepare_file(self.path)
+        known = self._lock.path.exists()  # then this was a journal, whatever it looks like now
+        opening.make_file(self.path)
         self._lock.share()
         try:
             return self._connect()
         except sqlite3.Error as error:
-            if not (known or is_ours(self.path)) or not _is_damage(error):
+            if not _is_damage(error):
                 raise
-            self.salvaged = set_aside(self.path, self._lock)
-            return self._connect()
+            if not known and not is_ours(self.path):
+                self._lock.forget()
+                raise
+        except NotAJournal:
+            if not known:
+                self._lock.forget()
+            raise
+        self.salvaged = set_aside(self.path, self._lock)
+        return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
         connection = opening.connect_writer(self.path, self._durability, self._busy_seconds)
         try:
-            migrate(connection)
             indexing.probe(connection)
+            opening.close_to_others(self.path)
         except BaseException:
             connection.close()
             raise

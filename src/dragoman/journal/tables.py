@@ -65,11 +65,13 @@ updated = ?, last = ?, sum = ? where number = ?
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the file to our version, in one transaction; what cannot be ours is refused and left alone."""
+    """Bring the file to our version, in one transaction."""
+    if version(connection) == len(STEPS):
+        return
     connection.execute("begin immediate")
     try:
-        version = _version(connection)
-        for number, step in enumerate(STEPS[version:], version + 1):
+        known = version(connection)
+        for number, step in enumerate(STEPS[known:], known + 1):
             for statement in step.split(";\n"):
                 connection.execute(statement)
             connection.execute(f"pragma user_version = {number}")
@@ -80,16 +82,17 @@ def migrate(connection: sqlite3.Connection) -> None:
         raise
 
 
-def _version(connection: sqlite3.Connection) -> int:
-    application, version, schema = (
+def version(connection: sqlite3.Connection) -> int:
+    """The version of the file; 0 if it is empty. What cannot be ours is refused."""
+    application, known, schema = (
         connection.execute(f"pragma {name}").fetchone()[0]
         for name in ("application_id", "user_version", "schema_version")
     )
     if application != APPLICATION and (application or schema):
         raise NotAJournal("this database belongs to another program")
-    if version > len(STEPS):
-        raise NotAJournal(f"this journal has version {version}; this program knows {len(STEPS)} and older")
-    return int(version)
+    if known > len(STEPS):
+        raise NotAJournal(f"this journal has version {known}; this program knows {len(STEPS)} and older")
+    return int(known)
 
 
 # Streams.

@@ -1,0 +1,241 @@
+"""The journal on disk: who may read it, what is deleted, what two processes do, what older files become."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import JournalBusy, JournalClosed, JournalError, NotAJournal
+from dragoman.journal import Entry, SqliteJournal, open_journal
+from dragoman.journal.tables import BASE, FIELDS, entry_sum
+from dragoman.journal.tables import _row_sum as row_sum
+from dragoman.testing.journals import prompted, said
+from tests.journal.streams import all_bytes, frames, note, notes
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and descriptors")
+
+
+async def test_nothing_is_made_before_it_is_entered(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "a" / "history.db")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(JournalClosed):
+        await journal.append("a", notes(1))
+    await journal.aclose()
+
+
+async def test_a_journal_is_entered_once(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "j.db")
+    async with journal:
+        pass
+    with pytest.raises(JournalClosed):
+        await journal.__aenter__()
+
+
+@posix
+async def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        async with open_journal(tmp_path / "new" / "history.db") as journal:
+            await journal.append("a", notes(1))
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "new").iterdir()}
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+    assert {"history.db", "history.db-wal"} <= modes.keys()
+    assert set(modes.values()) == {0o600}
+
+
+@posix
+async def test_a_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    async with open_journal(tmp_path / "j.db") as journal:
+        await journal.append("a", notes(2))
+    (tmp_path / "j.db").chmod(0o644)
+    async with open_journal(tmp_path / "j.db") as journal:
+        assert await frames(journal, "a") == [b"1", b"2"]
+    assert stat.S_IMODE((tmp_path / "j.db").stat().st_mode) == 0o600
+
+
+async def test_closing_leaves_no_thread_and_no_log_behind(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    descriptors = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
+    async with open_journal(tmp_path / "j.db") as journal:
+        await journal.append("a", notes(10))
+        await asyncio.gather(*(frames(journal, "a") for _ in range(8)))
+    for thread in set(threading.enumerate()) - before:
+        thread.join(timeout=2)
+    assert set(threading.enumerate()) <= before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["j.db", "j.db-lock"]
+    if descriptors:
+        assert len(os.listdir("/proc/self/fd")) <= descriptors
+
+
+async def test_what_is_deleted_is_gone_from_the_disk(tmp_path: Path) -> None:
+    async with open_journal(tmp_path / "j.db") as journal:
+        await journal.append("kept", [said("agent_message_chunk", "an ordinary word")])
+        await journal.append("gone", [prompted("xylophonic"), said("agent_message_chunk", "xylophonic")])
+        await journal.describe("gone", title="xylophonic", cwd="/xylophonic")
+        assert len(await journal.search("xylophonic")) == 2
+        assert b"xylophonic" in all_bytes(tmp_path)
+        assert await journal.delete("gone")
+        assert b"xylophonic" not in all_bytes(tmp_path)
+        assert len(await journal.search("ordinary")) == 1
+
+
+async def test_secrets_are_hidden_unless_it_is_switched_off(tmp_path: Path) -> None:
+    key = "sk-ant-" + "a1B2" * 8
+    async with open_journal(tmp_path / "a" / "j.db") as journal:
+        await journal.append("a", [prompted(f"use {key}")])
+        await journal.describe("a", title=f"use {key}")
+        assert (await journal.info("a")).title == "use [redacted]"  # type: ignore[union-attr]
+        assert key.encode() not in all_bytes(tmp_path / "a")
+    async with open_journal(tmp_path / "b" / "j.db", redact=None) as journal:
+        await journal.append("a", [prompted(f"use {key}")])
+        assert await frames(journal, "a") == [prompted(f"use {key}").frame]
+
+
+async def test_a_redaction_that_fails_fails_its_append_and_no_other(tmp_path: Path) -> None:
+    def picky(frame: bytes) -> bytes:
+        if frame == b"2":
+            raise ValueError("not this one")
+        return frame
+
+    async with open_journal(tmp_path / "j.db", redact=picky) as journal:
+        results = await asyncio.gather(
+            *(journal.append(name, [note(name)]) for name in ("1", "2", "3")), return_exceptions=True
+        )
+        assert results[0] == 1
+        assert isinstance(results[1], ValueError)
+        assert results[2] == 1
+        assert await journal.info("2") is None
+
+
+async def test_two_journals_on_one_file_see_each_other(tmp_path: Path) -> None:
+    async with open_journal(tmp_path / "j.db") as one, open_journal(tmp_path / "j.db") as other:
+        await one.append("a", [note("1")])
+        assert await other.append("a", [note("2")]) == 2
+        assert await frames(one, "a") == [b"1", b"2"]
+        await asyncio.gather(
+            *(journal.append("shared", notes(2)) for _ in range(20) for journal in (one, other))
+        )
+        assert len(await frames(one, "shared")) == 80
+
+
+async def test_whoever_holds_the_file_too_long_is_reported(tmp_path: Path) -> None:
+    async with open_journal(tmp_path / "j.db", busy_seconds=0.05) as journal:
+        await journal.append("a", notes(1))
+        blocker = sqlite3.connect(tmp_path / "j.db", isolation_level=None)
+        blocker.execute("begin immediate")
+        with pytest.raises(JournalBusy):
+            await journal.append("a", notes(1))
+        assert await frames(journal, "a") == [b"1"], "readers do not wait for a writer"
+        blocker.execute("rollback")
+        blocker.close()
+        assert await journal.append("a", notes(1)) == 2
+
+
+def old_file(path: Path) -> None:
+    """A file as the first version wrote it: without an index of words."""
+    base = sqlite3.connect(path)
+    base.executescript(BASE + "pragma user_version = 1; pragma application_id = 0x44524147;")
+    frame = said("agent_message_chunk", "an old story").frame
+    values = ["old", "echo", "/tmp", "Title", "end_turn", "s1", 1.0, 2.0, 1]
+    assert len(values) == len(FIELDS)
+    marks = ", ".join("?" * (len(FIELDS) + 2))
+    names = f"number, {', '.join(FIELDS)}, sum"
+    base.execute(f"insert into streams ({names}) values ({marks})", (1, *values, row_sum(1, values)))
+    base.execute("insert into entries values (1, 1, 1, 1.0, ?, ?)", (frame, entry_sum(1, 1, 1, 1.0, frame)))
+    base.commit()
+    base.close()
+
+
+async def test_an_older_file_is_brought_up_to_date(tmp_path: Path) -> None:
+    old_file(tmp_path / "j.db")
+    async with open_journal(tmp_path / "j.db") as journal:
+        assert await frames(journal, "old") == [said("agent_message_chunk", "an old story").frame]
+        assert [found.stream for found in await journal.search("story")] == ["old"]
+        assert await journal.append("old", notes(1)) == 2
+    async with open_journal(tmp_path / "j.db") as journal:
+        assert (await journal.info("old")).title == "Title"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "create table theirs (a); insert into theirs values (1);",
+        "pragma application_id = 7;",
+        "pragma application_id = 0x44524147; pragma user_version = 99;",
+    ],
+)
+async def test_what_is_not_ours_or_too_new_is_refused_and_left_alone(tmp_path: Path, script: str) -> None:
+    base = sqlite3.connect(tmp_path / "j.db")
+    base.executescript(script)
+    base.close()
+    before = all_bytes(tmp_path)
+    for _ in range(2):
+        with pytest.raises(NotAJournal):
+            async with open_journal(tmp_path / "j.db"):
+                pass
+    assert [path.name for path in tmp_path.iterdir()] == ["j.db"]
+    assert all_bytes(tmp_path) == before
+
+
+async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("my notes " * 1000)
+    (tmp_path / "notes.txt").chmod(0o644)
+    for _ in range(2):
+        with pytest.raises(NotAJournal):
+            async with open_journal(tmp_path / "notes.txt"):
+                pass
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    assert all_bytes(tmp_path) == b"my notes " * 1000
+    assert stat.S_IMODE((tmp_path / "notes.txt").stat().st_mode) == 0o644
+
+
+async def test_a_folder_cannot_be_a_journal(tmp_path: Path) -> None:
+    with pytest.raises(JournalError):
+        async with open_journal(tmp_path):
+            pass
+
+
+def test_a_durability_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="full, normal or off"):
+        SqliteJournal(tmp_path / "j.db", durability="some")  # type: ignore[arg-type]
+
+
+async def test_a_path_that_is_no_text_can_be_described(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"/tmp/\xff")
+    async with open_journal(tmp_path / "j.db") as journal:
+        await journal.describe("a", cwd=odd)
+        assert [info.stream for info in (await journal.list(cwd=odd)).streams] == ["a"]
+
+
+async def test_a_time_that_is_no_number_becomes_the_beginning_of_time(tmp_path: Path) -> None:
+    async with open_journal(tmp_path / "j.db") as journal:
+        await journal.append("a", [Entry("note", b"x", float("nan")), Entry("note", b"y", float("inf"))])
+        times = [stored.time async for page in journal.replay("a") for stored in page]
+        assert times == [0.0, float("inf")]
+
+
+async def test_a_slow_disk_makes_whoever_appends_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.journal.writer.QUEUED_BYTES", 10_000)
+    async with open_journal(tmp_path / "j.db") as journal:
+        blocker = sqlite3.connect(tmp_path / "j.db", isolation_level=None)
+        blocker.execute("begin immediate")
+        begun = [asyncio.ensure_future(journal.append("a", notes(1, size=1_000))) for _ in range(100)]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        writer = journal._writer
+        assert writer is not None
+        assert writer._queued < 20_000
+        blocker.execute("rollback")
+        blocker.close()
+        assert sorted(await asyncio.gather(*begun)) == list(range(1, 101))
