@@ -72,6 +72,16 @@ def test_a_path_is_a_command_whatever_is_there(tmp_path: Path, text: str) -> Non
     assert find_agent(text, config=EMPTY, path=str(tmp_path)).command == (text,)
 
 
+def test_the_home_folder_is_spelled_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    tilde = KnownAgent(name="tilde", command=("~/bin/agent", "~"), source=Source.CONFIG)
+    config = Config(path="x", agents={"tilde": tilde})
+    expected = ("/home/ann/bin/agent", "~")
+    assert find_agent("tilde", config=config, path=str(tmp_path)).command == expected
+    assert find_agent("~/bin/agent '~'", config=config, path=str(tmp_path)).command == expected
+    assert known_agents(config=config, path=str(tmp_path))[-1].command == expected
+
+
 def test_a_program_on_the_path_is_a_command(tmp_path: Path) -> None:
     assert find_agent("tool", config=EMPTY, path=a_path(tmp_path, "tool")).command == ("tool",)
 

@@ -2,6 +2,7 @@
 
     agent = find_agent("claude")  # KnownAgent(name, command, env, allow, source)
     for agent in known_agents(): ...
+    reached = await reach_agent("claude")  # asks the login shell too if our PATH does not have it
     diagnosis = await diagnose(agent)  # in dragoman.sdk.known.doctor
 
 `find_agent` reads the configuration file and looks along PATH; it starts nothing. What it raises is a
@@ -11,5 +12,15 @@
 from dragoman.sdk.known.agent import KnownAgent, Source
 from dragoman.sdk.known.config import Config, read_config
 from dragoman.sdk.known.finding import find_agent, known_agents
+from dragoman.sdk.known.reaching import Reached, reach_agent
 
-__all__ = ["Config", "KnownAgent", "Source", "find_agent", "known_agents", "read_config"]
+__all__ = [
+    "Config",
+    "KnownAgent",
+    "Reached",
+    "Source",
+    "find_agent",
+    "known_agents",
+    "reach_agent",
+    "read_config",
+]

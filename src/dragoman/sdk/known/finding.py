@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known.agent import KnownAgent, Source
@@ -44,7 +45,7 @@ def find_agent(
         raise LocalMistake("no agent was named: give a name, a command or an address")
     named = _named(wanted, config or read_config(), path)
     if named is not None:
-        return named
+        return at_home(named)
     address = parse_address(wanted)
     if isinstance(address, StdioAddress):
         raise LocalMistake("stdio: is our own input and output, where no agent can be; give its command")
@@ -57,7 +58,7 @@ def find_agent(
         return _offered(entry, entry.commands[0])
     if entry is not None or (len(words) == 1 and not _is_program(words[0], path)):
         raise LocalMistake(_nothing_called(words[0], config or read_config(), path))
-    return KnownAgent(name=os.path.basename(words[0]), command=words, source=Source.COMMAND)
+    return at_home(KnownAgent(name=os.path.basename(words[0]), command=words, source=Source.COMMAND))
 
 
 def known_agents(*, config: Config | None = None, path: str | None = None) -> list[KnownAgent]:
@@ -65,13 +66,20 @@ def known_agents(*, config: Config | None = None, path: str | None = None) -> li
     found = {agent.name: agent for agent in _on_path(path)}
     found.update((agent.name, agent) for agent in BUILT_IN)
     found.update((config or read_config()).agents)
-    return [found[name] for name in sorted(found, key=str.casefold)]
+    return [at_home(found[name]) for name in sorted(found, key=str.casefold)]
 
 
 def missing_agents(*, config: Config | None = None, path: str | None = None) -> list[WellKnown]:
     """Well-known agents that are not installed here, and that nothing of ours goes by the name of."""
     known = {agent.name for agent in known_agents(config=config, path=path)}
     return [entry for entry in WELL_KNOWN if entry.name not in known]
+
+
+def at_home(agent: KnownAgent) -> KnownAgent:
+    """With `~/bin/agent` spelled out: editors do that for their users, and no shell does it here."""
+    if not agent.command or not agent.command[0].startswith("~"):
+        return agent
+    return replace(agent, command=(os.path.expanduser(agent.command[0]), *agent.command[1:]))
 
 
 def install_hint(entry: WellKnown) -> str:

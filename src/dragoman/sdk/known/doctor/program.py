@@ -82,6 +82,8 @@ def nature_of(place: str) -> Nature:
         return Nature(
             what="a file", problem="it is not executable", advice=f"chmod +x {place}, or name its interpreter"
         )
+    if os.name == "nt":  # the name's ending says there what a file is, and `which` has gone by that
+        return Nature(what="a program")
     try:
         with open(place, "rb") as file:
             start = file.read(256)

@@ -1,0 +1,48 @@
+"""An agent, and the PATH that it is found and started with.
+
+`find_agent` looks along the PATH we were started with, which is short when a desktop or a service started us.
+`reach_agent` asks the user's login shell as well, but only when ours does not have the program: a shell takes
+its time.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+
+from dragoman.errors import LocalMistake
+from dragoman.sdk.known.agent import KnownAgent
+from dragoman.sdk.known.config import Config, read_config
+from dragoman.sdk.known.finding import find_agent
+from dragoman.sdk.login_path import login_path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """For `agent_environment(allow=agent.allow, explicit=agent.env, path=path)`."""
+
+    agent: KnownAgent
+    path: str | None = None
+    """The PATH to start it with; None when ours will do."""
+
+
+async def reach_agent(text: str, *, config: Config | None = None) -> Reached:
+    """Find an agent on our PATH, else on the login shell's. Raises `LocalMistake` as `find_agent` does."""
+    config = config or read_config()
+    try:
+        agent = find_agent(text, config=config)
+    except LocalMistake:
+        login = await login_path()
+        if login.path == os.environ.get("PATH"):
+            raise
+        return Reached(agent=find_agent(text, config=config, path=login.path), path=login.path)
+    if _is_reached(agent):
+        return Reached(agent=agent)
+    return Reached(agent=agent, path=(await login_path()).path)
+
+
+def _is_reached(agent: KnownAgent) -> bool:
+    if not agent.command or os.path.dirname(agent.command[0]):
+        return True  # no PATH is asked for these
+    return shutil.which(agent.command[0], path=agent.env.get("PATH")) is not None
