@@ -1,0 +1,60 @@
+"""Agents that are another one in each life: real processes, so that deaths are real too."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from dragoman.sdk.supervision.events import Event
+from dragoman.sdk.supervision.restarts import Restarts
+from dragoman.testing import ScriptedAgent
+
+QUICK = Restarts(deaths=3, within=60, first_delay=0.01, longest_delay=0.05)
+
+CHOOSE = """
+n=$(cat "$0/life" 2>/dev/null || echo 0)
+echo $((n + 1)) > "$0/life"
+[ -d "$0/$n" ] || n=last
+shift "$([ "$n" = last ] && echo $(($# - 1)) || echo "$n")"
+exec "$PYTHON" -m dragoman agent script "$1"
+"""
+
+
+def script(folder: Path, text: str) -> list[str]:
+    """A process that plays this script in every life."""
+    return ScriptedAgent(text).command(folder)
+
+
+def lives(folder: Path, *scripts: str) -> list[str]:
+    """A command that plays the first script in its first life, the second in its second, and the last from
+    then on.
+    """
+    paths = []
+    for number, text in enumerate(scripts):
+        place = folder / str(number)
+        place.mkdir()
+        paths.append(script(place, text)[-1])
+    shell = CHOOSE.replace("$PYTHON", sys.executable)
+    return ["/bin/sh", "-c", shell, os.fspath(folder), *paths]
+
+
+def program(folder: Path, text: str) -> list[str]:
+    """A process that runs this Python."""
+    path = folder / "agent.py"
+    path.write_text(text, encoding="utf-8")
+    return [sys.executable, str(path)]
+
+
+class Heard(list[Event]):
+    """A listener that remembers."""
+
+    def __call__(self, event: Event) -> None:
+        self.append(event)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self]
+
+    def last(self, kind: str) -> Event:
+        return next(event for event in reversed(self) if event.kind == kind)
