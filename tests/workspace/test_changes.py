@@ -14,6 +14,7 @@ from dragoman.workspace.changes import RevertRefused, take_snapshot
 from dragoman.workspace.entries import SnapshotSettings
 from dragoman.workspace.terminals import Wanted
 from dragoman.workspace.workspace import Workspace
+from tests.runtime.raw import until
 from tests.workspace.turns import commit_all, git, picture, told
 
 pytestmark = pytest.mark.usefixtures("private_store")
@@ -271,6 +272,27 @@ async def test_several_roots_one_within_another(root: Path) -> None:
 async def test_a_root_must_be_a_folder(root: Path) -> None:
     with pytest.raises(LocalMistake):
         await take_snapshot([str(root / "none")])
+    assert list((root.parent / "tmp").iterdir()) == []
+
+
+async def test_a_closed_snapshot_tells_nothing_more(root: Path) -> None:
+    snapshot = await take_snapshot([str(root)])
+    (root / "text.txt").write_text("agent\n")
+    changes = await snapshot.compare()
+    await snapshot.aclose()
+    with pytest.raises(LocalMistake, match="closed"):
+        await snapshot.compare()
+    with pytest.raises(RevertRefused):
+        await changes.revert(str(root / "text.txt"))
+    assert (root / "text.txt").read_text() == "agent\n"
+
+
+async def test_a_snapshot_that_nobody_waits_for_any_more_leaves_nothing(root: Path) -> None:
+    taking = asyncio.create_task(take_snapshot([str(root)]))
+    await until(lambda: list((root.parent / "tmp").glob("*/*/0")))
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
     assert list((root.parent / "tmp").iterdir()) == []
 
 

@@ -137,6 +137,9 @@ async def test_a_repository_in_the_work_tree_is_noted(tree: Path) -> None:
     commit_all(inner)
     async with await take_snapshot([str(tree)]) as snapshot:
         assert any("inner/" in note for note in snapshot.notes)
+    commit_all(tree)
+    async with await take_snapshot([str(tree)]) as snapshot:
+        assert any("submodules" in note and "inner" in note for note in snapshot.notes)
 
 
 async def test_a_linked_work_tree_is_one_too(tree: Path, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def described(found: Found, *, room: int) -> Change:
     kind: Literal["added", "modified", "removed"] = (
         "added" if before is None else "removed" if after is None else "modified"
     )
-    diff = _diff(found)
+    diff = _diff(found) if room > 0 else None
     if diff is not None and diff.text is not None and len(diff.text) > room:
         diff = diff._replace(text=None)
     if diff is None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -62,15 +63,21 @@ class Snapshot:
         """What it does not cover."""
         self._settings = settings
         self._store = Store(store)
+        self._stop = threading.Event()
+        self._working = threading.Lock()  # a thread goes on although nobody waits for it any more
         self._before: list[tuple[Ground, Capture]] = []
 
     def take(self) -> None:
+        with self._working:
+            self._take()
+
+    def _take(self) -> None:
         for number, root in enumerate(self.roots):
             if not os.path.isdir(root):
                 raise LocalMistake(f"{root!r} is no folder")
             folder = self._store.path / str(number)
             folder.mkdir()
-            ground = _ground(root, folder, self._settings)
+            ground = _ground(root, folder, self._settings, self._stop)
             capture = ground.capture()
             self.notes += capture.notes
             self._before.append((ground, capture))
@@ -81,7 +88,8 @@ class Snapshot:
 
     async def aclose(self) -> None:
         """Forget everything. Closing twice is fine."""
-        await asyncio.to_thread(self._store.close)
+        self._stop.set()
+        await asyncio.to_thread(self._close)
 
     async def __aenter__(self) -> Snapshot:
         return self
@@ -89,7 +97,17 @@ class Snapshot:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
+    def _close(self) -> None:
+        with self._working:
+            self._store.close()
+
     def _compare(self) -> Changes:
+        with self._working:
+            if self._stop.is_set():
+                raise LocalMistake("this snapshot is closed")
+            return self._compared()
+
+    def _compared(self) -> Changes:
         notes = list(self.notes)
         found: dict[str, Found] = {}
         files: list[Change] = []
@@ -104,16 +122,18 @@ class Snapshot:
                 found[one.full_path] = one
                 files.append(described(one, room=room))
                 room -= len(files[-1].diff or "")
+        if room <= 0:
+            notes.append("too many changes to show: some are named without a diff")
         return Changes(sorted(files, key=lambda change: change.path), notes, found)
 
 
-def _ground(root: str, folder: Path, settings: SnapshotSettings) -> Ground:
+def _ground(root: str, folder: Path, settings: SnapshotSettings, stop: threading.Event) -> Ground:
     try:
-        return GitGround(root, find_repository(root, settings.seconds), folder, settings)
+        return GitGround(root, find_repository(root, settings.seconds), folder, settings, stop)
     except (GitFailed, OutOfTime):
         plain = folder / "plain"
         plain.mkdir()
-        return PlainGround(root, plain, settings)
+        return PlainGround(root, plain, settings, stop)
 
 
 def _differences(before: Capture, after: Capture) -> list[tuple[str, Entry | None, Entry | None]]:

@@ -12,6 +12,7 @@ import errno
 import hashlib
 import os
 import stat
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
@@ -39,7 +40,7 @@ class SnapshotSettings(Struct, frozen=True, kw_only=True):
     """What is kept at most, all files together."""
 
     most_files: int = 200_000
-    seconds: float = 20.0
+    seconds: float = 10.0
     """How long it may take to look at one root."""
 
     diff_bytes: int = 32 * MEBIBYTE
@@ -82,15 +83,16 @@ class OutOfTime(Exception):
 
 
 class Deadline:
-    """Seconds that are left."""
+    """Seconds that are left; none are once somebody said stop."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, stop: threading.Event) -> None:
         self._end = time.monotonic() + seconds
+        self._stop = stop
 
     @property
     def left(self) -> float:
         left = self._end - time.monotonic()
-        if left <= 0:
+        if left <= 0 or self._stop.is_set():
             raise OutOfTime
         return left
 

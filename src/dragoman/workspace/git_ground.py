@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +32,7 @@ from dragoman.workspace.entries import (
 from dragoman.workspace.plain_ground import noted
 
 _KINDS: dict[str, Kind] = {"100644": "file", "100755": "program", "120000": "link"}
+_SUBMODULE = "160000"
 
 _CONVERTING = re.compile(rb"\b(filter|text|eol|crlf|ident|working-tree-encoding)\b")
 
@@ -88,8 +90,16 @@ def find_repository(root: str, seconds: float) -> Repository:
 class GitGround:
     """One root in a work tree."""
 
-    def __init__(self, root: str, repository: Repository, store: Path, settings: SnapshotSettings) -> None:
+    def __init__(
+        self,
+        root: str,
+        repository: Repository,
+        store: Path,
+        settings: SnapshotSettings,
+        stop: threading.Event,
+    ) -> None:
         self.root = root
+        self._stop = stop
         self.algorithm = repository.algorithm
         self._repository = repository
         self._settings = settings
@@ -103,7 +113,7 @@ class GitGround:
         # The user's objects are for reading alone: git would freshen the date of one that it meets again.
         objects = os.path.realpath(repository.objects).replace("\\", "\\\\").replace('"', '\\"')
         self._env_with_objects = {**self._env, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{objects}"'}
-        self._deadline = Deadline(settings.seconds)
+        self._deadline = Deadline(settings.seconds, stop)
         self._kept = 0
         self._prepare()
 
@@ -151,7 +161,7 @@ class GitGround:
 
     def capture(self) -> Capture:
         """What is there now; new contents are kept by git."""
-        self._deadline = Deadline(self._settings.seconds)
+        self._deadline = Deadline(self._settings.seconds, self._stop)
         capture = Capture()
         try:
             by_date = self._update(capture)
@@ -168,10 +178,10 @@ class GitGround:
     def content(self, entry: Entry) -> bytes:
         """What a blob holds; FileNotFoundError if it is gone."""
         try:
-            self._deadline = Deadline(self._settings.seconds)
+            self._deadline = Deadline(self._settings.seconds, self._stop)
             return self._run("cat-file", "blob", entry.digest, env=self._env_with_objects)
-        except GitFailed as error:
-            raise FileNotFoundError(str(error)) from error
+        except (GitFailed, OutOfTime) as error:
+            raise FileNotFoundError(f"what it held is not at hand ({error})") from error
 
     def _update(self, capture: Capture) -> dict[str, Entry]:
         """Bring our index up to date. What is too large is given back, by date."""
@@ -205,6 +215,7 @@ class GitGround:
         return False
 
     def _list(self, capture: Capture) -> None:
+        submodules: list[str] = []
         for line in self._run("ls-files", "-s", "-z", "--", ".").split(b"\0")[:-1]:
             about, _, name = line.partition(b"\t")
             mode, digest, _ = about.decode().split()
@@ -215,6 +226,9 @@ class GitGround:
                 continue
             if kind is not None:
                 capture.entries[path] = Entry(kind, digest, 0)
+            elif mode == _SUBMODULE:
+                submodules.append(path)
+        capture.notes += noted(self.root, "submodules, not looked into", submodules)
 
     def _status(self, name: str, straight: dict[str, bool]) -> os.stat_result | None:
         """Of a file, if no folder on the way to it has become a link."""

@@ -7,6 +7,7 @@ proves nothing, since clocks of file systems tick slowly; such a file is read ag
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,8 +36,9 @@ class PlainGround:
 
     algorithm = "sha256"
 
-    def __init__(self, root: str, store: Path, settings: SnapshotSettings) -> None:
+    def __init__(self, root: str, store: Path, settings: SnapshotSettings, stop: threading.Event) -> None:
         self.root = root
+        self._stop = stop
         self._store = store
         self._settings = settings
         self._read: dict[str, tuple[Entry, Entry]] = {}  # by path: the record, and what it stood for
@@ -48,7 +50,7 @@ class PlainGround:
         capture = Capture()
         by_date: list[str] = []
         ignored: set[str] = set()
-        deadline = Deadline(self._settings.seconds)
+        deadline = Deadline(self._settings.seconds, self._stop)
         try:
             for path, name, folder, status in self._walk(ignored, deadline):
                 kind = kind_of(status)
