@@ -46,7 +46,13 @@ def test_pieces_of_a_message_are_joined_and_the_last_line_is_ended() -> None:
 
 
 def test_a_tool_call_stands_on_lines_of_its_own() -> None:
-    happened = [text("Let me see"), tool("pending"), tool("in_progress"), tool("completed"), text("Done")]
+    happened: list[AnyEvent] = [
+        text("Let me see"),
+        tool("pending"),
+        tool("in_progress"),
+        tool("completed"),
+        text("Done"),
+    ]
     assert shown(terminal(), *happened) == "Let me see\n• Look (read)\n✓ Look (read)\nDone\n"
     assert shown(pipe(), *happened) == "Let me see\n✓ Look (read)\nDone\n"
 

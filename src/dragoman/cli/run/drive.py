@@ -164,15 +164,17 @@ class Drive:
 
     async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> TurnResult:
         turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False)
-        async with asyncio.TaskGroup() as group:
-            self._stop.turn(lambda: _start(group, session))
-            try:
-                async for update in turn:
-                    self._reporter.emit(self._narrator.tell(update))
-                    if self._output.is_behind:
-                        await self._output.flow()
-            finally:
-                self._stop.turn(None)
+        cancelling: list[asyncio.Task[None]] = []
+        self._stop.turn(lambda: cancelling.append(asyncio.create_task(session.cancel())))
+        try:
+            async for update in turn:
+                self._reporter.emit(self._narrator.tell(update))
+                if self._output.is_behind:
+                    await self._output.flow()
+        finally:
+            self._stop.turn(None)
+            # An agent that is gone cannot be told; the turn itself says so.
+            await asyncio.gather(*cancelling, return_exceptions=True)
         return turn.result
 
     async def _listen(self, session: Session) -> None:
@@ -219,10 +221,6 @@ class Drive:
                 auth_methods=[method.id for method in agent.auth_methods],
             )
         )
-
-
-def _start(group: asyncio.TaskGroup, session: Session) -> None:
-    group.create_task(session.cancel())
 
 
 def _opened(session: Session, how: str) -> events.Session:
