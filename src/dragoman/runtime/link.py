@@ -40,6 +40,7 @@ from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.runtime.outbox import HIGH_WATER, Outbox
 from dragoman.runtime.owner import Owner
 from dragoman.runtime.router import Router
+from dragoman.runtime.runs import ask_run, settle_run
 from dragoman.runtime.work import Workshop
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
@@ -49,9 +50,7 @@ from dragoman.wire import (
     failure,
     notification,
 )
-from dragoman.wire.answers import plain_answers
 from dragoman.wire.codes import INVALID_REQUEST
-from dragoman.wire.requests import plain_requests
 
 log = logging.getLogger(__name__)
 
@@ -191,7 +190,7 @@ class Link:
             return  # we are closing: what begins now would have no owner any more
         self.heard = self._loop.time()
         self._feeding = True
-        taken = self._router.told_block(block) or self._settle_block(block) or self._ask_block(block)
+        taken = self._router.told_block(block) or self._take_run(block)
         if taken:
             self.connection.stamp += taken
         else:
@@ -202,28 +201,10 @@ class Link:
             self._flush()
             self._check_answers()
 
-    def _settle_block(self, block: bytes) -> int:
-        """The short way of answers that nothing has to be handled before; 0 for any other block."""
-        if self.lanes or not self.connection.calls:
-            return 0
-        answers = plain_answers(block)
-        take = self.connection.calls.pop
-        for answer in answers:
-            call = take(answer.id, None)
-            if call is not None:
-                waiting = call.context
-                waiting.answered = True
-                if not waiting.future.done():
-                    waiting.future.set_result(answer.result)
-        return len(answers)
-
-    def _ask_block(self, block: bytes) -> int:
-        """The short way of a run of requests in which there is nothing to consider; 0 for any other block."""
-        requests = plain_requests(block)
-        debts = self.connection.ask_all(requests) if requests else []
-        if debts:
-            self._work.ask_all(debts)
-        return len(debts)
+    def _take_run(self, block: bytes) -> int:
+        connection = self.connection
+        settled = settle_run(connection, block) if connection.calls and not self.lanes else 0
+        return settled or ask_run(connection, self._work, block)
 
     def _tell_each(self, block: bytes) -> None:
         connection, told, ask = self.connection, self._router.told, self._work.ask
