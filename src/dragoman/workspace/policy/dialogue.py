@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from dragoman.schema import v1
+from dragoman.schema.base import Unknown
 from dragoman.workspace.policy.forms import (
     Bad,
     Field,
@@ -97,24 +98,23 @@ class TerminalForms:
     async def _field(self, name: str, field: Field, *, required: bool) -> Value | None:
         secret = looks_secret(name, field)
         self._write(_describe(name, field, required=required, secret=secret))
-        default = default_of(field)
+        if isinstance(field, Unknown):
+            self._write("  (This client does not know fields of this type; it stays empty.)\n")
+            if required:
+                raise _Stopped(v1.ElicitationCancelAction())
+            return None
         while True:
             line = await self._read("> ", secret=secret)
-            if not line.strip():
-                if default is None and not required:
-                    return None
-                if default is None:
-                    self._write("This one is needed.\n")
-                    continue
-            said: Any = default if not line.strip() else from_line(field, line)
+            said: Any = from_line(field, line) if line.strip() else default_of(field)
+            if said is None and not required:
+                return None
+            if said is None:
+                self._write("This one is needed.\n")
+                continue
             try:
                 return await asyncio.to_thread(checked, field, said, matches=matches)
             except Bad as error:
                 self._write(f"Not taken: {harmless(str(error))}.\n")
-                if isinstance(field, v1.Unknown) and not required:
-                    return None
-                if isinstance(field, v1.Unknown):
-                    raise _Stopped(v1.ElicitationCancelAction()) from None
 
     async def _read(self, prompt: str, *, secret: bool = False) -> str:
         self._write(prompt)

@@ -113,9 +113,10 @@ def read_text(path: str) -> str | None:
         return None
     except OSError as error:
         raise PolicyError(path, 0, f"cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise PolicyError(path, 0, "is no plain file")
     with open(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise PolicyError(path, 0, "is no plain file")
         data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise PolicyError(path, 0, f"is larger than {MOST_BYTES} bytes")

@@ -72,33 +72,16 @@ class _Reading:
         if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
             raise self._error(1, "rule", len(self._lines) + 1, "rules are written as [[rule]]")
         default = data.get("default")
-        if default is not None and default not in STRICTNESS:
+        if default is not None and not _is_outcome(default):
             raise self._error(1, "default", first, _one_of("default", STRICTNESS))
         trust = self._texts(data, "trust", 1, first)
         return Rulebook(tuple(self._rule(n, rule) for n, rule in enumerate(rules)), default, trust)
 
     def _rule(self, number: int, data: Mapping[str, Any]) -> Rule:
-        line = self._headers[number] if number < len(self._headers) else 0
+        # Rules may also be written inline, where no line begins with their header.
+        line = self._headers[number] if number < len(self._headers) else 1
         end = self._headers[number + 1] if number + 1 < len(self._headers) else len(self._lines) + 1
-        for key in data:
-            if key not in _RULE_KEYS:
-                raise self._error(line, key, end, f"unknown key {key!r}; {_known(_RULE_KEYS)}")
-        if data.get("decision") not in STRICTNESS:
-            raise self._error(line, "decision", end, _one_of("decision", STRICTNESS))
-        for key in ("name", "note"):
-            if not isinstance(data.get(key, ""), str):
-                raise self._error(line, key, end, f"{key} must be text")
-        if not isinstance(data.get("unreadable", False), bool):
-            raise self._error(line, "unreadable", end, "unreadable must be true or false")
-        if data.get("unreadable") and data["decision"] != "allow":
-            raise self._error(line, "unreadable", end, "unreadable is for rules that allow")
-        if data.get("unreadable") and "command" in data:
-            why = "unreadable cannot stand beside command: what cannot be read cannot be compared"
-            raise self._error(line, "unreadable", end, why)
-        for key, allowed in (("kind", TOOL_KINDS), ("method", METHODS)):
-            for value in self._texts(data, key, line, end):
-                if value not in allowed:
-                    raise self._error(line, key, end, f"{value!r} is no {key}; {_known(allowed)}")
+        self._check_rule(data, line, end)
         return Rule(
             decision=data["decision"],
             agent=self._texts(data, "agent", line, end),
@@ -112,6 +95,22 @@ class _Reading:
             source=self._source,
             line=line,
         )
+
+    def _check_rule(self, data: Mapping[str, Any], line: int, end: int) -> None:
+        for key in data:
+            if key not in _RULE_KEYS:
+                raise self._error(line, key, end, f"unknown key {key!r}; {_known(_RULE_KEYS)}")
+        if not _is_outcome(data.get("decision")):
+            raise self._error(line, "decision", end, _one_of("decision", STRICTNESS))
+        for key in ("name", "note"):
+            if not isinstance(data.get(key, ""), str):
+                raise self._error(line, key, end, f"{key} must be text")
+        for key, allowed in (("kind", TOOL_KINDS), ("method", METHODS)):
+            for value in self._texts(data, key, line, end):
+                if value not in allowed:
+                    raise self._error(line, key, end, f"{value!r} is no {key}; {_known(allowed)}")
+        if (why := _wrong_unreadable(data)) is not None:
+            raise self._error(line, "unreadable", end, why)
 
     def _texts(self, data: Mapping[str, Any], key: str, line: int, end: int) -> tuple[str, ...]:
         value = data.get(key, [])
@@ -180,6 +179,20 @@ def _end_of_string(text: str, at: int, quote: str) -> int:
         else:
             at += 1
     return len(text)
+
+
+def _is_outcome(value: Any) -> bool:
+    return isinstance(value, str) and value in STRICTNESS
+
+
+def _wrong_unreadable(data: Mapping[str, Any]) -> str | None:
+    if not isinstance(data.get("unreadable", False), bool):
+        return "unreadable must be true or false"
+    if data.get("unreadable") and data["decision"] != "allow":
+        return "unreadable is for rules that allow"
+    if data.get("unreadable") and "command" in data:
+        return "unreadable cannot stand beside command: what cannot be read cannot be compared"
+    return None
 
 
 def _one_of(key: str, values: Iterable[str]) -> str:

@@ -1,0 +1,73 @@
+"""Small makers that tests of the policy share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.schema import v1
+from dragoman.workspace.policy.policy import Approve, Layer, Policy
+from dragoman.workspace.policy.question import Question, Setting, about_file, about_tool_call
+from dragoman.workspace.policy.reading import read_policy
+from dragoman.workspace.policy.shell import read_line
+
+ROOT = "/work/project"
+HOME = "/home/somebody"
+SETTING = Setting(agent="claude", roots=(ROOT,), home=HOME)
+
+
+def policy(
+    text: str = "", *, approve: Approve | None = None, project: str | None = None, remembered: str = ""
+) -> Policy:
+    """A policy of a user's file, and of a project that is not trusted."""
+    layers = [_layer(text, "user.toml")]
+    if project is not None:
+        layers.append(_layer(project, "project.toml", only_stricter=True))
+    return Policy(
+        layers=tuple(layers), remembered=read_policy(remembered, "remembered.toml").rules, approve=approve
+    )
+
+
+def _layer(text: str, name: str, *, only_stricter: bool = False) -> Layer:
+    book = read_policy(text, name)
+    return Layer(name=name, rules=book.rules, default=book.default, only_stricter=only_stricter)
+
+
+def command(line: str, **more: Any) -> Question:
+    return Question(
+        method="permission",
+        agent="claude",
+        session_id="s",
+        kind="execute",
+        title=line,
+        script=read_line(line),
+        roots=(ROOT,),
+        home=HOME,
+        **more,
+    )
+
+
+def tool(kind: str = "other", *paths: str, name: str | None = None, **more: Any) -> Question:
+    call = v1.ToolCallUpdate(
+        tool_call_id="t",
+        kind=kind,  # type: ignore[arg-type]
+        name=name,
+        locations=[v1.ToolCallLocation(path=path) for path in paths],
+        **more,
+    )
+    return about_tool_call(call, SETTING, session_id="s")
+
+
+def write(path: str) -> Question:
+    return about_file("write", path, SETTING, session_id="s")
+
+
+def option(option_id: str, kind: str, name: str = "") -> v1.PermissionOption:
+    return v1.PermissionOption(option_id=option_id, name=name or option_id, kind=kind)  # type: ignore[arg-type]
+
+
+OFFERED = [
+    option("always", "allow_always"),
+    option("once", "allow_once"),
+    option("no", "reject_once"),
+    option("never", "reject_always"),
+]

@@ -1,0 +1,97 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.workspace.policy.commands import (
+    BadPattern,
+    literal_pattern,
+    pattern_text,
+    permits,
+    read_pattern,
+    restricts,
+)
+
+WORDS = st.lists(st.text(st.sampled_from("ab-*?[]' \"\\/.=é"), max_size=6), min_size=1, max_size=5)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "expected"),
+    [
+        ("git status", "git status", True),
+        ("git status", "git status --short", False),
+        ("git status **", "git status --short x", True),
+        ("git status **", "git status", True),
+        ("git **", "git", True),
+        ("**", "anything at all", True),
+        ("git", "/usr/bin/git", False),
+        ("git", "GIT", False),
+        ("cat *", "cat x", True),
+        ("cat *", "cat --flag", False),
+        ("cat *", "cat x y", False),
+        ("cat ?lag", "cat -lag", False),
+        ("pytest tests/*", "pytest tests/x.py", True),
+        ("git log --format=*", "git log --format=x", True),
+        ("git status", "git", False),
+        ("'a b' c", "a\\ b c", False),
+    ],
+)
+def test_permitting_takes_the_pattern_word_by_word(pattern: str, line: str, *, expected: bool) -> None:
+    assert permits(read_pattern(pattern), tuple(line.split())) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "expected"),
+    [
+        ("git push", "git push", True),
+        ("git push", "git push origin main", True),
+        ("git push", "git -C x push", True),
+        ("git push", "/usr/bin/git push", True),
+        ("git push", "GIT push", True),
+        ("git push", "git.exe push", True),
+        ("git push", "git pull", False),
+        ("git push", "echo git push", False),
+        ("git push --force", "git push origin --force", True),
+        ("git push --force", "git push --forc", True),
+        ("git push --force", "git push --force=x", True),
+        ("git push --force", "git push -f", False),
+        ("rm -rf", "rm -r -f x", True),
+        ("rm -rf", "rm -fvr x", True),
+        ("rm -rf", "rm -r x", False),
+        ("rm **", "rm", True),
+        ("**", "x", True),
+        ("curl * -o", "curl -o x https://example.org", True),
+    ],
+)
+def test_restricting_needs_no_more_than_a_suspicion(pattern: str, line: str, *, expected: bool) -> None:
+    assert restricts(read_pattern(pattern), tuple(line.split())) is expected
+
+
+def test_in_a_guess_the_program_may_stand_anywhere() -> None:
+    assert restricts(("git", "push"), ("sudo", "x", "git", "a", "push"), rough=True)
+    assert not restricts(("git", "push"), ("push", "git"), rough=True)
+
+
+@given(WORDS)
+def test_what_is_permitted_by_a_pattern_is_restricted_by_it_too(words: list[str]) -> None:
+    for pattern in (tuple(words), ("*", "**"), (words[0], "**")):
+        if "**" not in pattern[:-1] and permits(pattern, words):
+            assert restricts(pattern, words)
+
+
+@given(WORDS)
+def test_a_literal_pattern_permits_its_command_and_no_other(words: list[str]) -> None:
+    pattern = read_pattern(literal_pattern(words))
+    assert permits(pattern, words)
+    assert not permits(pattern, [*words, "x"])
+    assert not permits(pattern, [words[0] + "x", *words[1:]])
+
+
+@given(WORDS)
+def test_the_text_of_a_pattern_is_read_as_the_same_words(words: list[str]) -> None:
+    assert read_pattern(pattern_text(words)) == tuple(words)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "git 'x", "git ** x", "** git"])
+def test_a_pattern_without_meaning_is_a_mistake(text: str) -> None:
+    with pytest.raises(BadPattern):
+        read_pattern(text)

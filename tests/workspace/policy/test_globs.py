@@ -1,0 +1,78 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.workspace.policy.globs import absolute, is_beneath, permits, restricts
+from tests.workspace.policy.making import HOME, ROOT
+
+NAMES = st.sampled_from(["a", "b", "src", ".env", "é", "A", ".."])
+PATHS = st.lists(NAMES, min_size=1, max_size=5).map(lambda names: "/" + "/".join(names))
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "expected"),
+    [
+        ("src/**", f"{ROOT}/src/a/b.py", True),
+        ("src/**", f"{ROOT}/src", True),
+        ("src/*", f"{ROOT}/src/a/b.py", False),
+        ("src/**/*.py", f"{ROOT}/src/b.py", True),
+        ("src/**/*.py", f"{ROOT}/src/a/b.txt", False),
+        ("**", f"{ROOT}/x", True),
+        ("**", "/etc/passwd", False),
+        ("**/x", "/etc/x", False),
+        ("/etc/*", "/etc/hosts", True),
+        ("/etc/*", f"{ROOT}/etc/hosts", False),
+        ("~/notes/*", f"{HOME}/notes/x", True),
+        ("src/**", f"{ROOT}/src/../../x", False),
+        ("**", f"{ROOT}/../x", False),
+        ("src/**", f"{ROOT}2/src/x", False),
+        ("SRC/**", f"{ROOT}/src/x", False),
+        ("caf\u00e9", f"{ROOT}/cafe\u0301", True),
+        ("[a-c].py", f"{ROOT}/b.py", True),
+        ("a?.py", f"{ROOT}/a/.py", False),
+    ],
+)
+def test_permitting_wants_the_very_path(glob: str, path: str, *, expected: bool) -> None:
+    assert permits([glob], path, roots=[ROOT], home=HOME) is expected
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "expected"),
+    [
+        (".env", f"{ROOT}/.env", True),
+        (".env", f"{ROOT}/a/.env", True),
+        (".env", "/elsewhere/.env", True),
+        (".env", f"{ROOT}/.ENV", True),
+        ("**/.env", "/elsewhere/.env", True),
+        ("src/secret/**", f"{ROOT}/src/secret/x", True),
+        ("src/secret/**", f"{ROOT}/src/a/../secret/x", True),
+        ("src/secret/**", "/elsewhere/src/secret/x", False),
+        ("~/.ssh/**", f"{HOME}/.ssh/id", True),
+        ("~/.ssh/**", f"{HOME}/.ssh", True),
+        ("/etc/**", "/etc/x/y", True),
+        ("/etc/**", f"{ROOT}/etc/x", False),
+    ],
+)
+def test_restricting_finds_a_path_in_every_disguise(glob: str, path: str, *, expected: bool) -> None:
+    assert restricts([glob], path, roots=[ROOT], home=HOME) is expected
+
+
+@given(
+    PATHS, st.lists(NAMES.filter(lambda n: n != "..") | st.just("**"), min_size=1, max_size=4).map("/".join)
+)
+def test_what_is_permitted_by_a_glob_is_restricted_by_it_too(path: str, glob: str) -> None:
+    if permits([glob], path, roots=["/", "/a"], home=HOME):
+        assert restricts([glob], path, roots=["/", "/a"], home=HOME)
+
+
+def test_prefix_twins_are_not_beneath() -> None:
+    assert is_beneath("/a/b/c", "/a/b")
+    assert is_beneath("/a/b", "/a/b/")
+    assert not is_beneath("/a/bc", "/a/b")
+
+
+def test_paths_are_worked_out_as_far_as_text_can_tell() -> None:
+    assert absolute("./a//b/../c", "/x") == "/x/a/c"
+    assert absolute("../../../y", "/x") == "/y"
+    assert absolute("~/a", "/x", home="/h") == "/h/a"
+    assert absolute("~/a", "/x") == "/x/~/a"

@@ -1,0 +1,116 @@
+from typing import Any
+
+import pytest
+
+from dragoman.schema import v1
+from dragoman.workspace.policy.question import Question, about_command, about_file, about_tool_call
+from tests.workspace.policy.making import ROOT, SETTING, tool
+
+
+def asked(**fields: Any) -> Question:
+    return about_tool_call(v1.ToolCallUpdate(tool_call_id="t", **fields), SETTING, session_id="s")
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ({"command": "git status && ls"}, (("git", "status"), ("ls",))),
+        ({"command": ["/bin/bash", "-lc", "git status && ls"]}, (("git", "status"), ("ls",))),
+        ({"command": ["git", "a b"]}, (("git", "a b"),)),
+        ({"command": "git", "args": ["status"]}, (("git", "status"),)),
+        ({"cmd": "ls"}, (("ls",),)),
+    ],
+)
+def test_commands_are_found_where_agents_put_them(raw: Any, expected: Any) -> None:
+    script = asked(kind="execute", raw_input=raw).script
+    assert script is not None
+    assert script.objection is None
+    assert script.commands == expected
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        {},
+        {"command": 5},
+        {"command": []},
+        {"command": ["git", 5]},
+        {"command": "git", "args": "x"},
+        {"command": "git", "args": [5]},
+        "text",
+    ],
+)
+def test_an_execution_that_does_not_say_what_it_runs_cannot_be_read(raw: Any) -> None:
+    script = asked(kind="execute", title="git status", raw_input=raw).script
+    assert script is not None
+    assert script.objection
+
+
+def test_a_kind_is_a_claim_that_commands_and_changes_outweigh() -> None:
+    diff = v1.Diff(path="x", new_text="y")
+    assert asked(kind="search", raw_input={"command": "rm x"}).kinds == {"execute"}
+    assert asked(kind="read", content=[diff]).kinds == {"edit"}
+    assert asked(kind="delete", content=[diff]).kinds == {"edit", "delete"}
+    assert asked(kind="read").kinds == {"read"}
+    assert asked().kinds == {"other"}
+    assert asked(kind="_new").kinds == {"other"}
+
+
+def test_the_verbs_of_an_editing_tool_are_no_commands() -> None:
+    assert asked(kind="read", raw_input={"command": "view", "path": "x"}).script is None
+    assert asked(kind="execute", raw_input={"command": "view", "path": "x"}).script is not None
+    assert asked(kind="read", raw_input={"command": "rm", "path": "x"}).script is not None
+
+
+def test_paths_come_from_locations_changes_and_input() -> None:
+    question = asked(
+        kind="edit",
+        locations=[v1.ToolCallLocation(path="a.py")],
+        content=[v1.Diff(path=f"{ROOT}/b.py", new_text="")],
+        raw_input={"file_path": "c//./d.py", "paths": ["../e.py", 5], "content": "x"},
+    )
+    assert question.paths == (f"{ROOT}/a.py", f"{ROOT}/b.py", f"{ROOT}/c/d.py", f"{ROOT}/../e.py")
+    assert not question.is_inside
+
+
+def test_what_was_said_before_about_a_call_counts_where_the_request_is_silent() -> None:
+    before = v1.ToolCallUpdate(
+        tool_call_id="t", kind="edit", name="Write", locations=[v1.ToolCallLocation(path="x")]
+    )
+    now = v1.ToolCallUpdate(tool_call_id="t", title="Write x")
+    question = about_tool_call(now, SETTING, known=before)
+    assert (question.kind, question.tool, question.paths) == ("edit", "Write", (f"{ROOT}/x",))
+
+
+def test_what_is_said_about_a_call_now_comes_first() -> None:
+    before = v1.ToolCallUpdate(tool_call_id="t", kind="read", raw_input={"command": "ls"})
+    now = v1.ToolCallUpdate(tool_call_id="t", kind="execute", raw_input={"command": "rm x"})
+    script = about_tool_call(now, SETTING, known=before).script
+    assert script is not None
+    assert script.commands == (("rm", "x"),)
+
+
+def test_meta_says_nothing() -> None:
+    question = asked(kind="read", meta={"kind": "execute", "command": "rm", "path": "/x"})
+    assert question.kinds == {"read"}
+    assert question.paths == ()
+    assert question.script is None
+
+
+def test_lent_files_and_terminals_are_kinds_too() -> None:
+    assert about_file("write", "/x", SETTING).kinds == {"edit"}
+    assert about_file("read", "/x", SETTING).method == "fs/read"
+    assert about_file("search", "**/x", SETTING).paths == ()
+    run = about_command(["git", "push"], SETTING, cwd=ROOT, variables=["PATH"])
+    assert run.kinds == {"execute"}
+    assert run.method == "terminal"
+    assert run.objection() == "the agent sets the variable PATH for it"
+
+
+def test_a_question_without_roots_is_outside() -> None:
+    assert tool("read", "x").is_read
+    assert not about_tool_call(
+        v1.ToolCallUpdate(tool_call_id="t", kind="read", locations=[v1.ToolCallLocation(path="/x")]),
+        type(SETTING)(),
+    ).is_read
