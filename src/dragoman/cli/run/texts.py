@@ -154,11 +154,12 @@ class TextView:
     # How it ended.
 
     def _changes(self, event: events.Changes) -> str:
+        if not event.files:  # what could not be looked at matters to those who look at what was
+            return ""
         out = [self._break()]
         if self._terminal:
             out += [self._paint.diff(harmless(file.diff)) for file in event.files if file.diff is not None]
-        if event.files:
-            out.append(self._paint.bold("Changed on disk:") + "\n")
+        out.append(self._paint.bold("Changed on disk:") + "\n")
         for file in event.files:
             size = "binary" if file.binary else f"+{file.lines_added} -{file.lines_removed}"
             undone = ", reverted" if file.reverted else ""
