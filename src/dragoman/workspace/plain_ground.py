@@ -50,9 +50,10 @@ class PlainGround:
         capture = Capture()
         by_date: list[str] = []
         ignored: set[str] = set()
+        closed: list[str] = []
         deadline = Deadline(self._settings.seconds, self._stop)
         try:
-            for path, name, folder, status in self._walk(ignored, deadline):
+            for path, name, folder, status in self._walk(ignored, closed, deadline):
                 kind = kind_of(status)
                 if kind is None:
                     continue
@@ -67,14 +68,21 @@ class PlainGround:
         self._is_first = False
         capture.notes += noted(self.root, "too large to be kept, compared by date", by_date)
         capture.notes += noted(self.root, "not looked into", sorted(ignored))
+        capture.notes += noted(self.root, "not ours to look into", sorted(closed))
         return capture
 
     def content(self, entry: Entry) -> bytes:
         """What the first capture found under this digest; FileNotFoundError if it was not kept."""
         return (self._store / entry.digest).read_bytes()
 
-    def _walk(self, ignored: set[str], deadline: Deadline) -> Iterator[tuple[str, str, int, os.stat_result]]:
-        for where, folders, names, fd in os.fwalk(self.root, follow_symlinks=False):
+    def _walk(
+        self, ignored: set[str], closed: list[str], deadline: Deadline
+    ) -> Iterator[tuple[str, str, int, os.stat_result]]:
+        def refuse(error: OSError) -> None:
+            if isinstance(error, PermissionError):  # others are gone, or are no folders any more
+                closed.append(os.fsdecode(error.filename))
+
+        for where, folders, names, fd in os.fwalk(self.root, onerror=refuse):
             _ = deadline.left
             ignored |= self._settings.ignore & set(folders)
             folders[:] = sorted(name for name in folders if self._is_wanted(name))
@@ -82,6 +90,7 @@ class PlainGround:
             # A link to a folder counts as a folder there, and as a file here.
             for name in names + [name for name in folders if _is_link(name, fd)]:
                 path = name if below == "." else f"{below}/{name}"
+                _ = deadline.left
                 try:
                     path.encode()
                     yield path, name, fd, os.stat(name, dir_fd=fd, follow_symlinks=False)
