@@ -10,16 +10,16 @@ WRITER = """
 import asyncio, sys
 from dragoman.journal import Entry, open_journal
 
-async def main(path, stream, size):
+async def main(path, stream, size, most):
     async with open_journal(path) as journal:
         n = (await journal.append(stream, []))
-        while True:
+        while n < most:
             batch = [Entry("note", b"%d" % (n + i + 1), 1.0) for i in range(size)]
             n = await journal.append(stream, batch)
             sys.stdout.write(f"{n}\\n")
             sys.stdout.flush()
 
-asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))
 """
 
 

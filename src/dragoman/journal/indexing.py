@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 STEP_ENTRIES = 5_000
 """Entries of one step of catching up, which is one commit: a moment's work."""
 
+SHADOWS = ("words_data", "words_idx", "words_content", "words_docsize", "words_config")
+"""Where the index is kept; the names are those that FTS5 gives."""
+
 BEHIND = """
 select streams.number, stream, last, coalesce(upto, 0) from streams
 left join indexed on indexed.number = streams.number where last > coalesce(seen, 0) order by streams.number
@@ -58,9 +61,18 @@ def catch_up(connection: sqlite3.Connection) -> bool:
 
 
 def rebuild(connection: sqlite3.Connection) -> None:
-    """Begin again, with an empty index."""
-    connection.execute("drop table words")
-    connection.execute(WORDS)
+    """Begin again, with an empty index.
+
+    A damaged index cannot even be dropped, so the tables behind it get what those of a new one hold.
+    """
+    fresh = sqlite3.connect(":memory:")
+    fresh.execute(WORDS)
+    for table in SHADOWS:
+        connection.execute(f"delete from {table}")  # noqa: S608  # the names are ours
+        for row in fresh.execute(f"select * from {table}"):  # noqa: S608
+            marks = ", ".join("?" * len(row))
+            connection.execute(f"insert into {table} values ({marks})", row)  # noqa: S608
+    fresh.close()
     connection.execute("delete from indexed")
 
 

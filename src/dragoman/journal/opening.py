@@ -11,6 +11,7 @@ import os
 import sqlite3
 import sys
 from pathlib import Path
+from typing import TypeAlias
 
 from dragoman.errors import JournalBusy, JournalDamaged, JournalError, JournalFull, NotAJournal
 from dragoman.journal.contract import Durability
@@ -99,7 +100,7 @@ def _sync_folder(folder: Path) -> None:
 
 def connect_writer(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.Connection:
     """A connection to a journal of our version; what is not ours is left as it is."""
-    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    connection = connect(path, busy_seconds)
     try:
         version(connection)
         connection.execute("pragma journal_mode = wal")
@@ -114,12 +115,32 @@ def connect_writer(path: Path, durability: Durability, busy_seconds: float) -> s
 
 
 def connect_reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    connection = connect(path, busy_seconds)
     connection.execute("pragma query_only = on")
     return connection
 
 
-def explain(error: sqlite3.Error | OSError, path: Path) -> JournalError:
+def connect(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    # Text that is damaged shall fail its own row's checksum, and not the whole query.
+    connection.text_factory = lambda stored: stored.decode(errors="replace")
+    return connection
+
+
+Refusal: TypeAlias = sqlite3.Error | OSError | UnicodeDecodeError
+"""What SQLite raises. The last comes from messages that quote damaged text."""
+
+
+def is_damage(error: Refusal) -> bool:
+    """Whether a file of ours that cannot be opened for this reason is damaged."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return isinstance(error, UnicodeDecodeError)
+    # A plain error means that the names of tables and columns are not what we made.
+    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+
+
+def explain(error: Refusal, path: Path) -> JournalError:
     """What an error of SQLite means to whoever uses the journal."""
     code = getattr(error, "sqlite_errorcode", None)
     base = None if code is None else code & 0xFF
@@ -129,6 +150,6 @@ def explain(error: sqlite3.Error | OSError, path: Path) -> JournalError:
         return JournalBusy(f"{path}: another process holds the journal")
     if base == sqlite3.SQLITE_NOTADB:
         return NotAJournal(f"{path} is no journal, or its beginning is damaged")
-    if base == sqlite3.SQLITE_CORRUPT or base == sqlite3.SQLITE_FORMAT:
-        return JournalDamaged(f"{path} is damaged")
+    if base == sqlite3.SQLITE_CORRUPT or isinstance(error, UnicodeDecodeError):
+        return JournalDamaged(f"{path} is damaged; `dragoman sessions repair` saves what can be read")
     return JournalError(f"{path}: {error}")

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from dragoman.errors import JournalClosed, JournalError
+from dragoman.journal.opening import Refusal
 
 T = TypeVar("T")
 
@@ -24,7 +25,7 @@ class Readers:
         self,
         connect: Callable[[], sqlite3.Connection],
         *,
-        explain: Callable[[sqlite3.Error | OSError], JournalError],
+        explain: Callable[[Refusal], JournalError],
         name: str,
     ) -> None:
         self._connect = connect
@@ -60,7 +61,7 @@ class Readers:
                 return question(connection)
             finally:
                 connection.rollback()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._explain(error) from None
 
     def _connection(self) -> sqlite3.Connection:

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged
 from dragoman.journal import opening, streams
-from dragoman.journal.contract import StreamInfo
+from dragoman.journal.contract import Entry
 from dragoman.journal.tables import APPLICATION, SELECT, STEPS, StreamRow, migrate, read_stream, write_stream
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def repair(path: Path) -> Salvage:
     lock.share()
     try:
         return set_aside(path, lock)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise opening.explain(error, path) from None
     finally:
         lock.release()
@@ -128,12 +128,13 @@ def _open_damaged(copy: Path) -> sqlite3.Connection | None:
     for mended in (False, True):
         if mended:
             _mend_beginning(copy)
-        source = sqlite3.connect(copy, isolation_level=None)
+        source = opening.connect(copy)
         try:
             # Lets SQLite read a file that is shorter than its header says.
             source.execute("pragma writable_schema = on")
             source.execute(SELECT + "limit 0").fetchall()
-        except sqlite3.Error as error:
+            source.execute(streams.PAGE, (0, 0, 0)).fetchall()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             log.info("the damaged journal cannot be opened: %s", error)
             source.close()
         else:
@@ -163,15 +164,7 @@ def _streams(source: sqlite3.Connection) -> Iterator[StreamRow]:
     """Every stream whose row can be read, from both ends of the table towards the damage."""
     seen: set[int] = set()
     for order in ("asc", "desc"):
-        rows = source.execute(SELECT + f"order by number {order}")
-        while True:
-            try:
-                row = next(rows, None)
-            except sqlite3.Error as error:
-                log.info("the table of streams breaks off: %s", error)
-                break
-            if row is None:
-                return
+        for row in _rows(source, SELECT + f"order by number {order}"):
             try:
                 read = read_stream(row)
             except JournalDamaged:
@@ -181,23 +174,38 @@ def _streams(source: sqlite3.Connection) -> Iterator[StreamRow]:
                 yield read
 
 
+def _rows(source: sqlite3.Connection, query: str) -> Iterator[tuple[object, ...]]:
+    """The rows before the damage."""
+    try:
+        yield from source.execute(query)
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        log.info("a table breaks off: %s", error)
+
+
 def _copy(source: sqlite3.Connection, target: sqlite3.Connection, row: StreamRow) -> int:
     """Put the good beginning of a stream into the new file, page by page; returns its number of entries."""
-    known: StreamInfo = replace(row.info, last=0)
     target.execute("begin immediate")
-    write_stream(target, None, known)
+    write_stream(target, None, replace(row.info, last=0))
     after = 0
     while after < row.info.last:
-        stored, damage = streams.page(source, row.info.stream, after, None)
-        if stored:
-            entries = [one.entry for one in stored]
+        entries, damaged = _page(source, row, after)
+        if entries:
             after = streams.append(
-                target, known.stream, entries, after=None, redact=None, now=row.info.updated
+                target, row.info.stream, entries, after=None, redact=None, now=row.info.updated
             )
-        if damage is not None or not stored:
+        if damaged or not entries:
             break
     target.execute("commit")
     return after
+
+
+def _page(source: sqlite3.Connection, row: StreamRow, after: int) -> tuple[list[Entry], bool]:
+    try:
+        stored, damage = streams.page_of(source, row, after, None)
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        log.info("a stream breaks off: %s", error)
+        return [], True
+    return [one.entry for one in stored], damage is not None
 
 
 assert len(STEPS) == 2, "a file of each older version begins in its own way: teach _mend_beginning about it"

@@ -145,7 +145,9 @@ class SqliteJournal:
         """Brings the index up to date first; the entries that are new since the last search are read."""
         try:
             return await self._search(text, limit, stream)
-        except JournalDamaged:
+        except JournalError as error:
+            if type(error) not in (JournalError, JournalDamaged):
+                raise
             await self._write.do(indexing.rebuild)  # the index is made from the entries: make it again
             return await self._search(text, limit, stream)
 
@@ -170,8 +172,8 @@ class SqliteJournal:
         self._lock.share()
         try:
             return self._connect()
-        except sqlite3.Error as error:
-            if not _is_damage(error):
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if not opening.is_damage(error):
                 raise
             if not known and not is_ours(self.path):
                 self._lock.forget()
@@ -203,7 +205,7 @@ class SqliteJournal:
     def _connect_reader(self) -> sqlite3.Connection:
         return opening.connect_reader(self.path, self._busy_seconds)
 
-    def _explain(self, error: sqlite3.Error | OSError) -> JournalError:
+    def _explain(self, error: opening.Refusal) -> JournalError:
         return opening.explain(error, self.path)
 
     @property
@@ -217,8 +219,3 @@ class SqliteJournal:
         if self._readers is None:
             raise JournalClosed("the journal has not been opened")
         return self._readers
-
-
-def _is_damage(error: sqlite3.Error) -> bool:
-    code = getattr(error, "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

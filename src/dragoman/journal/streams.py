@@ -19,6 +19,7 @@ from dragoman.journal.cursors import make_cursor, read_cursor
 from dragoman.journal.tables import (
     DIRECTIONS,
     SELECT,
+    StreamRow,
     entry_sum,
     find_stream,
     passage_id,
@@ -75,6 +76,13 @@ def page(
     row = find_stream(connection, clean(stream))
     if row is None:
         raise NoSuchStream(stream)
+    return page_of(connection, row, after, limit)
+
+
+def page_of(
+    connection: sqlite3.Connection, row: StreamRow, after: int, limit: int | None
+) -> tuple[list[Stored], JournalDamaged | None]:
+    """The same, of a stream that has been found already."""
     after = max(after, 0)
     wanted = max(0, min(PAGE_ROWS, row.info.last - after, PAGE_ROWS if limit is None else limit))
     found: list[Stored] = []
@@ -94,7 +102,7 @@ def page(
         return found, None
     good = after + len(found)
     why = f"entry {good + 1} of {row.info.last} was changed or lost on disk"
-    return found, JournalDamaged(why, stream=stream, sequence=good)
+    return found, JournalDamaged(why, stream=row.info.stream, sequence=good)
 
 
 def info(connection: sqlite3.Connection, stream: str) -> StreamInfo | None:

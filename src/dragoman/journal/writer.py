@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from dragoman.errors import JournalClosed, JournalError
+from dragoman.journal.opening import Refusal
 
 T = TypeVar("T")
 
@@ -52,7 +53,7 @@ class Writer:
         self,
         open_: Callable[[], sqlite3.Connection],
         *,
-        explain: Callable[[sqlite3.Error | OSError], JournalError],
+        explain: Callable[[Refusal], JournalError],
         close: Callable[[sqlite3.Connection | None], None],
         name: str,
     ) -> None:
@@ -161,7 +162,7 @@ class Writer:
                 self._commit(connection, [job])
 
     def _explained(self, error: BaseException) -> BaseException:
-        return self._explain(error) if isinstance(error, sqlite3.Error | OSError) else error
+        return self._explain(error) if isinstance(error, Refusal) else error
 
     def _tell(self, what: Callable[..., None], *arguments: Any) -> None:
         try:
