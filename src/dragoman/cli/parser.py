@@ -11,6 +11,7 @@ from dragoman.cli import agents, agents_list, doctor, policy, sessions
 from dragoman.cli.run import arguments
 
 EXAMPLES = """examples:
+  dragoman run "Explain this folder" --agent claude  one turn with any agent
   dragoman agent echo               an agent on stdin and stdout that says what it was told
   dragoman agent script hello.script  an agent that does what a script says
   dragoman agent --help             all agents

@@ -23,13 +23,17 @@ exit status:
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    run: argparse.ArgumentParser = commands.add_parser(
+    run = commands.add_parser(
         "run",
         help="one turn with any agent; the exit status tells how it ended",
         description="Start an agent, give it a task, and always learn how it ended and what it changed.",
-        epilog=EXAMPLES + table(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    run.fill = _fill
+
+
+def _fill(run: argparse.ArgumentParser) -> None:
+    run.epilog = EXAMPLES + table()
     run.add_argument("words", nargs="*", metavar="PROMPT", help="what the agent is told; - is standard input")
     run.add_argument("--prompt-file", metavar="FILE", help="more of the prompt, as UTF-8 text")
     run.add_argument("--file", action="append", default=[], metavar="FILE", help="attach a file")
