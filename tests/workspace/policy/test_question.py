@@ -1,10 +1,12 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.schema import v1
 from dragoman.workspace.policy.question import Question, about_command, about_file, about_tool_call
-from tests.workspace.policy.making import ROOT, SETTING, tool
+from tests.workspace.policy.making import ROOT, SETTING, policy, tool
 
 
 def asked(**fields: Any) -> Question:
@@ -45,6 +47,22 @@ def test_an_execution_that_does_not_say_what_it_runs_cannot_be_read(raw: Any) ->
     script = asked(kind="execute", title="git status", raw_input=raw).script
     assert script is not None
     assert script.objection
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(["command", "cmd", "args", "path", "paths", "file_path", "cwd", "x"])
+
+
+@given(st.dictionaries(KEYS, JSON, max_size=5) | JSON, st.sampled_from(["execute", "read", "edit", "_x"]))
+def test_any_input_makes_a_question_and_none_is_allowed_by_accident(raw: Any, kind: str) -> None:
+    question = asked(kind=kind, raw_input=raw, title="x")
+    assert policy().decide(question).outcome == "ask"
+    if isinstance(raw, dict) and (raw.get("cmd") is not None or raw.get("command") is not None):
+        assert policy(approve="reads").decide(question).outcome == "deny"
 
 
 def test_a_kind_is_a_claim_that_commands_and_changes_outweigh() -> None:

@@ -195,10 +195,14 @@ def _paths_in(raw: Mapping[Any, Any]) -> Iterable[str]:
 def _script_in(raw: Mapping[Any, Any], *, kind: str, title: str) -> Script | None:
     for key in _COMMAND_KEYS:
         command = raw.get(key)
-        if command is None or (kind != "execute" and command in _EDITOR_VERBS and "path" in raw):
+        if command is None or (kind != "execute" and "path" in raw and _is_editor_verb(command)):
             continue
         return _read(command, raw.get("args"), title)
     return unsaid(title) if kind == "execute" else None
+
+
+def _is_editor_verb(command: object) -> bool:
+    return isinstance(command, str) and command in _EDITOR_VERBS
 
 
 def _read(command: object, args: object, title: str) -> Script:
