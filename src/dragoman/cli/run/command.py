@@ -19,6 +19,7 @@ from dragoman.agents import VERSION
 from dragoman.cli.run import events
 from dragoman.cli.run.attach import read_attachments
 from dragoman.cli.run.drive import Drive, Plan
+from dragoman.cli.run.exits import EXITS
 from dragoman.cli.run.harmless import harmless
 from dragoman.cli.run.lend import Rules
 from dragoman.cli.run.mcp import read_mcp
@@ -126,8 +127,7 @@ async def _ended(task: asyncio.Task[Outcome], stop: Stop) -> Outcome:
         if outcome.name == "failed":
             log.exception("the run failed")
     if stop.reason is not None and outcome.name != "output_closed":
-        message = None if stop.reason == "cancelled" else outcome.message
-        return Outcome(name=stop.reason, message=message, result=outcome.result)
+        return Outcome(name=stop.reason, message=EXITS[stop.reason].meaning, result=outcome.result)
     return outcome
 
 
