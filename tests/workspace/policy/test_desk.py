@@ -248,6 +248,20 @@ async def test_sessions_may_live_in_places_of_their_own(tmp_path: Path) -> None:
     assert await desk.chosen(kind="read", locations=[v1.ToolCallLocation(path=f"{ROOT}/x")]) == "no"
 
 
+async def test_links_are_followed_to_where_they_lead(tmp_path: Path) -> None:
+    real, secret = tmp_path / "real", tmp_path / "secret"
+    real.mkdir()
+    secret.write_text("x")
+    (tmp_path / "link").symlink_to(real)
+    (real / "out").symlink_to(secret)
+    desk = Desk(tmp_path, "", approve="reads")
+    desk.desk.open("s", roots=[str(tmp_path / "link")])
+    await desk.desk.guard(Access(session_id="s", kind="read", path=str(real / "a")))
+    for name, expected in (("a", "once"), ("out", "no")):
+        location = v1.ToolCallLocation(path=str(tmp_path / "link" / name))
+        assert await desk.chosen(kind="read", locations=[location]) == expected
+
+
 # With a real agent.
 
 

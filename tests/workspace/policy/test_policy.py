@@ -198,6 +198,16 @@ def test_approving_answers_in_a_persons_place(approve: str, read: str, edit: str
     assert chosen.decide(command("git status")).outcome == "allow"
 
 
+def test_a_rule_that_asks_wants_a_person_and_reads_are_not_one() -> None:
+    rules = '[[rule]]\ndecision = "ask"\npath = "private/**"\n'
+    private = tool("read", "private/x")
+    assert policy(rules, approve="reads").decide(private).outcome == "deny"
+    assert policy(rules, approve="all").decide(private).outcome == "allow"
+    assert policy(rules).decide(private).outcome == "ask"
+    assert policy("", project=rules, approve="reads").decide(private).outcome == "deny"
+    assert policy(rules, approve="reads").decide(tool("read", "x")).outcome == "allow"
+
+
 def test_reads_leave_the_session_only_if_somebody_says_so() -> None:
     chosen = policy(approve="reads")
     assert chosen.decide(tool("read", "/etc/passwd")).outcome == "deny"

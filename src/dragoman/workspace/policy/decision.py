@@ -19,8 +19,10 @@ class Decision(Struct, frozen=True, kw_only=True):
     """Which rule decided: its file, line and name."""
     why: str
     """One sentence for people."""
+    is_rule: bool = False
+    """Whether somebody wrote a rule that says so; a default is none."""
 
 
 def strictest(*decisions: Decision) -> Decision:
-    """The strictest one, of equals the first."""
-    return max(decisions, key=lambda decision: STRICTNESS[decision.outcome])
+    """The strictest one; of equals one that a rule made, then the first."""
+    return max(decisions, key=lambda decision: (STRICTNESS[decision.outcome], decision.is_rule))

@@ -20,6 +20,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias
 
+from msgspec.structs import replace
+
 from dragoman.schema import v1
 from dragoman.workspace.lending import Access
 from dragoman.workspace.policy.asking import Asked, Asker
@@ -75,14 +77,14 @@ class PermissionDesk:
         self._known = known
         self._now = now
         self._home = os.path.expanduser("~") if home is None else home
-        self._default = Setting(agent=agent, roots=tuple(roots), home=self._home)
+        self._default = Setting(agent=agent, roots=_and_real(roots), home=self._home)
         self._sessions: dict[str, Setting] = {}
         self._grants: deque[tuple[str, str, str]] = deque(maxlen=MOST_GRANTS)
 
     def open(self, session_id: str, *, roots: Sequence[str], agent: str | None = None) -> None:
         """Say where a session lives, if not where the desk does."""
         name = self._default.agent if agent is None else agent
-        self._sessions[session_id] = Setting(agent=name, roots=tuple(roots), home=self._home)
+        self._sessions[session_id] = Setting(agent=name, roots=_and_real(roots), home=self._home)
 
     # The two doors.
 
@@ -94,6 +96,8 @@ class PermissionDesk:
         known = self._known(request.session_id, call.tool_call_id) if self._known is not None else None
         setting = self._setting(request.session_id)
         question = about_tool_call(call, setting, session_id=request.session_id, known=known)
+        # What a link leads to counts as well: text alone would not tell.
+        question = replace(question, paths=await asyncio.to_thread(_and_real, question.paths))
         shown = known if known is not None and not _tells_more(call) else call
         option = await self._answer(question, request.options, lambda: render_question(question, shown))
         return selected(option)
@@ -244,6 +248,11 @@ def _acts(question: Question) -> Sequence[tuple[str, str, str]]:
     if question.kinds <= {"edit"}:
         return [(question.session_id, "edit", path) for path in question.paths]
     return []
+
+
+def _and_real(paths: Sequence[str]) -> tuple[str, ...]:
+    """Paths as they are said, and where they really lead."""
+    return tuple(dict.fromkeys([*paths, *(os.path.realpath(path) for path in paths if "\0" not in path)]))
 
 
 def _tells_more(call: v1.ToolCallUpdate) -> bool:

@@ -8,6 +8,7 @@ an address is shown whole, with its host, and never opened or fetched by us.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -51,27 +52,33 @@ class TerminalForms:
 
     async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
         async with self._lock:
-            try:
-                self._introduce(form.message, agent)
-                return await self._fill(form)
-            except _Stopped as stopped:
-                return stopped.response
+            self._introduce(form.message, agent)
+            return await self._until_stopped(self._fill(form))
 
     async def visit(self, request: v1.ElicitationUrlMode, *, agent: str) -> v1.CreateElicitationResponse:
         async with self._lock:
-            try:
-                self._introduce(request.message, agent)
-                self._write(
-                    f"It asks you to open this address:\n  {harmless(request.url)}\n{_about(request.url)}"
-                )
-                while True:
-                    said = await self._read("Do you agree? yes or no: ")
-                    if said.strip().casefold() in ("y", "yes"):
-                        return v1.ElicitationAcceptAction()
-                    if said.strip().casefold() in ("n", "no"):
-                        return v1.ElicitationDeclineAction()
-            except _Stopped as stopped:
-                return stopped.response
+            self._introduce(request.message, agent)
+            return await self._until_stopped(self._visit(request.url))
+
+    async def _until_stopped(
+        self, talk: Awaitable[v1.CreateElicitationResponse]
+    ) -> v1.CreateElicitationResponse:
+        try:
+            return await talk
+        except _Stopped as stopped:
+            return stopped.response
+        except asyncio.CancelledError:
+            self._write("\n(This is no longer asked.)\n")
+            raise
+
+    async def _visit(self, url: str) -> v1.CreateElicitationResponse:
+        self._write(f"It asks you to open this address:\n  {harmless(url)}\n{_about(url)}")
+        while True:
+            said = (await self._read("Do you agree? yes or no: ")).strip().casefold()
+            if said in ("y", "yes"):
+                return v1.ElicitationAcceptAction()
+            if said in ("n", "no"):
+                return v1.ElicitationDeclineAction()
 
     def _introduce(self, message: str, agent: str) -> None:
         lines = "\n".join(f"  {harmless(line)}" for line in message.split("\n"))

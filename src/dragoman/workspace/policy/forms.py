@@ -7,8 +7,8 @@ type is never filled in.
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Final, TypeAlias
@@ -24,6 +24,8 @@ _SECRET: Final = re.compile(
     r"passw|passphrase|secret|token|api.?key|credential|private.?key|\bpin\b|\botp\b", re.IGNORECASE
 )
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+")
+_NUMBER: Final = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
+_LARGEST: Final = sys.float_info.max
 _YES: Final = frozenset({"y", "yes", "true"})
 _NO: Final = frozenset({"n", "no", "false"})
 
@@ -83,11 +85,15 @@ def checked(field: Field, value: Any, *, matches: Matches) -> Value:
             raise Bad("it must be true or false")
         return value
     if isinstance(field, v1.IntegerPropertySchema):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise Bad("it must be a whole number")
+        if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+            raise Bad("it must be a whole number of at most 64 bits")
         return _within(field, value)
     if isinstance(field, v1.NumberPropertySchema):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not -_LARGEST <= value <= _LARGEST
+        ):
             raise Bad("it must be a number")
         return _within(field, value)
     if isinstance(field, v1.MultiSelectPropertySchema):
@@ -187,10 +193,7 @@ def from_line(field: Field, line: str) -> Any:
     if isinstance(field, v1.IntegerPropertySchema):
         return int(line) if re.fullmatch(r"\s*[+-]?\d{1,19}\s*", line, re.ASCII) else line
     if isinstance(field, v1.NumberPropertySchema):
-        try:
-            return float(line)
-        except ValueError:
-            return line
+        return float(line) if _NUMBER.fullmatch(line) else line
     if isinstance(field, v1.MultiSelectPropertySchema):
         return [_choice(field, item.strip()) for item in line.split(",") if item.strip()]
     return _choice(field, line) if choices_of(field) else line
@@ -199,6 +202,6 @@ def from_line(field: Field, line: str) -> Any:
 def _choice(field: Field, said: str) -> str:
     """A choice by its value, else by its number."""
     choices = [value for value, _ in choices_of(field)]
-    if said not in choices and said.isdecimal() and 1 <= int(said[:6]) <= len(choices):
+    if said not in choices and said.isdecimal() and len(said) < 7 and 1 <= int(said) <= len(choices):
         return choices[int(said) - 1]
     return said

@@ -4,7 +4,7 @@ Pure but for `load`, which only reads files. The order is: the file of `--policy
 folder is trusted, the user's file; the first rule that speaks about a question decides, and where none does,
 the first `default`, or `ask`. A project that is not trusted can only make that stricter. What would be asked
 is then looked up in the answers that a person gave for good, and after that `approve` may answer in the
-person's place: `all`, `reads` (the rest is denied) or `none`.
+person's place: `all`, `reads` (the rest is denied, and so is what a rule says to ask) or `none`.
 
     policy = Policy.load(roots=["/project"], approve="reads")
     decision = policy.decide(question)
@@ -90,34 +90,39 @@ class Policy(Struct, frozen=True, kw_only=True):
         return replace(self, remembered=tuple(rules))
 
     def _decide_part(self, part: Part) -> Decision:
-        decision = self._first_match(part)
+        decision = self._first_match(part) or self._default(part)
         for layer in self.layers:
             if layer.only_stricter:
                 decision = strictest(decision, *_stricter(layer, part))
         guards = self._touches_policy(part)
         if guards is not None:
             decision = strictest(decision, guards)
-        if decision.outcome == "ask" and guards is None:
-            decision = _matched(self.remembered, part, "a person answered so for good") or decision
-        return (
-            self._approved(decision, part, may_allow=guards is None)
-            if decision.outcome == "ask"
-            else decision
-        )
+        if decision.outcome != "ask":
+            return decision
+        if guards is None and (kept := _matched(self.remembered, part, "a person answered so for good")):
+            return kept
+        # Whoever wrote a rule that asks wants a person; only `approve all` speaks for one.
+        wants_person = guards is not None or (decision.is_rule and self.approve == "reads")
+        return self._approved(decision, part, wants_person=wants_person)
 
-    def _first_match(self, part: Part) -> Decision:
-        trusted = [layer for layer in self.layers if not layer.only_stricter]
-        for layer in trusted:
-            found = _matched(layer.rules, part, "")
+    def _first_match(self, part: Part) -> Decision | None:
+        for layer in self._trusted():
+            found = _matched(layer.rules, part, "it is the first rule that speaks about it")
             if found is not None:
                 return found
-        for layer in trusted:
+        return None
+
+    def _default(self, part: Part) -> Decision:
+        why = _with_doubt(_NO_RULE, part)
+        for layer in self._trusted():
             if layer.default is not None:
-                why = _with_doubt(_NO_RULE, part)
                 return Decision(outcome=layer.default, rule=f"{layer.name} (default)", why=why)
         if part.question.method == "fs/read" and self.approve != "none" and part.question.is_inside:
             return Decision(outcome="allow", rule=BUILT_IN, why="files of the session may be read")
-        return Decision(outcome="ask", rule=f"{BUILT_IN} (default)", why=_with_doubt(_NO_RULE, part))
+        return Decision(outcome="ask", rule=f"{BUILT_IN} (default)", why=why)
+
+    def _trusted(self) -> Sequence[Layer]:
+        return [layer for layer in self.layers if not layer.only_stricter]
 
     def _touches_policy(self, part: Part) -> Decision | None:
         if not self.protected or part.question.kinds <= {"read", "search", "think"}:
@@ -127,14 +132,17 @@ class Policy(Struct, frozen=True, kw_only=True):
             return None
         return Decision(outcome="ask", rule=BUILT_IN, why="it touches files that decide what agents may do")
 
-    def _approved(self, decision: Decision, part: Part, *, may_allow: bool) -> Decision:
+    def _approved(self, decision: Decision, part: Part, *, wants_person: bool) -> Decision:
         if self.approve is None:
             return decision
         rule = f"approve {self.approve}"
-        if may_allow and (self.approve == "all" or (self.approve == "reads" and part.question.is_read)):
+        approves = self.approve == "all" or (self.approve == "reads" and part.question.is_read)
+        if approves and not wants_person:
             return Decision(outcome="allow", rule=rule, why=f"nobody is asked, and {_APPROVED[self.approve]}")
-        why = f"nobody is asked, and {_APPROVED[self.approve] if may_allow else decision.why}"
-        return Decision(outcome="deny", rule=rule, why=_with_doubt(why, part))
+        if wants_person:
+            return Decision(outcome="deny", rule=decision.rule, why=f"nobody is asked; {decision.why}")
+        why = _with_doubt(f"nobody is asked, and {_APPROVED[self.approve]}", part)
+        return Decision(outcome="deny", rule=rule, why=why)
 
     def _steps(self, part: Part) -> Sequence[Step]:
         ordered = [rule for layer in self.layers for rule in layer.rules] + list(self.remembered)
@@ -153,8 +161,7 @@ _APPROVED: Final[dict[Approve, str]] = {
 def _matched(rules: Sequence[Rule], part: Part, why: str) -> Decision | None:
     for rule in rules:
         if objection(rule, part) is None:
-            spoken = why or "it is the first rule that speaks about it"
-            return Decision(outcome=rule.decision, rule=rule.label, why=_about(part, spoken))
+            return Decision(outcome=rule.decision, rule=rule.label, why=_about(part, why), is_rule=True)
     return None
 
 

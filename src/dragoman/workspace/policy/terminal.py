@@ -54,7 +54,7 @@ class TerminalAsker:
             said = answer.strip().casefold()
             if said == "q":
                 return None
-            if said.isdecimal() and 1 <= int(said[:6]) <= len(asked.options):
+            if said.isdecimal() and len(said) < 7 and 1 <= int(said) <= len(asked.options):
                 return asked.options[int(said) - 1].option_id
             self._write("That is none of them. ")
 
