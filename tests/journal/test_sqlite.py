@@ -19,6 +19,8 @@ from dragoman.journal.tables import _row_sum as row_sum
 from dragoman.testing.journals import prompted, said
 from tests.journal.streams import all_bytes, frames, note, notes
 
+pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and descriptors")
 
 

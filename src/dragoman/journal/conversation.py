@@ -122,7 +122,7 @@ class Fold:
                 yield from self._answer(envelope)
 
     def _update(self, update: dict[str, Any]) -> Iterator[Said]:
-        tag = update.get("sessionUpdate")
+        tag = _text(update.get("sessionUpdate"))
         if tag in CHUNKS:
             run = f"{tag} {update.get('messageId')}"
             yield Said(CHUNKS[tag], _content(update.get("content")), run)

@@ -49,6 +49,15 @@ def new_stream() -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{uuid.uuid4().hex[:8]}"
 
 
+class Gap:
+    """Stands in the queue for frames that found no room there."""
+
+    __slots__ = ("missing",)
+
+    def __init__(self, missing: int) -> None:
+        self.missing = missing
+
+
 class HistoryRecorder:
     """Takes frames of any number of conversations. Leaving its block stores what is left; the journal stays
     open.
@@ -70,9 +79,9 @@ class HistoryRecorder:
         self._limit = limit
         self._clock = clock
         self._learn = learn
-        self._waiting: dict[str, list[Entry]] = {}
+        self._waiting: dict[str, list[Entry | Gap]] = {}
         self._size = 0
-        self._missing: dict[str, int] = {}
+        self._unstored: dict[str, int] = {}  # entries that the journal refused, by stream
         self._learners: dict[str, Learner] = {}
         self._wake = asyncio.Event()
         self._stored = asyncio.Event()
@@ -126,19 +135,23 @@ class HistoryRecorder:
     def _take(self, stream: str, entry: Entry) -> None:
         if self._closing:
             return
+        waiting = self._waiting.setdefault(stream, [])
         size = _size(entry)
-        if self._size + size > self._limit and self._size:
-            self._miss(stream, 1)
-            return
-        self._size += size
-        self._waiting.setdefault(stream, []).append(entry)
+        if self._size and self._size + size > self._limit:
+            self._miss(stream, waiting)
+        else:
+            self._size += size
+            waiting.append(entry)
         self._stored.clear()
         self._wake.set()
 
-    def _miss(self, stream: str, count: int) -> None:
-        if not self._missing.get(stream):
+    def _miss(self, stream: str, waiting: list[Entry | Gap]) -> None:
+        last = waiting[-1] if waiting else None
+        if isinstance(last, Gap):
+            last.missing += 1
+        else:
             log.warning("the history of %s has a gap: there was no room for it", stream)
-        self._missing[stream] = self._missing.get(stream, 0) + count
+            waiting.append(Gap(1))
 
     async def _run(self) -> None:
         try:
@@ -153,16 +166,15 @@ class HistoryRecorder:
     async def _store_all(self) -> None:
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
-            for stream, entries in waiting.items():
-                await self._store(stream, entries)
-                self._size -= sum(map(_size, entries))
+            for stream, taken in waiting.items():
+                await self._store(stream, taken)
+                self._size -= sum(_size(one) for one in taken if isinstance(one, Entry))
         self._stored.set()
 
-    async def _store(self, stream: str, entries: list[Entry]) -> None:
-        missing = self._missing.pop(stream, 0)
-        if missing:
-            gap = msgspec.json.encode({"missing": missing, "why": "the disk could not keep up, or was full"})
-            entries = [Entry("note", gap, self._clock()), *entries]
+    async def _store(self, stream: str, waiting: list[Entry | Gap]) -> None:
+        if stream in self._unstored:
+            waiting.insert(0, Gap(self._unstored.pop(stream)))
+        entries = [one if isinstance(one, Entry) else self._told(one) for one in waiting]
         try:
             await self._journal.append(stream, entries)
             self.failed = None
@@ -170,7 +182,11 @@ class HistoryRecorder:
         except JournalError as error:
             self.failed = self._untold = error
             log.warning("the history of %s could not be stored: %s", stream, error)
-            self._missing[stream] = self._missing.get(stream, 0) + missing + len(entries) - bool(missing)
+            self._unstored[stream] = sum(one.missing if isinstance(one, Gap) else 1 for one in waiting)
+
+    def _told(self, gap: Gap) -> Entry:
+        why = "the disk could not keep up, or was full"
+        return Entry("note", msgspec.json.encode({"missing": gap.missing, "why": why}), self._clock())
 
     async def _describe(self, stream: str, entries: list[Entry]) -> None:
         if not self._learn:

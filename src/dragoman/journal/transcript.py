@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.errors import BadTranscript
 from dragoman.journal.contract import PAGE_ROWS, Direction, Entry, Journal, StreamInfo
@@ -37,12 +37,12 @@ DIRECTIONS: dict[str, Direction] = {
 }
 
 
-class _Line(Struct, omit_defaults=True):
+class _Line(Struct):
     ts: float
     dir: str
-    msg: Raw = Raw()
-    raw: str = ""
-    base64: str = ""
+    msg: Raw | UnsetType = UNSET
+    raw: str | UnsetType = UNSET
+    base64: str | UnsetType = UNSET
 
 
 # Writing.
