@@ -33,7 +33,9 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _fill(sessions: argparse.ArgumentParser) -> None:
-    sessions.set_defaults(action="list", agent=None, cwd=None, limit=30, json=False, journal=None, run=_run)
+    _takes_journal(sessions, default=None)
+    _takes_json(sessions, default=False)
+    sessions.set_defaults(action="list", agent=None, cwd=None, limit=30, run=_run)
     actions = sessions.add_subparsers(metavar="ACTION", prog="dragoman sessions")
     _add_list(actions)
     _add_show(actions)
@@ -88,15 +90,22 @@ def _add_repair(actions: argparse._SubParsersAction[Any]) -> None:
 
 def _action(actions: argparse._SubParsersAction[Any], name: str, does: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(name, help=does, description=does)
-    parser.add_argument(
-        "--journal", metavar="PATH", help="another file than this person's history", default=None
-    )
+    _takes_journal(parser)
     parser.set_defaults(run=_run, action=name)
     return parser
 
 
-def _takes_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+# What is said before the action holds for it too: an action without the option must not undo it.
+
+
+def _takes_journal(parser: argparse.ArgumentParser, *, default: Any = argparse.SUPPRESS) -> None:
+    text = "another file than this person's history"
+    parser.add_argument("--journal", metavar="PATH", help=text, default=default)
+
+
+def _takes_json(parser: argparse.ArgumentParser, *, default: Any = argparse.SUPPRESS) -> None:
+    text = "one JSON object instead of text"
+    parser.add_argument("--json", action="store_true", help=text, default=default)
 
 
 def _run(chosen: argparse.Namespace) -> int:
