@@ -144,23 +144,21 @@ class Drive:
             await settle(session, wanted)
             self._tell_late(session, "before")
             snapshot = await looking
-        except BaseException:
-            looking.cancel()
-            raise
-        content = [v1.TextContent(text=self._plan.prompt), *blocks]
-        try:
-            result = await logged_in(agent, lambda: self._turn(session, content), login)
-            await self._listen(session)
-        except DragomanError:
+            content = [v1.TextContent(text=self._plan.prompt), *blocks]
+            try:
+                result = await logged_in(agent, lambda: self._turn(session, content), login)
+                await self._listen(session)
+            except DragomanError:
+                await self._tell_changes(snapshot)
+                raise
             await self._tell_changes(snapshot)
-            raise
-        await self._tell_changes(snapshot)
+        finally:
+            await _put_away(looking)
         return outcome_of_turn(result, last_was_denied=lending.decisions.last_was_denied)
 
     async def _tell_changes(self, snapshot: Snapshot | None) -> None:
         if snapshot is not None:
-            async with snapshot:
-                await tell_changes(snapshot, self._reporter, self._plan.changes, attended=self._plan.attended)
+            await tell_changes(snapshot, self._reporter, self._plan.changes, attended=self._plan.attended)
 
     async def _turn(self, session: Session, blocks: list[v1.ContentBlock]) -> TurnResult:
         turn = session.prompt(*blocks, silence=self._plan.silence, keep_text=False)
@@ -231,3 +229,13 @@ def _opened(session: Session, how: str) -> events.Session:
         modes=UNSET if session.modes is None else raw(session.modes),
         config_options=raw(session.config_options) if session.config_options else UNSET,
     )
+
+
+async def _put_away(looking: asyncio.Task[Snapshot | None]) -> None:
+    """However a run ends, it leaves nothing of its snapshot on disk."""
+    looking.cancel()
+    await asyncio.wait((looking,))
+    if not looking.cancelled() and looking.exception() is None:
+        snapshot = looking.result()
+        if snapshot is not None:
+            await snapshot.aclose()
