@@ -118,7 +118,7 @@ async def test_a_person_is_never_offered_what_cannot_be_chosen(tmp_path: Path) -
     desk = Desk(tmp_path, asker=person)
     offered = [option("x", "weird", "Allow"), option("y", "allow_once")]
     assert await desk.run("make", offered) is None
-    assert [each.option_id for each in person.asked[0].options] == ["y"]
+    assert "x" not in [each.option_id for each in person.asked[0].options]
     assert desk.logged()[0]["outcome"] == "deny"
 
 
@@ -131,6 +131,17 @@ async def test_an_answer_for_good_is_kept_and_not_asked_again(tmp_path: Path) ->
     assert await desk.run("make clean") == "no"
     assert len(person.asked) == 2
     assert [rule.decision for rule in desk.kept.rules()] == ["allow", "deny"]
+
+
+async def test_where_an_agent_has_no_always_we_have_one(tmp_path: Path) -> None:
+    offered = [option("dragoman:always", "reject_once"), option("yes", "allow_once")]
+    person = Person("dragoman:always+", "yes")
+    desk = Desk(tmp_path, asker=person)
+    assert await desk.run("make test", offered) == "yes"
+    assert await desk.run("make test", offered) == "yes"
+    assert len(person.asked) == 1
+    assert await desk.run("make $(x)", offered) == "yes"
+    assert [each.option_id for each in person.asked[1].options] == ["dragoman:always", "yes"]
 
 
 async def test_nothing_is_permitted_that_cannot_be_written_down(tmp_path: Path) -> None:

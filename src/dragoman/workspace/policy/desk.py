@@ -31,7 +31,7 @@ from dragoman.workspace.policy.options import choose, selected, usable_options
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.question import Question, Setting, about_command, about_file, about_tool_call
 from dragoman.workspace.policy.reading import PolicyError
-from dragoman.workspace.policy.remembered import Remembered
+from dragoman.workspace.policy.remembered import Remembered, rule_text
 from dragoman.workspace.policy.rendering import render_question
 from dragoman.workspace.refusals import FORBIDDEN, refusal
 
@@ -154,27 +154,48 @@ class PermissionDesk:
         options: Sequence[v1.PermissionOption],
         render: Callable[[], str],
     ) -> str | None:
-        usable = tuple(usable_options(options))
+        offered = tuple(usable_options(options))
+        own = self._own_always(question, offered)
+        usable = offered if own is None else (*offered, own)
         asked = Asked(question=question, decision=decision, text=render(), options=usable)
         try:
-            option = await asker.ask(asked) if usable else None
+            option = await asker.ask(asked) if offered else None
         except asyncio.CancelledError:
-            # The turn was cancelled, and its answer is on its way; what is left is to say so in the log.
-            taken_back = Decision(outcome="deny", rule=decision.rule, why="the question was taken back")
-            try:
-                self._write(question, taken_back, by="cancel", option=None)
-            except OSError:  # nothing was permitted; the cancellation must go on
-                log.exception("the audit log cannot be written")
+            self._take_back(question, decision)
             raise
         kind = next((each.kind for each in usable if each.option_id == option), None)
         outcome: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
         why = "a person said so" if kind is not None else "a person chose nothing"
         answered = Decision(outcome=outcome, rule=decision.rule, why=why)
+        if own is not None and option == own.option_id:
+            option = choose("allow", offered)  # the agent hears yes, and we remember
         chosen = option if kind is not None else None
         settled = await self._settled(question, answered, options, chosen, by="person")
         if settled is not None and kind in ("allow_always", "reject_always"):
             await self._remember(question, outcome)
         return settled
+
+    def _own_always(
+        self, question: Question, offered: Sequence[v1.PermissionOption]
+    ) -> v1.PermissionOption | None:
+        """Our own way to say yes for good, where an agent has none and we could keep it."""
+        kinds = {option.kind for option in offered}
+        if self._remembered is None or "allow_always" in kinds or "allow_once" not in kinds:
+            return None
+        if rule_text(question, "allow", now=self._now()) is None:
+            return None
+        option_id = "dragoman:always"
+        while any(option.option_id == option_id for option in offered):
+            option_id += "+"
+        return v1.PermissionOption(option_id=option_id, name="Yes, and remember it here", kind="allow_always")
+
+    def _take_back(self, question: Question, decision: Decision) -> None:
+        """The turn was cancelled, and its answer is on its way; what is left is to say so in the log."""
+        taken_back = Decision(outcome="deny", rule=decision.rule, why="the question was taken back")
+        try:
+            self._write(question, taken_back, by="cancel", option=None)
+        except OSError:  # nothing was permitted; the cancellation must go on
+            log.exception("the audit log cannot be written")
 
     async def _settled(
         self,

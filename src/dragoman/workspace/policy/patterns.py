@@ -11,12 +11,12 @@ import subprocess
 import sys
 from typing import Final
 
-SECONDS: Final = 1.0
+SECONDS: Final = 3.0
 
 _CHECK: Final = """
 import re, signal, sys
 if hasattr(signal, "alarm"):
-    signal.alarm(3)
+    signal.alarm(10)
 pattern, _, text = sys.stdin.buffer.read().decode("utf-8", "surrogatepass").partition("\\0")
 try:
     found = re.search(pattern, text)

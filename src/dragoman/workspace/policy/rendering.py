@@ -57,7 +57,8 @@ def render_question(
     if text is not None:
         lines += ["New text:", *_indented(text)]
     if call is not None:
-        lines += _content(call, has_command=question.script is not None)
+        shown = {*question.paths, question.script.text} if question.script is not None else {*question.paths}
+        lines += _content(call, shown)
     return "\n".join(lines)
 
 
@@ -79,7 +80,7 @@ def _indented(text: str) -> Iterator[str]:
         yield f"  {harmless(line, keep=chr(9))}"
 
 
-def _content(call: v1.ToolCallUpdate, *, has_command: bool) -> Iterator[str]:
+def _content(call: v1.ToolCallUpdate, shown: set[str]) -> Iterator[str]:
     content: Sequence[Any] = call.content if isinstance(call.content, list) else ()
     shown_diff = False
     for item in content:
@@ -94,24 +95,24 @@ def _content(call: v1.ToolCallUpdate, *, has_command: bool) -> Iterator[str]:
         else:
             yield f"Also: something of type {harmless(type(item).__name__)}"
     if not shown_diff and call.raw_input not in (UNSET, None):
-        yield from _raw(call.raw_input, has_command=has_command)
+        yield from _raw(call.raw_input, shown)
 
 
-def _raw(raw: Any, *, has_command: bool) -> Iterator[str]:
+def _raw(raw: Any, shown: set[str]) -> Iterator[str]:
     """What the tool gets, as far as it was not shown; strings with several lines are shown as such."""
     if not isinstance(raw, Mapping):
         yield "Input:"
         yield from _indented(raw if isinstance(raw, str) else _json(raw))
         return
     for name, value in raw.items():
-        if has_command and name == "command" and isinstance(value, str):
+        text = value if isinstance(value, str) else _json(value)
+        if text in shown:
             continue
-        shown = value if isinstance(value, str) else _json(value)
-        if "\n" in shown:
+        if "\n" in text:
             yield f"{harmless(str(name))}:"
-            yield from _indented(shown)
+            yield from _indented(text)
         else:
-            yield f"{harmless(str(name))}: {harmless(shown)}"
+            yield f"{harmless(str(name))}: {harmless(text)}"
 
 
 def _json(value: Any) -> str:
