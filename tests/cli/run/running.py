@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
 RUN = [*DRAGOMAN, "run"]
-BOUND = 30.0
+BOUND = 55.0
 
 
 class Done(NamedTuple):

@@ -30,10 +30,10 @@ class Teletype:
     def type(self, text: str) -> None:
         os.write(self._fd, text.encode())
 
-    def read_until(self, found: str, *, seconds: float = 10.0) -> str:
+    def read_until(self, found: str, *, seconds: float = 30.0) -> str:
         return self._read(lambda: found in self.shown, f"show {found!r}", seconds)
 
-    def wait(self, *, seconds: float = 10.0) -> int:
+    def wait(self, *, seconds: float = 30.0) -> int:
         """Until it has ended; its exit status."""
         self._read(lambda: self.process.poll() is not None, "end", seconds)
         self._take(0.0)

@@ -68,7 +68,7 @@ def test_ctrl_c_twice_ends_an_agent_that_does_not_listen(tmp_path: Path) -> None
         person.type(CTRL_C)
         person.read_until("Ctrl-C again")
         person.type(CTRL_C)
-        assert person.wait(seconds=5) == 130
+        assert person.wait(seconds=15) == 130
     assert "ending the agent" in person.shown
 
 
@@ -77,7 +77,7 @@ def test_ctrl_c_before_the_turn_ends_everything(tmp_path: Path) -> None:
     with in_terminal("--agent", agent, "--verbose", "Hello", folder=tmp_path) as person:
         person.read_until("ready")
         person.type(CTRL_C)
-        assert person.wait(seconds=5) == 130
+        assert person.wait(seconds=15) == 130
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

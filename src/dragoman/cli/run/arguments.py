@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import Any
 
-from dragoman.cli.run.exits import table
+from dragoman.cli.run.exits import EXITS, table
 
 EXAMPLES = """examples:
   dragoman run "Explain this folder" --agent claude
@@ -130,6 +130,9 @@ def _seconds(text: str) -> float:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from dragoman.cli.run.command import run
+    try:
+        from dragoman.cli.run.command import run
 
-    return run(chosen)
+        return run(chosen)
+    except KeyboardInterrupt:  # before anything was started, or after all of it has ended
+        return EXITS["cancelled"].status

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from dragoman.cli.run import events
+from dragoman.cli.run import aside, events
 from dragoman.cli.run.harmless import harmless, harmless_line
 from dragoman.cli.run.narrate import now
 from dragoman.cli.run.reporter import Reporter
@@ -56,9 +55,9 @@ async def _unwanted(files: Sequence[Change], what: What) -> Sequence[Change]:
 
     lines, unwanted = Lines(0), []
     for change in files:
-        _write(f"\n{harmless(change.diff or '')}{change.kind} {harmless_line(change.path)}\n")
+        aside.write(f"\n{harmless(change.diff or '')}{change.kind} {harmless_line(change.path)}\n")
         while True:
-            _write("Keep it, or put it back? k or r: ")
+            aside.write("Keep it, or put it back? k or r: ")
             answer = await lines.read()
             if answer is None or answer.strip().casefold() in ("k", "keep"):
                 break  # whoever is gone has put nothing back
@@ -93,8 +92,3 @@ def _is_ours(path: str) -> bool:
     """Our own history and logs change with every run, and may lie in the folder."""
     ours = (places().config, places().state, str(history_path().parent))
     return any(path.startswith(os.path.realpath(folder) + os.sep) for folder in ours)
-
-
-def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()

@@ -10,13 +10,12 @@ import argparse
 import asyncio
 import logging
 import os
-import sys
 import time
 from pathlib import Path
 
 from dragoman import Limits
 from dragoman.agents import VERSION
-from dragoman.cli.run import events
+from dragoman.cli.run import aside, events
 from dragoman.cli.run.attach import read_attachments
 from dragoman.cli.run.drive import Drive, Plan
 from dragoman.cli.run.exits import EXITS
@@ -43,6 +42,9 @@ log = logging.getLogger(__name__)
 
 STDOUT = 1
 
+LAST_WORDS = 1.0
+"""Seconds for the reader of standard output when everything is to end; otherwise it has all the time."""
+
 
 def run(chosen: argparse.Namespace) -> int:
     """`dragoman run`; returns the exit status."""
@@ -51,8 +53,13 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         plan = make_plan(chosen)
     except Mistake as mistake:
-        print(f"dragoman run: {harmless(str(mistake))}\nTo go on: {mistake.next_step}.", file=sys.stderr)
-        return 2
+        aside.say(f"dragoman run: {harmless(str(mistake))}\nTo go on: {mistake.next_step}.")
+        return EXITS["usage"].status
+    try:
+        os.fstat(STDOUT)
+    except OSError:
+        aside.say("dragoman run: standard output is closed")
+        return EXITS["output_closed"].status
     return asyncio.run(_run(plan, chosen))
 
 
@@ -112,7 +119,7 @@ async def _run(plan: Plan, chosen: argparse.Namespace) -> int:
         outcome = await _ended(task, stop)
         _tell_end(reporter, outcome, drive.session_id, time.monotonic() - began)
         reporter.finish()
-        return await _finish(output, outcome)
+        return await _finish(output, outcome, patience=LAST_WORDS if stop.is_ending else None)
     finally:
         stop.close()
         output.close()
@@ -158,11 +165,14 @@ def _tell_end(reporter: Reporter, outcome: Outcome, session_id: str | None, seco
     reporter.emit(end)
 
 
-async def _finish(output: Output, outcome: Outcome) -> int:
+async def _finish(output: Output, outcome: Outcome, *, patience: float | None) -> int:
     try:
-        await output.finish()
+        async with asyncio.timeout(patience):
+            await output.finish()
     except OutputClosed:
-        return outcome.status or Outcome(name="output_closed").status
+        return outcome.status or EXITS["output_closed"].status
+    except TimeoutError:
+        pass  # we were told to end, and nobody reads
     return outcome.status
 
 

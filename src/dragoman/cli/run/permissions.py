@@ -68,12 +68,24 @@ class Decisions(AuditLog):
         super().__init__(path)
         self._reporter = reporter
         self._loop = asyncio.get_running_loop()
+        self._complained = False
         self.last_was_denied = False
         """Whether the policy denied the last thing that was asked for; reading does not count."""
 
     def append(self, line: Entry) -> None:
-        super().append(line)
+        try:
+            super().append(line)
+        except OSError as error:
+            self._loop.call_soon_threadsafe(self._cannot_write, error)
+            raise  # what is not written down is not permitted
         self._loop.call_soon_threadsafe(self._tell, line)
+
+    def _cannot_write(self, error: OSError) -> None:
+        if not self._complained:
+            self._complained = True
+            why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
+            remedy = "set XDG_STATE_HOME to a folder where it can be"
+            self._reporter.note(f"{why}, so nothing is permitted; {remedy}", level="error")
 
     def _tell(self, line: Entry) -> None:
         if line.method != "fs/read" or line.outcome == "deny":

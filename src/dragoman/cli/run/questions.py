@@ -8,14 +8,13 @@ start again.
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from dragoman.cli.run import events
+from dragoman.cli.run import aside, events
 from dragoman.cli.run.harmless import harmless_json
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.narrate import now
@@ -43,8 +42,8 @@ def at_terminal() -> Person:
 
     lines, lock = Lines(0), asyncio.Lock()
     return Person(
-        permissions=TerminalAsker(lines, write=_write, lock=lock),
-        forms=TerminalForms(lines, write=_write, lock=lock),
+        permissions=TerminalAsker(lines, write=aside.write, lock=lock),
+        forms=TerminalForms(lines, write=aside.write, lock=lock),
     )
 
 
@@ -89,8 +88,3 @@ class Questions:
 
     def _tell(self, request: Any, action: str) -> None:
         self._reporter.emit(events.Question(time=now(), request=request, action=action))
-
-
-def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()

@@ -7,10 +7,9 @@ output holds nothing but what the format promises. Everything that comes from an
 
 from __future__ import annotations
 
-import sys
 from typing import Literal
 
-from dragoman.cli.run import events
+from dragoman.cli.run import aside, events
 from dragoman.cli.run.events import AnyEvent
 from dragoman.cli.run.harmless import harmless, harmless_line
 from dragoman.cli.run.narrate import now
@@ -50,7 +49,7 @@ class Reporter:
 
     def say(self, text: str) -> None:
         """A line on standard error, as it is."""
-        print(text, file=sys.stderr, flush=True)
+        aside.say(text)
 
     def stderr(self, chunk: bytes) -> None:
         """The agent complains; kept for the obituary elsewhere, shown to those who asked."""

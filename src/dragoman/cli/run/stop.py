@@ -86,6 +86,11 @@ class Stop:
         self._note("the agent asks a question, and nobody is there to answer it")
         self.ask("question_open", patience=DEADLINE_PATIENCE)
 
+    @property
+    def is_ending(self) -> bool:
+        """Nothing is waited for any more."""
+        return self._ending
+
     def end(self) -> None:
         """Leave everything, now."""
         if not self._ending:
