@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Hashable
+from collections.abc import Coroutine, Hashable
 from typing import Any
 
 from msgspec import UNSET, Raw
@@ -182,6 +182,10 @@ class Link:
         if self._gone is not None:
             raise self._gone.with_traceback(None)
         self.outbox.add(notification(method, params))
+
+    def own(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something for as long as the link lasts: closing it cancels this, and waits for it."""
+        return self._owner.start(work)
 
     # What arrives (the transport's sink).
 

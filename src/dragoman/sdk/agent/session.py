@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dragoman.schema import v1
 from dragoman.sdk.agent.lender import Lender
+from dragoman.sdk.agent.turn import Turn
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.client_handle import ClientHandle
@@ -18,6 +19,9 @@ class AgentSession(Lender):
     """
 
     __slots__ = ("additional_directories", "closing", "cwd", "data", "id", "mcp_servers")
+
+    turn_type: ClassVar[type[Turn]] = Turn
+    """What its prompts are handled as."""
 
     def __init__(
         self,

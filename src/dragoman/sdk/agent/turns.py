@@ -56,7 +56,7 @@ class AgentTurns:
         machine = self._turns.ask(session.id, may_wait=self._agent.busy == "queue")
         if machine is None:
             raise invalid_request("a turn is running in this session")
-        running = _Running(debt, machine, Turn(self._client, session, request, machine))
+        running = _Running(debt, machine, session.turn_type(self._client, session, request, machine))
         self._running[machine] = running
         if self._turns.running(session.id) is machine:
             running.started.set_result(None)
