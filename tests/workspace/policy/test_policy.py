@@ -114,6 +114,22 @@ def test_a_command_outside_the_roots_or_with_variables_is_not_allowed_by_rules()
     assert chosen.decide(command("git status", variables=("CI", "LC_ALL"))).outcome == "allow"
 
 
+def test_a_command_that_leaves_the_roots_is_not_allowed_by_rules() -> None:
+    chosen = policy('[[rule]]\ndecision = "allow"\ncommand = "**"\n')
+    for line in ("cd src && ls", f"cd {ROOT}/src && ls", "cd src/../src; ls"):
+        assert chosen.decide(command(line)).outcome == "allow", line
+    for line in (
+        "cd / && ls",
+        "cd .. && ls",
+        "cd && ls",
+        "cd - && ls",
+        "ls; cd ~; ls",
+        "pushd /tmp; ls",
+        "popd; ls",
+    ):
+        assert chosen.decide(command(line)).outcome == "ask", line
+
+
 def test_paths_in_commands_are_found_by_rules_that_deny() -> None:
     text = '[[rule]]\ndecision = "deny"\npath = ["**/.env", "~/.ssh/**"]\n'
     text += '[[rule]]\ndecision = "allow"\ncommand = "**"\n'

@@ -29,6 +29,8 @@ _PATH_LISTS: Final = ("paths", "file_paths", "files")
 _COMMAND_KEYS: Final = ("command", "cmd")
 _FOLDER_KEYS: Final = ("cwd", "workdir", "working_directory")
 
+_GOES: Final = frozenset({"cd", "pushd", "popd", "chdir"})
+
 # One well-known editing tool calls its verbs commands.
 _EDITOR_VERBS: Final = frozenset({"view", "create", "str_replace", "insert", "undo_edit"})
 
@@ -85,8 +87,20 @@ class Question(Struct, frozen=True, kw_only=True):
             return self.script.objection
         if self.cwd and self.roots and not (is_plain(self.cwd) and self._is_in_roots(self.cwd)):
             return "it would start outside the folders of the session"
+        if self.roots and any(not self._is_in_roots(folder) for folder in self.folders()[1:]):
+            return "it goes to a folder outside the session"
         unknown = [name for name in self.variables if not is_harmless(name)]
         return f"the agent sets the variable {unknown[0]} for it" if unknown else None
+
+    def folders(self) -> Sequence[str]:
+        """Where its commands may run: where they start, and wherever they go."""
+        found = [self.cwd or (self.roots[0] if self.roots else "/")]
+        for words in self.script.commands if self.script is not None else ():
+            if words[:1] and words[0] in _GOES:
+                # Without an argument it goes home, with a dash to a place that text cannot tell.
+                targets = [word for word in words[1:] if not word.startswith("-")] or ["~"]
+                found += [absolute(target, found[-1], home=self.home or "/") for target in targets]
+        return found
 
     def _is_in_roots(self, path: str) -> bool:
         return any(is_beneath(path, root) for root in self.roots)

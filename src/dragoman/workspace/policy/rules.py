@@ -140,13 +140,9 @@ def _touches(rule: Rule, part: Part) -> bool:
 def _words_as_paths(part: Part) -> Iterable[str]:
     """What a command's words would be if they were paths, wherever the command may have gone before."""
     question = part.question
-    script = question.script
-    if script is None:
+    if question.script is None:
         return
-    bases = [question.cwd or (question.roots[0] if question.roots else "/")]
-    for words in script.commands:
-        if words and words[0] in ("cd", "pushd", "chdir"):
-            bases += [globs.absolute(word, bases[-1], home=question.home) for word in words[1:]]
+    bases = question.folders()
     for words in _guesses(part):
         for word in words[1:]:
             values = (word, word.partition("=")[2]) if "=" in word else (word,)
