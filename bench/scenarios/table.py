@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios import large, pairs, reads, relay, replay, starting, stream
+from scenarios import large, pairs, pool, reads, relay, replay, starting, stream
 from scenarios.scenario import Scenario
 
 SCENARIOS: list[Scenario] = [
@@ -16,6 +16,7 @@ SCENARIOS: list[Scenario] = [
     starting.IMPORT_ALL,
     starting.START,
     pairs.PAIRS,
+    pool.POOL,
     large.LARGE,
     relay.RELAY,
 ]

@@ -15,6 +15,7 @@ agents to say how.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import AsyncGenerator, Hashable, Iterable, Sequence
 from contextlib import aclosing
@@ -29,6 +30,14 @@ from dragoman.sdk.supervision.starting import Startable
 from dragoman.sdk.supervision.supervisor import Supervised, supervised
 
 __all__ = ["Job", "Outcome", "Pool", "Task"]
+
+STARTS = 2 * (os.cpu_count() or 1)
+"""Agents that are started at the same time: more would only make all of them late."""
+
+ENDS = 32
+"""Agents that are ended at the same time: each looks through the process table for what is left of it, but
+one that does not want to end must not hold up all others.
+"""
 
 FREE_SECONDS = 5.0
 """What closing a session may take: its task has its outcome already, and the next one waits for the place."""
@@ -51,7 +60,8 @@ class Pool:
         self._open = False
 
     async def __aenter__(self) -> Pool:
-        self._seats = [Seat(agent) for agent in self._made]
+        starts = asyncio.Semaphore(STARTS)
+        self._seats = [Seat(agent, starts) for agent in self._made]
         self._open = True
         return self
 
@@ -64,7 +74,8 @@ class Pool:
             task.cancel()
         if running:
             await asyncio.wait(running)
-        ends = [asyncio.ensure_future(seat.aclose()) for seat in self._seats]
+        room = asyncio.Semaphore(ENDS)
+        ends = [asyncio.ensure_future(seat.aclose(room)) for seat in self._seats]
         if ends:
             await asyncio.wait(ends)
 

@@ -15,13 +15,15 @@ from dragoman.sdk.supervision.supervisor import Supervised
 class Seat:
     """A supervised agent and how much it has to do."""
 
-    __slots__ = ("_agent", "_lock", "_opened", "broken", "load")
+    __slots__ = ("_agent", "_lock", "_opened", "_starts", "broken", "load")
 
-    def __init__(self, agent: Supervised) -> None:
+    def __init__(self, agent: Supervised, starts: asyncio.Semaphore) -> None:
+        """`starts` is the room that all agents of a pool share for starting."""
         self.load = 0
         self.broken: DragomanError | None = None
         self._agent = agent
         self._opened = False
+        self._starts = starts
         self._lock = asyncio.Lock()
 
     async def agent(self) -> Supervised:
@@ -31,7 +33,8 @@ class Seat:
                 raise self.broken.with_traceback(None)
             if not self._opened:
                 try:
-                    await self._agent.__aenter__()
+                    async with self._starts:
+                        await self._agent.__aenter__()
                 except DragomanError as error:
                     self.broken = error
                     raise
@@ -43,9 +46,10 @@ class Seat:
         if isinstance(error, CrashLoop):
             self.broken = error
 
-    async def aclose(self) -> None:
-        if self._opened:
-            await self._agent.__aexit__()
+    async def aclose(self, ends: asyncio.Semaphore) -> None:
+        async with ends:
+            if self._opened:
+                await self._agent.__aexit__()
 
     @property
     def rank(self) -> tuple[bool, int, bool]:

@@ -102,10 +102,11 @@ async def reachable(
                 continue
 
     loop = asyncio.get_running_loop()
-    done = asyncio.Event()
+    done, found = asyncio.Event(), threading.Event()
 
     def run() -> None:
         touch()
+        found.set()
         try:
             loop.call_soon_threadsafe(done.set)
         except RuntimeError:  # the loop is closed: nobody waited so long
@@ -118,4 +119,6 @@ async def reachable(
             await done.wait()
     except TimeoutError:
         assert seconds is not None
+        if found.is_set():
+            return  # it is we who were busy, with starting others perhaps
         raise SpawnTimeout(f"looking for {command!r}", seconds) from None
