@@ -36,7 +36,8 @@ client
   await turn "Hello Ann"
   prompt "bye"
   expect turn "Bye." stop=refusal
-  frame {"jsonrpc": "2.0", "id": "load", "method": "session/load", "params": {"sessionId": "old", "cwd": "/"}}
+  frame {"jsonrpc": "2.0", "id": "load", "method": "session/load", \
+"params": {"sessionId": "old", "cwd": "/", "mcpServers": []}}
   expect update user_message_chunk Hi
   expect {"params": {"sessionId": "old", "update": {"content": {"text": "Hello again"}}}}
   expect {"id": "load", "result": {}}
@@ -117,9 +118,10 @@ async def test_a_prompt_that_no_rule_is_for_is_refused() -> None:
 async def test_an_agent_refuses_what_makes_no_sense() -> None:
     story = """
     client
+      initialize
       line "no JSON"
       expect {"id": null, "error": {"code": -32700}}
-      frame {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {"sessionId": "?"}}
+      frame {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {"sessionId": "", "prompt": []}}
       expect {"id": 1, "error": {"code": -32002}}
       frame {"jsonrpc": "2.0", "id": 2, "method": "session/load", "params": {"sessionId": "?"}}
       expect {"id": 2, "error": {"code": -32601}}

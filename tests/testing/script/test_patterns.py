@@ -63,6 +63,29 @@ def test_names_in_longer_text_are_filled_in_first() -> None:
     assert not matches("to $who: *", "to you: hello", {"who": "me"})
 
 
+def test_a_name_in_longer_text_takes_text() -> None:
+    names: dict[str, Any] = {}
+    assert matches("flood $count $size", "flood 5 10", names)
+    assert names == {"count": "5", "size": "10"}
+    assert not matches("flood $n $m", "flood 5", {})
+    assert not matches("say $what", "say ", {})
+    assert matches("$a-$a", "x-x", {})
+    assert not matches("$a-$a", "x-y", {})
+    assert matches("cost: $$$price", "cost: $5", names)
+    assert names["price"] == "5"
+
+
+def test_what_a_name_stands_for_is_no_pattern() -> None:
+    assert matches("say $it", "say *.(", {"it": "*.("})
+    assert not matches("say $it", "say x", {"it": "*"})
+
+
+def test_text_that_does_not_match_gives_no_names() -> None:
+    names: dict[str, Any] = {}
+    assert not matches("a $x b", "a 1 c", names)
+    assert names == {}
+
+
 def test_filling_keeps_the_type_of_a_name_that_stands_alone() -> None:
     names = {"id": 7, "who": "me", "it": {"a": [1]}}
     assert fill(["$id", "$who", "$it", "id $id for $who", "$$id", "$unknown", "5$"], names) == [

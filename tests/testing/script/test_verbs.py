@@ -210,6 +210,58 @@ async def test_waiting_and_repeating() -> None:
     await play("repeat 3\n  say $n\n  wait 0.001", "expect turn 123")
 
 
+async def test_numbers_may_be_what_the_prompt_says() -> None:
+    agent = """
+    on prompt "flood $count $size"
+      flood $count $size
+      repeat $count
+        wait $size
+    on prompt
+      flood "$text"
+    """
+    story = """
+    client
+      initialize
+      new
+      prompt "flood 2 0"
+      expect turn "0 1 "
+      prompt "flood 2"
+      expect error -32603 *
+    """
+    with pytest.raises(ScriptError, match="line 7: 'flood 2' is no whole number"):
+        await ScriptedClient(story).talk_to(ScriptedAgent(agent))
+
+
+async def test_a_line_can_wait_for_a_message() -> None:
+    await play(
+        "say before\nuntil _go\nsay after",
+        "expect update agent_message_chunk before\nnotify _other\nnotify _go\nexpect turn after",
+    )
+    await play("until _go", "cancel\nexpect stop cancelled")
+
+
+async def test_files_can_be_written_behind_the_back_of_the_client(tmp_path: Path) -> None:
+    agent = """
+    on prompt
+      save made "first $text\\n"
+      append "$cwd/made" second
+      save missing/made x
+        failed
+          say "not made"
+      append missing/made x
+    """
+    story = """
+    client
+      initialize
+      new cwd="$folder"
+      prompt go
+      expect update agent_message_chunk "not made"
+      expect error -32603 "*append did not work"
+    """
+    await ScriptedClient(story, names={"folder": str(tmp_path)}).talk_to(ScriptedAgent(agent))
+    assert (tmp_path / "made").read_text() == "first go\nsecond"
+
+
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
@@ -341,10 +393,9 @@ async def test_a_rule_of_a_client_without_an_answer_chooses_nothing() -> None:
 
 async def test_a_line_that_makes_no_sense_where_it_is_played_is_reported() -> None:
     agent = ScriptedAgent("on initialize\n  say hello")
+    story = 'client\n  call initialize {"protocolVersion": 1}\n    failed\n      wait 0'
     with pytest.raises(ScriptError, match="line 2: there is no session"):
-        await ScriptedClient(
-            'client\n  frame {"jsonrpc":"2.0","id":1,"method":"initialize"}\n  await {"id":1}'
-        ).talk_to(agent)
+        await ScriptedClient(story).talk_to(agent)
 
 
 async def test_permission_can_only_be_given_when_it_was_asked_for() -> None:

@@ -2,24 +2,57 @@
 
 Without a word in the script it can be initialized and gives sessions ids that can be told apart at a
 glance. A prompt that no rule is for is refused, because a script that does not foresee it is a mistake.
+
+What a script does not say is done as a good agent does it: nothing before `initialize`, no id twice, no
+params of a wrong shape (see `checking`), one turn at a time in a session (see `turning`).
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
+from uuid import uuid4
 
+import msgspec
+from msgspec import Raw
+
+from dragoman.core import Asked, CancelAsked, Complaint, Connection, Debt, Event, Lifecycle, Told
+from dragoman.core.connection import CANCEL_REQUEST
+from dragoman.errors import ErrorAnswer
+from dragoman.sdk.methods import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.testing.script.body import Body
+from dragoman.testing.script.checking import OPENING, checked, needs_session
 from dragoman.testing.script.patterns import Names
-from dragoman.testing.script.peer import Peer
-from dragoman.testing.script.scene import Scene
+from dragoman.testing.script.peer import Peer, plain_data
+from dragoman.testing.script.scene import Actions, Scene
 from dragoman.testing.script.script import Rules, Script, prompt_text
+from dragoman.testing.script.turning import Prompted, Prompts
 from dragoman.testing.transcript import Party
 from dragoman.transport.contract import Transport
-from dragoman.wire import Envelope, Malformed, Notification, Request, error_object, failure
-from dragoman.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND, NAMES, NOT_FOUND
+from dragoman.wire import Envelope, ErrorObject, Notification, Request, error_object, failure
+from dragoman.wire.codes import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    NAMES,
+    invalid_params,
+    method_not_found,
+    session_not_found,
+)
 
-ORDINARY = ("initialize", "session/new", "session/load", "session/close", "authenticate")
+CLOSING_SECONDS = 2.0
+"""What the turns of a session get to end when it is closed; a script may say that they never do."""
+
+SCENES = 5000
+"""Requests that are played at once; each costs some kilobytes, and a stop would also stop the cancels."""
+
+SCENE_BYTES = 256 * 1024 * 1024
+"""What the params of all of them may hold."""
+
+NOTES = 1000
+"""Notifications that are played at once; above it nothing is read, so that the client feels it."""
+
+BUSY = "notifications are still being played"
 
 
 class AgentRole:
@@ -27,78 +60,143 @@ class AgentRole:
 
     party: Party = "agent"
 
-    def __init__(self, script: Script, transport: Transport, *, body: Body) -> None:
-        self.peer = Peer(transport, role=self, body=body)
+    def __init__(self, script: Script, transport: Transport, *, body: Body, keep: bool = True) -> None:
+        self.peer = Peer(transport, role=self, body=body, keep=keep)
         self._script = script
         self._rules = Rules(script.rules)
         self._numbers = itertools.count(1)
+        self._connection: Connection[None] = Connection(Lifecycle())
         self._sessions: dict[str, str] = {}  # by id, where each works
-        self._playing: set[Scene] = set()
+        self._prompts = Prompts(self.peer, withdraw=self._withdraw)
+        self._scenes: dict[Any, tuple[Debt, Scene]] = {}  # by the id of the request, until it is answered
+        self._bytes = 0  # of their params
+        self._notes = 0
 
     def start(self) -> None:
         self.peer.start()
         if self._script.story:
             self.peer.begin(Scene(self.peer).play(self._script.story))
 
-    def received(self, line: bytes, envelope: Envelope, params: Any) -> None:
-        match envelope:
-            case Request(request_id, method):
-                self._play(method, params, request_id)
-            case Notification(method):
-                if method in ("session/cancel", "$/cancel_request"):
-                    self._cancel(params if isinstance(params, dict) else {})
-                if method not in (*ORDINARY, "session/prompt"):  # those are requests, and one has no answer
-                    self._play(method, params, None, answers=False)
-            case Malformed(_, code, why) if code is not None:
-                complaint = failure(None, error_object(code, f"{NAMES[code]}: {why}"))
-                self.peer.begin(self.peer.send_bytes(complaint))
+    # What arrives.
+
+    def received(self, line: bytes, envelope: Envelope) -> None:
+        if isinstance(envelope, Request | Notification):
+            self.peer.arrived(envelope.method)
+        self._consider(self._connection.receive(envelope))
+        if isinstance(envelope, Notification) and envelope.method == CANCEL_REQUEST:
+            self._told(
+                CANCEL_REQUEST, envelope.params
+            )  # besides its effect, a script may say something to it
+
+    def oversized(self, size: int) -> None:
+        limit = self.peer.transport.limits.frame
+        why = f"{NAMES[INVALID_REQUEST]}: the message is larger than the limit of {limit} bytes"
+        self.peer.tell(failure(None, error_object(INVALID_REQUEST, why)))
 
     def ended(self) -> None:
         pass  # whoever runs the peer waits for its end
 
-    def _play(self, method: str, params: Any, request_id: Any, *, answers: bool = True) -> None:
-        names: Names = {"id": request_id, "text": prompt_text(params)}
-        rule = self._rules.pick(method, params, names)
-        if rule is None and not answers:
-            return  # a notification that means nothing to the script
-        scene = Scene(self.peer, method=method, answers=answers, names=names)
-        refusal = self._set(scene, params if isinstance(params, dict) else {})
-        if refusal is None and rule is None and method not in ORDINARY:
-            refusal = (
-                (INVALID_PARAMS, "the script has no rule for this prompt")
-                if method == "session/prompt"
-                else (METHOD_NOT_FOUND, NAMES[METHOD_NOT_FOUND])
-            )
-        if refusal is not None:
-            self.peer.begin(scene.refuse(*refusal))
-        else:
-            self._playing.add(scene)  # now, not when it begins: a cancel may be in the same block
-            task = self.peer.begin(scene.play(rule.actions if rule is not None else ()))
-            task.add_done_callback(lambda _: self._playing.discard(scene))
+    def _consider(self, event: Event[None]) -> None:
+        match event:
+            case Asked(debt):
+                try:
+                    self._asked(debt)
+                except ErrorAnswer as error:
+                    self._refuse(debt, error_object(error.code, error.message, error.data))
+            case Told(method, params):
+                self._told(method, params)
+            case CancelAsked(debt):
+                if not self._prompts.cancel_one(debt) and debt.id in self._scenes:
+                    self._scenes[debt.id][1].cancel()
+            case Complaint(frame):
+                self.peer.tell(frame)
+            case _:
+                pass  # an answer that nobody waits for, a notification before its time
 
-    def _set(self, scene: Scene, params: dict[str, Any]) -> tuple[int, str] | None:
-        """Where the scene plays, and how it usually ends; or why it cannot be played at all."""
+    def _told(self, method: str, raw: Raw | None) -> None:
+        if method in AGENT_REQUESTS:
+            return  # a request without an id, which nobody would get the answer of
+        if method != "session/cancel" and not self._rules.know(method):
+            return
+        try:
+            params = plain_data(raw)
+        except ValueError:
+            return  # nobody can be told that it makes no sense
+        named = params.get("sessionId") if isinstance(params, dict) else None
+        if method == "session/cancel" and isinstance(named, str):
+            self._prompts.cancel(named)
+        names: Names = {"id": None, "text": "", "uuid": str(uuid4()), "session": named}
+        rule = self._rules.pick(method, params, names)
+        if rule is not None:
+            self._note(Scene(self.peer, method=method, names=names), rule.actions)
+
+    def _note(self, scene: Scene, actions: Actions) -> None:
+        def over(_: object) -> None:
+            self._notes -= 1
+            if self._notes < NOTES // 2:
+                self.peer.listen(BUSY)
+
+        self._notes += 1
+        if self._notes > NOTES:
+            self.peer.hold(BUSY)
+        self.peer.begin(scene.play(actions)).add_done_callback(over)
+
+    # What is asked.
+
+    def _asked(self, debt: Debt) -> None:
+        method = debt.method
+        if method in AGENT_NOTIFICATIONS or not (self._rules.know(method) or self._does_by_itself(method)):
+            raise method_not_found(method)
+        if len(self._scenes) >= SCENES or self._bytes + _size(debt) > SCENE_BYTES:
+            raise ErrorAnswer(INTERNAL_ERROR, f"{NAMES[INTERNAL_ERROR]}: too much is asked at once")
+        params = checked(method, debt.params, self._script.settings.capabilities)
+        named = params.get("sessionId") if isinstance(params, dict) else None
+        if needs_session(method) and named is not None and named not in self._sessions:
+            raise session_not_found(named)
+        names: Names = {"id": debt.id, "text": prompt_text(params), "uuid": str(uuid4())}
+        rule = self._rules.pick(method, params, names)
+        if method == "session/prompt" and rule is None:
+            raise invalid_params("the script has no rule for this prompt")
+        settled = functools.partial(self._settled, debt)
+        scene = Scene(self.peer, method=method, answers=True, names=names, settled=settled)
+        self._set(scene, params if isinstance(params, dict) else {})
+        self._scenes[debt.id] = debt, scene
+        self._bytes += _size(debt)
+        if method == "session/prompt":
+            self._prompt(debt, scene, rule.actions if rule else ())
+        elif method == "session/close":
+            del self._sessions[scene.session]
+            self.peer.begin(self._close(scene, rule.actions if rule else ()))
+        elif rule is not None:
+            self.peer.begin(scene.play(rule.actions))
+        else:
+            self._answer(debt, scene)
+
+    def _does_by_itself(self, method: str) -> bool:
+        settings = self._script.settings
+        match method:
+            case "session/load":
+                return bool(settings.capabilities.get("loadSession"))
+            case "authenticate":
+                return bool(settings.auth_methods)
+            case _:
+                return method in ("initialize", "session/new", "session/prompt", "session/close")
+
+    def _set(self, scene: Scene, params: dict[str, Any]) -> None:
+        """Where the scene plays, and how it usually ends."""
         match scene.method:
             case "initialize":
                 scene.outcome = self._introduction()
             case "session/new":
                 session_id = f"session-{next(self._numbers)}"
-                self._sessions[session_id] = str(params.get("cwd", ""))
-                scene.names.update(session=session_id, cwd=params.get("cwd", ""))
+                scene.names.update(session=session_id, cwd=params["cwd"])
                 scene.outcome = {"sessionId": session_id}
-            case "session/load":
-                if not self._script.settings.capabilities.get("loadSession"):
-                    return METHOD_NOT_FOUND, NAMES[METHOD_NOT_FOUND]
-                self._sessions[str(params.get("sessionId"))] = str(params.get("cwd", ""))
-                scene.names["session"] = params.get("sessionId")
             case "session/prompt":
-                if params.get("sessionId") not in self._sessions:
-                    return NOT_FOUND, "Session not found"
                 scene.names.update(session=params["sessionId"], cwd=self._sessions[params["sessionId"]])
                 scene.outcome = {"stopReason": "end_turn"}
             case _ if "sessionId" in params:
-                scene.names["session"] = params["sessionId"]
-        return None
+                cwd = params.get("cwd", self._sessions.get(str(params["sessionId"]), ""))
+                scene.names.update(session=params["sessionId"], cwd=cwd)
 
     def _introduction(self) -> dict[str, Any]:
         settings = self._script.settings
@@ -109,9 +207,67 @@ class AgentRole:
             "authMethods": list(settings.auth_methods),
         }
 
-    def _cancel(self, params: dict[str, Any]) -> None:
-        session, request = params.get("sessionId"), params.get("requestId")
-        for scene in list(self._playing):
-            of_session = scene.method == "session/prompt" and scene.names.get("session") == session
-            if of_session or (request is not None and scene.names.get("id") == request):
-                scene.cancel()
+    def _prompt(self, debt: Debt, scene: Scene, actions: Actions) -> None:
+        try:
+            self._prompts.ask(scene.session, Prompted(debt, scene, actions))
+        except ErrorAnswer:
+            self._forget(debt)
+            raise
+
+    async def _close(self, scene: Scene, actions: Actions) -> None:
+        """The turns are answered first, as by a cancel."""
+        await self._prompts.clear(scene.session, seconds=CLOSING_SECONDS)
+        await scene.play(actions)
+
+    # What is answered.
+
+    def _answer(self, debt: Debt, scene: Scene) -> None:
+        """At once, because nothing is to be played before it."""
+        self.peer.tell(self._connection.answer(debt, msgspec.json.encode(scene.outcome)) or b"")
+        scene.answered = True
+        self._done(debt, scene, accepted=True, result=scene.outcome)
+
+    def _refuse(self, debt: Debt, error: ErrorObject) -> None:
+        self.peer.tell(self._connection.refuse(debt, error) or b"")
+        self._reconsider(debt)
+
+    def _withdraw(self, debt: Debt) -> None:
+        """A prompt that was cancelled while it waited."""
+        self.peer.tell(self._connection.answer(debt, b'{"stopReason":"cancelled"}') or b"")
+        self._forget(debt)
+
+    def _settled(self, debt: Debt, scene: Scene, accepted: bool | None, result: Any) -> None:
+        """A scene has sent its first answer, or never will; then its id stays in use."""
+        if accepted is None:
+            self._forget(debt)
+            return
+        if accepted:
+            self._connection.answer(debt, b"")
+        else:
+            self._connection.refuse(debt, error_object(INTERNAL_ERROR))
+        self._done(debt, scene, accepted=accepted, result=result)
+
+    def _done(self, debt: Debt, scene: Scene, *, accepted: bool, result: Any) -> None:
+        self._forget(debt)
+        if debt.method in OPENING and accepted:
+            named = result.get("sessionId") if isinstance(result, dict) else None
+            opened = named if isinstance(named, str) else scene.session
+            scene.names["session"] = opened  # what is said behind the answer is said there
+            self._sessions[opened] = str(scene.names.get("cwd", ""))
+        elif debt.method == "session/prompt":
+            self._prompts.answered(debt)
+        self._reconsider(debt)
+
+    def _forget(self, debt: Debt) -> None:
+        if self._scenes.pop(debt.id, None) is not None:
+            self._bytes -= _size(debt)
+
+    def _reconsider(self, debt: Debt) -> None:
+        """What waited for `initialize` to be answered."""
+        if debt.method == "initialize":
+            for event in self._connection.take_held():
+                self._consider(event)
+
+
+def _size(debt: Debt) -> int:
+    return 0 if debt.params is None else memoryview(debt.params).nbytes

@@ -5,18 +5,20 @@ What no rule is for waits, in order, for a line of the story that expects it.
 
 from __future__ import annotations
 
-from typing import Any
+import logging
 
 from dragoman.errors import CallFailed, LinkClosed
 from dragoman.testing.script.body import Body
 from dragoman.testing.script.expecting import ScriptFailed, frame_value
 from dragoman.testing.script.patterns import Names
-from dragoman.testing.script.peer import Peer
+from dragoman.testing.script.peer import Peer, plain_data
 from dragoman.testing.script.scene import Scene, perform
 from dragoman.testing.script.script import Rules, Script
 from dragoman.testing.transcript import Party, show
 from dragoman.transport.contract import Transport
 from dragoman.wire import Envelope, Notification, Request
+
+log = logging.getLogger(__name__)
 
 NOT_CHOSEN = {"outcome": {"outcome": "cancelled"}}
 
@@ -48,15 +50,26 @@ class ClientRole:
         if self.peer.failure is not None:
             raise self.peer.failure
 
-    def received(self, line: bytes, envelope: Envelope, params: Any) -> None:
-        if isinstance(envelope, Request | Notification) and self._answered_by_rule(envelope, params):
-            return
+    def received(self, line: bytes, envelope: Envelope) -> None:
+        if isinstance(envelope, Request | Notification):
+            self.peer.arrived(envelope.method)
+            if self._answered_by_rule(envelope):
+                return
         self._story.inbox.put_nowait(frame_value(line))
+
+    def oversized(self, size: int) -> None:
+        log.warning("a frame of %d bytes was skipped", size)
 
     def ended(self) -> None:
         self._story.inbox.put_nowait(None)
 
-    def _answered_by_rule(self, envelope: Request | Notification, params: Any) -> bool:
+    def _answered_by_rule(self, envelope: Request | Notification) -> bool:
+        if not self._rules.know(envelope.method):
+            return False
+        try:
+            params = plain_data(envelope.params)
+        except ValueError:
+            return False  # the story may still expect it as it is
         names: Names = dict(self._story.names)
         rule = self._rules.pick(envelope.method, params, names)
         if rule is None:

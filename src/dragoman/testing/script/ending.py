@@ -7,32 +7,42 @@ after it. Answering a second time is a mistake, and sometimes the point.
 from __future__ import annotations
 
 import asyncio
+import re
 
 from dragoman.testing.script.scene import Action, Scene, perform
 from dragoman.testing.script.statements import ScriptError, Statement
-from dragoman.testing.script.verbs import no_body, number, plain, prepare, seconds, texts, verb, words
+from dragoman.testing.script.verbs import named, no_body, number, plain, prepare, seconds, texts, verb, words
+
+METHOD = re.compile(r"[/_]")
+"""What tells the name of a method from a word that was meant otherwise."""
 
 
 @verb("wait")
 def wait(statement: Statement) -> Action:
     (word,) = texts(statement, least=1, most=1)
-    duration = seconds(statement, word)
+    duration = named(statement, word, seconds)
 
     async def act(scene: Scene) -> None:
-        await asyncio.sleep(duration)
+        await asyncio.sleep(duration(scene))
 
     return act
 
 
 @verb("until")
 def until(statement: Statement) -> Action:
-    """`until cancelled`: wait for a cancel, and go on with the next line when it came."""
-    if texts(statement, least=1, most=1) != ["cancelled"]:
-        raise ScriptError(statement.line, "the only thing to wait for is `until cancelled`")
+    """`until cancelled`: wait for a cancel, and go on with the next line when it came. `until METHOD`: wait
+    for the next message of this method; a cancel ends that.
+    """
+    (what,) = texts(statement, least=1, most=1)
+    if what != "cancelled" and not METHOD.search(what):
+        raise ScriptError(statement.line, f"wait for `until cancelled` or a method, not for {what!r}")
 
     async def act(scene: Scene) -> None:
-        scene.deaf = True
-        await scene.cancelled.wait()
+        if what == "cancelled":
+            scene.deaf = True
+            await scene.cancelled.wait()
+        else:
+            await scene.peer.until(what)
 
     return act
 
@@ -52,10 +62,10 @@ def deaf(statement: Statement) -> Action:
 def repeat(statement: Statement) -> Action:
     """The lines below, that many times; `$n` counts from 1."""
     (word,) = words(statement, least=1, most=1)
-    times, body = number(statement, word), prepare(statement.body)
+    times, body = named(statement, word, number), prepare(statement.body)
 
     async def act(scene: Scene) -> None:
-        for at in range(1, times + 1):
+        for at in range(1, times(scene) + 1):
             scene.names["n"] = at
             await perform(body, scene)
             await asyncio.sleep(0)  # a cancel must be heard between two rounds
@@ -107,6 +117,6 @@ def unanswered(statement: Statement) -> Action:
     texts(statement)
 
     async def act(scene: Scene) -> None:
-        scene.answered = True
+        scene.leave_unanswered()
 
     return act

@@ -3,12 +3,14 @@
 An object matches when each member it names matches; others may be there. An array matches element by
 element; a last element `"..."` stands for any rest. In a string `*` stands for any text, and `"$name"` for
 the value of that name: the first time it is met it takes the value, later it must be the same; `"$_"` is any
-value. Numbers, true, false and null match themselves, and `1` is not `true`.
+value. Inside longer text a name takes text: at least a character, and no more than it must. Numbers, true,
+false and null match themselves, and `1` is not `true`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +20,7 @@ ANYTHING = "_"
 Names = dict[str, Any]
 
 _NAME = re.compile(r"\$(\$|[a-z_]+)", re.ASCII)
+_SIGN = re.compile(r"(\*)|\$(\$|[a-z_]+)", re.ASCII)
 
 
 def matches(pattern: Any, value: Any, names: Names) -> bool:
@@ -65,9 +68,40 @@ def _matches_text(pattern: str, value: Any, names: Names) -> bool:
     if name and name[1] != "$":
         bound = names.setdefault(name[1], value)
         return type(bound) is type(value) and bool(bound == value)
-    return isinstance(value, str) and bool(_glob(fill(pattern, names)).fullmatch(value))
+    found = _expression(pattern, names).fullmatch(value) if isinstance(value, str) else None
+    if found is not None:
+        names.update(found.groupdict())
+    return found is not None
+
+
+def _expression(pattern: str, names: Names) -> re.Pattern[str]:
+    known = {name: str(names[name]) for _, name in _SIGN.findall(pattern) if name in names}
+    # What is filled in may be a whole prompt, so only what the script alone has written is kept.
+    return re.compile(_written(pattern, known), re.DOTALL) if known else _compiled(pattern)
 
 
 @lru_cache(maxsize=256)
-def _glob(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(_written(pattern, {}), re.DOTALL)
+
+
+def _written(pattern: str, known: Mapping[str, str]) -> str:
+    """The pattern as a regular expression."""
+    parts, at, met = [], 0, set[str]()
+    for sign in _SIGN.finditer(pattern):
+        parts += [re.escape(pattern[at : sign.start()]), _sign(sign[2], known, met)]
+        at = sign.end()
+    return "".join([*parts, re.escape(pattern[at:])])
+
+
+def _sign(name: str | None, known: Mapping[str, str], met: set[str]) -> str:
+    if name is None or name == ANYTHING:
+        return ".*"
+    if name == "$":
+        return r"\$"
+    if name in known:
+        return re.escape(known[name])
+    if name in met:
+        return f"(?P={name})"
+    met.add(name)
+    return f"(?P<{name}>.+?)"

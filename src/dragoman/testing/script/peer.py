@@ -2,37 +2,36 @@
 for.
 
 It stands on the wire alone, not on the runtime and the SDK: a double that shared its pen with the pupil
-would not show the pupil's mistakes. Each request or notification for which the script has a rule is played
-in a task of its own; what no rule is for goes to the `strangers` of the role. Answers to `call` go to the
-caller. Everything that passes is in `transcript`.
+would not show the pupil's mistakes. What answers one of its calls goes to the caller, everything else to its
+role. Everything that passes is in `transcript`, unless nobody wants it.
+
+Senders wait while the other side does not read, and while it does not take our answers we do not read either.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
 import msgspec
 
 from dragoman.errors import CallFailed, LinkClosed
+from dragoman.schema.surrogates import mended
 from dragoman.testing.script.body import Body
 from dragoman.testing.transcript import Party, Passed, Transcript, other
 from dragoman.transport.contract import Transport
-from dragoman.wire import (
-    Envelope,
-    ErrorObject,
-    Failure,
-    Malformed,
-    Notification,
-    Request,
-    Response,
-    decode,
-)
+from dragoman.wire import Envelope, ErrorObject, Failure, Response, decode
+from dragoman.wire.encode import notification
 
-log = logging.getLogger(__name__)
+UNREAD = "our answers are not taken"
+STALLED = "the script says to stall"
+
+ALLOWED_WHILE_CALLING = 64 * 1024 * 1024
+"""Bytes of answers that may wait while a call is open: two ends that ask each other for much, and each stop
+listening, would wait for each other for ever.
+"""
 
 
 class Role(Protocol):
@@ -40,8 +39,11 @@ class Role(Protocol):
 
     party: Party
 
-    def received(self, line: bytes, envelope: Envelope, params: Any) -> None:
-        """A frame arrived that answers no call; `params` is plain data."""
+    def received(self, line: bytes, envelope: Envelope) -> None:
+        """A frame arrived that answers no call."""
+
+    def oversized(self, size: int) -> None:
+        """A frame was too large to be read."""
 
     def ended(self) -> None:
         """No more frames will come."""
@@ -50,7 +52,7 @@ class Role(Protocol):
 class Peer:
     """The sink of a transport, and the one who writes to it."""
 
-    def __init__(self, transport: Transport, *, role: Role, body: Body) -> None:
+    def __init__(self, transport: Transport, *, role: Role, body: Body, keep: bool = True) -> None:
         self.transport = transport
         self.body = body
         self.transcript: Transcript = []
@@ -61,9 +63,13 @@ class Peer:
         self.tools = itertools.count(1)
         """Numbers for tool calls that the script gave no id."""
         self._role = role
+        self._keep = keep
         self._calls: dict[Any, asyncio.Future[Any]] = {}
         self._ids = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._awaited: dict[str, asyncio.Event] = {}  # by method, what a line waits for
+        self._told = 0  # bytes of answers since all of them were taken
+        self._holds: set[str] = set()  # why nothing is read
         self._moving = asyncio.Event()  # cleared while it stalls
         self._moving.set()
 
@@ -80,21 +86,49 @@ class Peer:
     async def send_bytes(self, block: bytes) -> None:
         """Exactly these bytes, whatever they are."""
         await self.moving()
-        self.transcript.append(Passed(other(self._role.party), block.removesuffix(b"\n")))
-        self.transport.write(block)
+        self._write(block)
+        await self.room()
+
+    async def room(self) -> None:
+        """Wait while the other side does not read; at the very least, let it be heard."""
         if self.transport.pending > self.transport.limits.high:
             await self.transport.drain()
+        else:
+            await asyncio.sleep(0)
+
+    def tell(self, frame: bytes) -> None:
+        """An answer or a refusal, now; if nobody takes them, nothing more is read until somebody does."""
+        try:
+            self._write(frame)
+        except LinkClosed:
+            return  # nobody is there to take it
+        self._told += len(frame)
+        if not self.transport.pending:
+            self._told = 0
+        allowed = ALLOWED_WHILE_CALLING if self._calls else self.transport.limits.high
+        if min(self._told, self.transport.pending) > allowed and UNREAD not in self._holds:
+            self.hold(UNREAD)
+            self.begin(self._listen_again())
+
+    def _write(self, block: bytes) -> None:
+        if self._keep:
+            self.transcript.append(Passed(other(self._role.party), block.removesuffix(b"\n")))
+        self.transport.write(block)
 
     def next_id(self) -> int:
         return next(self._ids)
 
     async def call(self, method: str, params: Any) -> Any:
-        """Ask and wait for the result; raises `CallFailed` for an error."""
+        """Ask and wait for the result; raises `CallFailed` for an error. Who stops waiting says so."""
         call_id = self.next_id()
         answer = self._calls[call_id] = asyncio.get_running_loop().create_future()
         try:
             await self.send({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params})
             result = await answer
+        except asyncio.CancelledError:
+            if not self.closing:
+                self.tell(notification("$/cancel_request", b'{"requestId":%d}' % call_id))
+            raise
         finally:
             self._calls.pop(call_id, None)
         if isinstance(result, LinkClosed):
@@ -111,7 +145,7 @@ class Peer:
                 self._hear(line)
 
     def oversized(self, size: int) -> None:
-        log.warning("a frame of %d bytes was skipped", size)
+        self._role.oversized(size)
 
     def ended(self, reason: BaseException | None) -> None:
         for answer in self._calls.values():
@@ -120,23 +154,29 @@ class Peer:
         self.over.set()
         self._role.ended()
 
+    def arrived(self, method: str) -> None:
+        """Whoever waits for this method goes on."""
+        if self._awaited and method in self._awaited:
+            self._awaited.pop(method).set()
+
+    async def until(self, method: str) -> None:
+        """Wait until the other side sends the next message of this method."""
+        await self._awaited.setdefault(method, asyncio.Event()).wait()
+
     def _hear(self, line: bytes) -> None:
-        self.transcript.append(Passed(self._role.party, line))
+        if self._keep:
+            self.transcript.append(Passed(self._role.party, line))
         envelope = decode(line)
         match envelope:
             case Response(call_id, result) if call_id in self._calls:
-                self._settle(call_id, msgspec.json.decode(result))
+                try:
+                    self._settle(call_id, plain_data(result))
+                except ValueError:
+                    self._settle(call_id, ErrorObject(0, "the answer cannot be read"))
             case Failure(call_id, error) if call_id in self._calls:
                 self._settle(call_id, error)
-            case Request(params=raw) | Notification(params=raw):
-                try:
-                    params = None if raw is None else msgspec.json.decode(raw)
-                except (msgspec.MsgspecError, RecursionError):
-                    self._role.received(line, Malformed(line, -32600, "the params cannot be read"), None)
-                else:
-                    self._role.received(line, envelope, params)
             case _:
-                self._role.received(line, envelope, None)
+                self._role.received(line, envelope)
 
     def _settle(self, call_id: Any, answer: Any) -> None:
         waiting = self._calls[call_id]
@@ -152,17 +192,35 @@ class Peer:
         task.add_done_callback(self._tasks.discard)
         return task
 
+    def hold(self, why: str) -> None:
+        """Stop reading, so that the other side feels it. Each reason is lifted by itself."""
+        self._holds.add(why)
+        self.transport.pause()
+
+    def listen(self, why: str) -> None:
+        if why in self._holds:
+            self._holds.discard(why)
+            if not self._holds:
+                self.transport.resume()
+
+    async def _listen_again(self) -> None:
+        try:
+            await self.transport.drain()
+        except LinkClosed:
+            pass  # the end of the connection is told by the transport
+        self.listen(UNREAD)
+
     async def moving(self) -> None:
         """Wait while the peer stalls."""
         await self._moving.wait()
 
     async def stall(self, seconds: float | None) -> None:
         """Neither read nor say anything, for a while or for ever."""
-        self.transport.pause()
+        self.hold(STALLED)
         self._moving.clear()
         await asyncio.sleep(seconds) if seconds is not None else await asyncio.Event().wait()
         self._moving.set()
-        self.transport.resume()
+        self.listen(STALLED)
 
     async def flush(self) -> None:
         """Until everything that was said is out of our hands, or nobody takes it."""
@@ -175,8 +233,13 @@ class Peer:
             pass  # what the other side does not read, it does not get
 
     async def aclose(self, *, grace: float = 0.0) -> None:
-        if self._tasks and grace:
-            await asyncio.wait(self._tasks, timeout=grace)
+        """End everything; what is being played has `grace` seconds to end by itself, and what it leads to."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + grace
+        while self._tasks and loop.time() < deadline:
+            await asyncio.wait(
+                self._tasks, timeout=deadline - loop.time(), return_when=asyncio.FIRST_COMPLETED
+            )
         self.closing = True
         tasks = list(self._tasks)
         for task in tasks:
@@ -184,3 +247,19 @@ class Peer:
         if tasks:
             await asyncio.wait(tasks)
         await self.transport.aclose()
+
+
+def plain_data(raw: msgspec.Raw | None) -> Any:
+    """JSON as dicts, lists and values; halves of characters are replaced. Raises ValueError when no machine
+    can hold it.
+    """
+    if raw is None:
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except (ValueError, RecursionError):
+        pass  # left behind: it may hold text of the message
+    try:
+        return msgspec.json.decode(mended(bytes(raw)))
+    except (ValueError, RecursionError):
+        raise ValueError("it cannot be read") from None

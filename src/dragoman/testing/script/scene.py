@@ -8,14 +8,19 @@ would wait for one.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
+
+import msgspec
 
 from dragoman.errors import CallFailed, LinkClosed
 from dragoman.testing.script.patterns import Names, fill
 from dragoman.testing.script.peer import Peer
 from dragoman.testing.script.statements import ScriptError
-from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.codes import CANCELLED, INTERNAL_ERROR, NAMES
+
+log = logging.getLogger(__name__)
 
 Action: TypeAlias = Callable[["Scene"], Awaitable[None]]
 """What a line of a script does when its turn comes."""
@@ -23,12 +28,23 @@ Action: TypeAlias = Callable[["Scene"], Awaitable[None]]
 Actions: TypeAlias = Sequence[tuple[int, Action]]
 """With the number of the line."""
 
+Settled: TypeAlias = Callable[["Scene", bool | None, Any], None]
+"""Told of the first answer of a scene: whether it is a result (None when there will never be any), and what
+it is.
+"""
+
 
 class Scene:
     """Made for each request that a rule answers, and for a story."""
 
     def __init__(
-        self, peer: Peer, *, method: str = "", answers: bool = False, names: Names | None = None
+        self,
+        peer: Peer,
+        *,
+        method: str = "",
+        answers: bool = False,
+        names: Names | None = None,
+        settled: Settled | None = None,
     ) -> None:
         self.peer = peer
         self.method = method
@@ -42,43 +58,68 @@ class Scene:
         """The id of the tool call that is being reported."""
         self.outcome: Any = {}
         """The answer that is given when the script says nothing else."""
-        self.inbox: asyncio.Queue[Any] = asyncio.Queue()
-        """Frames that wait for a line that expects them; None is the end of the connection."""
+        self._settled = settled
+        self._inbox: asyncio.Queue[Any] | None = None
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def inbox(self) -> asyncio.Queue[Any]:
+        """Frames that wait for a line that expects them; None is the end of the connection."""
+        if self._inbox is None:
+            self._inbox = asyncio.Queue()
+        return self._inbox
 
     async def play(self, actions: Actions) -> None:
         """From the first line to the answer. What goes wrong in between becomes the answer."""
         self._task = asyncio.current_task()
         if self.cancelled.is_set():  # before it began: its first line may still say that it waits for this
-            asyncio.get_running_loop().call_soon(self.cancel)
+            asyncio.get_running_loop().call_soon(self._interrupt)
+        try:
+            await self._end(await self._performed(actions))
+        except LinkClosed:
+            return  # nobody is there to be told anything
+
+    async def _performed(self, actions: Actions) -> str:
+        """Play all lines; returns what the client may know of what went wrong."""
         try:
             await perform(actions, self)
         except asyncio.CancelledError:
             if self.peer.closing or not self.cancelled.is_set():
                 raise
         except CallFailed as error:
-            await self._end(f"the script was refused: {error.message}")
+            return f"the script was refused: {error.message}"
         except ScriptError as error:
             self.peer.failure = self.peer.failure or error
             self.peer.body.complain(str(error))
-            await self._end("the script makes no sense here")
+            return "the script makes no sense here"
         except LinkClosed:
-            return  # nobody is there to be told anything
-        await self._end()
+            raise
+        except Exception as error:  # what a line stumbles over costs its own scene and no other
+            self.peer.failure = self.peer.failure or error
+            log.exception("a scene of %s failed", self.method or "the story")
+            return NAMES[INTERNAL_ERROR]
+        return ""
 
-    async def _end(self, failed: str = "") -> None:
+    async def _end(self, failed: str) -> None:
+        self.deaf = True  # a cancel that comes now is too late
         if self.answered:
             return
         if failed:
             await self.refuse(INTERNAL_ERROR, failed)
         elif self.cancelled.is_set() and self.method == "session/prompt":
             await self.answer({"stopReason": "cancelled"})
+        elif self.cancelled.is_set():
+            await self.refuse(CANCELLED, NAMES[CANCELLED])
         else:
             await self.answer(self.outcome)
 
     def cancel(self) -> None:
-        """The client no longer wants this."""
-        self.cancelled.set()
+        """The client no longer wants this; saying so again changes nothing."""
+        if not self.cancelled.is_set():
+            self.cancelled.set()
+            self._interrupt()
+
+    def _interrupt(self) -> None:
         if not self.deaf and self._task is not None:
             self._task.cancel()
 
@@ -88,13 +129,25 @@ class Scene:
         return fill(template, self.names)
 
     async def answer(self, result: Any) -> None:
-        self.answered = True
-        await self.peer.send({"jsonrpc": "2.0", "id": self.names.get("id"), "result": result})
+        await self._reply({"result": result}, accepted=True, result=result)
 
     async def refuse(self, code: int, message: str, data: Any = None) -> None:
-        self.answered = True
         error = {"code": code, "message": message, **({} if data is None else {"data": data})}
-        await self.peer.send({"jsonrpc": "2.0", "id": self.names.get("id"), "error": error})
+        await self._reply({"error": error}, accepted=False)
+
+    async def _reply(self, member: dict[str, Any], *, accepted: bool, result: Any = None) -> None:
+        first, self.answered = not self.answered, True
+        await self.peer.moving()
+        frame = {"jsonrpc": "2.0", "id": self.names.get("id"), **member}
+        self.peer.tell(msgspec.json.encode(frame) + b"\n")
+        if first and self._settled is not None:
+            self._settled(self, accepted, result)
+        await self.peer.room()
+
+    def leave_unanswered(self) -> None:
+        first, self.answered = not self.answered, True
+        if first and self._settled is not None:
+            self._settled(self, None, None)
 
     async def update(self, update: dict[str, Any]) -> None:
         params = {"sessionId": self.session, "update": update}

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dragoman.testing.script import asking, breaking, ending, expecting, speaking
+from dragoman.testing.script import asking, breaking, ending, expecting, saving, speaking
 from dragoman.testing.script.patterns import Names, matches
 from dragoman.testing.script.scene import Actions
 from dragoman.testing.script.statements import ScriptError, Statement, parse, render
 from dragoman.testing.script.verbs import number, prepare, words
 
-VERB_MODULES = (asking, breaking, ending, expecting, speaking)
+VERB_MODULES = (asking, breaking, ending, expecting, saving, speaking)
 """Importing them filled the table of verbs."""
 
 SHORT = {
@@ -79,6 +79,11 @@ class Rules:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
         self._used: dict[int, int] = {}  # by the rule's line
+        self._methods = frozenset(rule.method for rule in rules)
+
+    def know(self, method: str) -> bool:
+        """Whether there is any rule for this, used up or not."""
+        return method in self._methods
 
     def pick(self, method: str, params: Any, names: Names) -> Rule | None:
         """The first rule that fits and is not used up; it counts as used, and what it bound is in `names`."""

@@ -1,10 +1,14 @@
-"""A scripted agent as a process: on its own standard input and output, able to die for real."""
+"""A scripted agent as a process: on its own standard input and output, able to die for real.
+
+It ends when its input ends, or on SIGTERM or SIGINT, unless its script says that it lingers.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 
+from dragoman.sdk.leaving import Leaving
 from dragoman.testing.script.agent_role import AgentRole
 from dragoman.testing.script.body import ProcessBody
 from dragoman.testing.script.script import Script
@@ -21,16 +25,26 @@ EVERYTHING = Limits(low=0)
 def serve_script(script: Script) -> None:
     """Play an agent's script to one client, until the client hangs up. Blocks."""
     stdio = claim_stdio()
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(script, stdio))
+    with Leaving() as leaving, contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve(script, stdio, leaving))
 
 
-async def _serve(script: Script, stdio: Stdio) -> None:
+async def _serve(script: Script, stdio: Stdio, leaving: Leaving) -> None:
+    leaving.listen()
     transport = stdio.open(limits=EVERYTHING)
     body = ProcessBody(transport)
-    role = AgentRole(script, transport, body=body)
+    role = AgentRole(script, transport, body=body, keep=False)
     role.start()
-    await role.peer.over.wait()
+    await _first(role.peer.over, leaving.asked)
     if body.lingers:
         await asyncio.Event().wait()
-    await role.peer.aclose(grace=EOF_GRACE)
+    leaving.begin()
+    await role.peer.aclose(grace=0 if leaving.asked.is_set() else EOF_GRACE)
+
+
+async def _first(*events: asyncio.Event) -> None:
+    tasks = [asyncio.ensure_future(event.wait()) for event in events]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)

@@ -6,7 +6,10 @@ from typing import Any
 
 from dragoman.testing.script.scene import Action, Scene, perform
 from dragoman.testing.script.statements import ScriptError, Statement
-from dragoman.testing.script.verbs import no_body, number, prepare, texts, verb, words
+from dragoman.testing.script.verbs import named, no_body, number, prepare, texts, verb, words
+
+LARGEST = 16 * 1024 * 1024
+"""Characters of one chunk of a flood; more is a question of frames, not of floods."""
 
 STATUSES = ("pending", "in_progress", "completed", "failed")
 
@@ -118,11 +121,12 @@ def notify(statement: Statement) -> Action:
 @verb("flood")
 def flood(statement: Statement) -> Action:
     """That many chunks, each that many characters long and beginning with its number."""
-    count, *size = [number(statement, word) for word in texts(statement, least=1, most=2)]
+    count, *size = [named(statement, word, number) for word in texts(statement, least=1, most=2)]
 
     async def act(scene: Scene) -> None:
-        for at in range(count):
-            text = f"{at} ".ljust(size[0] if size else 0, ".")
+        width = min(size[0](scene), LARGEST) if size else 0
+        for at in range(count(scene)):
+            text = f"{at} ".ljust(width, ".")
             await scene.update({"sessionUpdate": "agent_message_chunk", "content": _text(text)})
 
     return act

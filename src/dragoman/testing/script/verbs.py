@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from dragoman.testing.script.scene import Action, Actions
+from dragoman.testing.script.scene import Action, Actions, Scene
 from dragoman.testing.script.statements import ScriptError, Statement
+
+T = TypeVar("T")
 
 Verb: TypeAlias = Callable[[Statement], Action]
 
@@ -93,6 +95,14 @@ def seconds(statement: Statement, word: Any) -> float:
     if not 0 <= value < 1e9:
         raise ScriptError(statement.line, f"{word!r} is no number of seconds")
     return value
+
+
+def named(statement: Statement, word: Any, read: Callable[[Statement, Any], T]) -> Callable[[Scene], T]:
+    """A number that may be a name's: read now if it stands here, otherwise when its line is played."""
+    if isinstance(word, str) and word.startswith("$"):
+        return lambda scene: read(statement, scene.fill(word))
+    value = read(statement, word)
+    return lambda scene: value
 
 
 def plain(word: Any) -> Any:

@@ -1,0 +1,100 @@
+"""The prompts of a scripted agent, session by session: one is played at a time, the others wait.
+
+A cancel ends what is being played and what waits at that moment. A turn is over when it was answered, or when
+its scene has ended without an answer; what a scene says behind its answer is said beside the next turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dragoman.core import Debt
+from dragoman.core.turns import RunningTurn, State, Turns
+from dragoman.testing.script.peer import Peer
+from dragoman.testing.script.scene import Actions, Scene
+from dragoman.wire import Id
+from dragoman.wire.codes import invalid_request
+
+
+class Prompted(NamedTuple):
+    """One prompt, with what the script says to it."""
+
+    debt: Debt
+    scene: Scene
+    actions: Actions
+
+
+class Prompts:
+    """All prompts of one connection. `withdraw` answers a prompt that was cancelled before it began."""
+
+    def __init__(self, peer: Peer, *, withdraw: Callable[[Debt], None]) -> None:
+        self._peer = peer
+        self._withdraw = withdraw
+        self._turns = Turns()
+        self._open: dict[RunningTurn, Prompted] = {}
+        self._by_id: dict[Id, RunningTurn] = {}
+        self._tasks: dict[RunningTurn, asyncio.Task[None]] = {}
+
+    def ask(self, session_id: str, prompted: Prompted) -> None:
+        """Play it when its turn comes; raises `ErrorAnswer` when too many wait already."""
+        turn = self._turns.ask(session_id)
+        if turn is None:
+            raise invalid_request("too many prompts wait in this session")
+        self._open[turn], self._by_id[prompted.debt.id] = prompted, turn
+        if turn.state is State.RUNNING:
+            self._begin(turn)
+
+    def answered(self, debt: Debt) -> None:
+        """The next one may begin."""
+        turn = self._by_id.get(debt.id)
+        if turn is not None:
+            self._over(turn)
+
+    def cancel(self, session_id: str) -> None:
+        """`session/cancel`: every prompt so far."""
+        for turn in self._turns.cancel(session_id):
+            self._cancel(turn)
+
+    def cancel_one(self, debt: Debt) -> bool:
+        """`$/cancel_request`: this prompt alone. False when it is none."""
+        turn = self._by_id.get(debt.id)
+        if turn is not None:
+            turn.cancelled = True
+            self._cancel(turn)
+        return turn is not None
+
+    async def clear(self, session_id: str, *, seconds: float) -> None:
+        """Cancel all, and wait until they are answered, but not for a script that will not let go."""
+        self.cancel(session_id)
+        tasks = [task for turn, task in self._tasks.items() if turn.session_id == session_id]
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+
+    def _begin(self, turn: RunningTurn) -> None:
+        _, scene, actions = self._open[turn]
+        # A task by itself, so that a cancel in the same block finds a scene that has begun.
+        task = self._tasks[turn] = self._peer.begin(scene.play(actions))
+        task.add_done_callback(lambda _: self._ended(turn))
+
+    def _ended(self, turn: RunningTurn) -> None:
+        self._tasks.pop(turn, None)
+        if not self._peer.closing:
+            self._over(turn)
+
+    def _over(self, turn: RunningTurn) -> None:
+        prompted = self._open.pop(turn, None)
+        if prompted is not None:
+            self._by_id.pop(prompted.debt.id, None)
+            following = self._turns.end(turn, "")
+            if following is not None:
+                self._begin(following)
+
+    def _cancel(self, turn: RunningTurn) -> None:
+        prompted = self._open[turn]
+        if turn.state is State.WAITING:
+            self._over(turn)
+            self._withdraw(prompted.debt)
+        else:
+            prompted.scene.cancel()
