@@ -1,5 +1,6 @@
 import asyncio
 import json
+from collections.abc import AsyncIterable
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +293,35 @@ async def test_a_real_agent_gets_the_answers_of_the_desk(tmp_path: Path) -> None
         async for _ in session.prompt("go"):
             pass
     assert [option.option_id for option in got] == ["once", "no"]
+
+
+async def test_cancelling_a_turn_takes_back_its_question_and_chooses_nothing(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    class Waiting:
+        async def ask(self, asked: Asked) -> str | None:
+            begun.set()
+            await asyncio.Event().wait()
+            return "once"
+
+    agent, client, desk = Agent("asker"), Client("me"), Desk(tmp_path, asker=Waiting())
+    client.request_permission(desk.desk.permission)
+    got: list[Any] = []
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        got.append(await turn.tool("make", kind="execute", raw_input={"command": "make"}).ask(OFFERED))
+
+    async with talking_to(agent, client=client) as handle:
+        session = await handle.new_session(cwd="/tmp")
+        turn = asyncio.create_task(_whole(session.prompt("go")))
+        await begun.wait()
+        await session.cancel()
+        await turn
+    assert not any(got)
+    assert [(entry["outcome"], entry["by"]) for entry in desk.logged()] == [("deny", "cancel")]
+
+
+async def _whole(updates: AsyncIterable[Any]) -> None:
+    async for _ in updates:
+        pass
