@@ -225,6 +225,24 @@ async def test_a_time_that_is_no_number_becomes_the_beginning_of_time(tmp_path: 
         assert times == [0.0, float("inf")]
 
 
+async def test_output_that_is_sent_again_and_again_takes_little_room(tmp_path: Path) -> None:
+    lines = [f"line {n}: nothing special happened here\n" for n in range(2_000)]
+    sent = [said("agent_message_chunk", "".join(lines[: n * 20])) for n in range(100)]
+    async with open_journal(tmp_path / "j.db") as journal:
+        await journal.append("a", sent)
+        assert await frames(journal, "a") == [entry.frame for entry in sent]
+    assert (tmp_path / "j.db").stat().st_size < sum(len(entry.frame) for entry in sent) / 4
+
+
+@pytest.mark.parametrize("size", [4_095, 4_096, 100_000])
+async def test_large_frames_come_back_as_they_were(tmp_path: Path, size: int) -> None:
+    given = [Entry("to_agent", os.urandom(size), 1.0), Entry("to_client", b"x" * size, 1.0)]
+    async with open_journal(tmp_path / "j.db", redact=None) as journal:
+        await journal.append("a", given)
+        stored = [one async for page in journal.replay("a") for one in page]
+        assert [one.entry for one in stored] == given
+
+
 async def test_a_slow_disk_makes_whoever_appends_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from dragoman.errors import JournalDamaged, NoSuchStream
-from dragoman.journal.contract import Found, Stored
+from dragoman.journal.contract import Found
 from dragoman.journal.conversation import Fold, Moment
 from dragoman.journal.search_text import SEARCHED, excerpt, match_expression, plain, spaced
-from dragoman.journal.streams import clean, page
+from dragoman.journal.streams import clean, page_of
 from dragoman.journal.tables import (
     SELECT,
     WORDS,
+    StreamRow,
     find_stream,
     passage_id,
     passage_sum,
@@ -34,7 +35,7 @@ SHADOWS = ("words_data", "words_idx", "words_content", "words_docsize", "words_c
 """Where the index is kept; the names are those that FTS5 gives."""
 
 BEHIND = """
-select streams.number, stream, last, coalesce(upto, 0) from streams
+select streams.number, coalesce(upto, 0) from streams
 left join indexed on indexed.number = streams.number where last > coalesce(seen, 0) order by streams.number
 """
 
@@ -53,8 +54,10 @@ def probe(connection: sqlite3.Connection) -> None:
 def catch_up(connection: sqlite3.Connection) -> bool:
     """Index what was appended since; true if there is more."""
     left = STEP_ENTRIES
-    for number, stream, last, upto in connection.execute(BEHIND).fetchall():
-        left -= _index(connection, number, stream, last=last, upto=upto, most=left)
+    for number, upto in connection.execute(BEHIND).fetchall():
+        row = _stream(connection, number)
+        if row is not None and isinstance(upto, int):
+            left -= _index(connection, row, upto=upto, most=left)
         if left <= 0:
             return True
     return False
@@ -90,15 +93,14 @@ def search(connection: sqlite3.Connection, text: str, *, limit: int, stream: str
     return [found for row in rows if (found := _read(connection, row, text)) is not None]
 
 
-def _index(
-    connection: sqlite3.Connection, number: int, stream: str, *, last: int, upto: int, most: int
-) -> int:
+def _index(connection: sqlite3.Connection, row: StreamRow, *, upto: int, most: int) -> int:
     """Index a part of a stream; returns how many entries that took."""
+    number, last = row.number, row.info.last
     _, end = _rows_of(number)
     connection.execute("delete from words where rowid between ? and ?", (passage_id(number, upto + 1), end))
     fold, position = Fold(), upto
     while position < last and position - upto < most:
-        entries, damage = _readable(connection, stream, position)
+        entries, damage = page_of(connection, row, position, None)
         for entry in entries:
             for moment in fold.add(entry):
                 _store(connection, number, moment)
@@ -113,13 +115,14 @@ def _index(
     return max(1, position - upto)
 
 
-def _readable(
-    connection: sqlite3.Connection, stream: str, position: int
-) -> tuple[Sequence[Stored], JournalDamaged | None]:
+def _stream(connection: sqlite3.Connection, number: int) -> StreamRow | None:
+    """A stream, if its row is as it was written."""
+    row = connection.execute(SELECT + "where number = ?", (number,)).fetchone()
     try:
-        return page(connection, stream, position, None)
-    except (JournalDamaged, NoSuchStream) as damage:  # the row of the stream itself is not what was written
-        return [], damage if isinstance(damage, JournalDamaged) else JournalDamaged("lost", stream=stream)
+        return None if row is None else read_stream(row)
+    except JournalDamaged as damage:
+        log.warning("left out of a search: %s", damage)
+        return None
 
 
 def _store(connection: sqlite3.Connection, number: int, moment: Moment) -> None:
@@ -138,16 +141,13 @@ def _read(connection: sqlite3.Connection, row: tuple[Any, ...], query: str) -> F
         log.warning("left out of a search: a passage that was changed on disk")
         return None
     number, sequence = rowid >> 32, rowid & 0xFFFFFFFF
-    owner = connection.execute(SELECT + "where number = ?", (number,)).fetchone()
+    owner = _stream(connection, number)
     if owner is None:
         return None
-    try:
-        info = read_stream(owner).info
-    except JournalDamaged as damage:
-        log.warning("left out of a search: %s", damage)
-        return None
     shown = excerpt(plain(text), query)
-    return Found(stream=info.stream, sequence=sequence, kind=kind, excerpt=shown, title=info.title)
+    return Found(
+        stream=owner.info.stream, sequence=sequence, kind=kind, excerpt=shown, title=owner.info.title
+    )
 
 
 def _rows_of(number: int) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from dragoman.journal.tables import (
     StreamRow,
     entry_sum,
     find_stream,
+    pack,
     passage_id,
     read_entry,
     read_stream,
@@ -61,7 +62,7 @@ def append(
     rows = []
     for sequence, entry in enumerate(entries, info.last + 1):
         frame = bytes(entry.frame) if redact is None else redact(bytes(entry.frame))
-        direction = DIRECTION_NUMBERS[entry.direction]
+        direction, frame = pack(DIRECTION_NUMBERS[entry.direction], frame)
         moment = float(entry.time) if not math.isnan(entry.time) else 0.0  # SQLite has no NaN
         checksum = entry_sum(number, sequence, direction, moment, frame)
         rows.append((number, sequence, direction, moment, frame, checksum))
@@ -132,8 +133,10 @@ def listing(
     query = SELECT + where + " order by updated desc, number desc limit ?"
     rows = connection.execute(query, (*values, limit + 1)).fetchall()
     found = [read for row in rows[:limit] if (read := _readable(row)) is not None]
+    # The row that ends the page may itself be damaged, so that it cannot say where the next one begins.
     last = rows[limit - 1] if len(rows) > limit > 0 else None
-    return Listing(streams=found, cursor=None if last is None else make_cursor(last[8], last[0]))
+    sound = last is not None and isinstance(last[8], float)
+    return Listing(streams=found, cursor=make_cursor(last[8], last[0]) if last and sound else None)
 
 
 def delete(connection: sqlite3.Connection, stream: str) -> bool:

@@ -123,7 +123,7 @@ def write_stream(connection: sqlite3.Connection, number: int | None, info: Strea
     """Insert or update; returns the number."""
     if number is None:
         top = connection.execute("select seq from sqlite_sequence where name = 'streams'").fetchone()
-        number = (top[0] if top else 0) + 1
+        number = (top[0] if top and isinstance(top[0], int) else 0) + 1
         connection.execute(INSERT, (number, *_values(number, info)))
     else:
         connection.execute(UPDATE, (*_values(number, info), number))
@@ -147,6 +147,21 @@ def _row_sum(number: object, fields: list[object]) -> int:
 
 _KEY = struct.Struct(">qqqd").pack
 
+PACKED = 8
+"""Added to the number of a direction: the frame is stored deflated."""
+
+PACK_FROM = 4 * 1024
+"""Bytes of a frame that is worth it: whole files, and output that is sent again with every line."""
+
+
+def pack(direction: int, frame: bytes) -> tuple[int, bytes]:
+    """A frame as it is stored, and with which number."""
+    if len(frame) >= PACK_FROM:
+        packed = zlib.compress(frame, 1)
+        if len(packed) < len(frame) * 3 // 4:
+            return direction + PACKED, packed
+    return direction, frame
+
 
 def entry_sum(number: int, sequence: int, direction: int, time: float, frame: bytes) -> int:
     return zlib.crc32(frame, zlib.crc32(_KEY(number, sequence, direction, time)))
@@ -159,11 +174,12 @@ def read_entry(number: int, sequence: int, row: tuple[object, ...]) -> Stored | 
         isinstance(direction, int)
         and isinstance(time, float)
         and isinstance(frame, bytes)
-        and 0 <= direction < len(DIRECTIONS)
+        and 0 <= direction % PACKED < len(DIRECTIONS)
         and entry_sum(number, sequence, direction, time, frame) == checksum
     ):
         return None
-    return Stored(sequence, DIRECTIONS[direction], frame, time)
+    whole = zlib.decompress(frame) if direction >= PACKED else frame
+    return Stored(sequence, DIRECTIONS[direction % PACKED], whole, time)
 
 
 def passage_sum(rowid: int, kind: str, text: str) -> int:
