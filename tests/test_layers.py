@@ -33,16 +33,17 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "workspace": frozenset({"errors", "schema", "transport"}),
     "sdk": frozenset({"errors", "wire", "schema", "core", "transport", "journal", "runtime", "workspace"}),
     "blocking": frozenset({"errors", "wire", "schema", "core", "transport", "runtime", "sdk"}),
+    "review": frozenset({"errors"}),
     "hub": LIBRARY - {"sdk"},
     "check": frozenset({"errors", "wire", "schema", "transport"}),
     "trace": frozenset({"errors", "wire", "schema", "transport", "runtime", "journal", "dialect"}),
     "testing": LIBRARY,
-    "agents": PUBLIC,
+    "agents": PUBLIC | {"review"},
     "tui": PUBLIC,
     "web": PUBLIC,
     "cli": PUBLIC
     | {"agents", "tui", "web", "transport", "hub", "check", "trace", "testing"}
-    | {"sdk", "workspace", "journal"},
+    | {"sdk", "workspace", "journal", "review"},
     "face": LIBRARY,
     "__main__": frozenset({"cli"}),
 }
@@ -61,7 +62,8 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "hub": frozenset({"uvicorn"}),
     "check": frozenset({"jsonschema_rs"}),
     "testing": frozenset({"hypothesis", "pytest"}),
-    "agents": frozenset({"ast_grep_py", "mcp", "pydantic_ai"}),
+    "review": frozenset({"ast_grep_py"}),
+    "agents": frozenset({"mcp", "pydantic_ai"}),
     "tui": frozenset({"textual"}),
 }
 

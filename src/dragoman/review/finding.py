@@ -1,0 +1,117 @@
+"""What a review is made of: sources in, findings out. Values only.
+
+Lines and columns count from 1, columns in characters; an end is exclusive. Edits count characters from 0, in
+the text of the source that was reviewed, and are worth nothing for any other text.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+from msgspec import Struct
+
+
+class Severity(enum.Enum):
+    """How bad a finding is, from the worst to the mildest."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return _RANKS[self]
+
+    def is_at_least(self, other: Severity) -> bool:
+        return self.rank <= other.rank
+
+
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+class Source(NamedTuple):
+    """One text to review. It is taken as it is given: nothing is ever read from the path."""
+
+    path: str
+    """As it shall appear in findings; its name tells the language."""
+    text: str
+    changed: frozenset[int] | None = None
+    """The lines to report on, or None for all of them."""
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where something was found."""
+
+    path: str
+    line: int
+    column: int = 1
+    end_line: int
+    end_column: int = 1
+
+    def touches(self, lines: frozenset[int]) -> bool:
+        # An end at the first column is the end of the line before it.
+        last = self.end_line - 1 if self.end_column == 1 and self.end_line > self.line else self.end_line
+        return not lines.isdisjoint(range(self.line, last + 1))
+
+
+class Edit(Struct, frozen=True):
+    """Characters that others stand for."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Fix(Struct, frozen=True, kw_only=True):
+    """A way to mend a finding."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    """In order, none overlapping another."""
+    safe: bool
+    """Whether the program means the same afterwards, but for what was wrong with it."""
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """Something that is wrong, or may be."""
+
+    rule: str
+    """Its name, such as `python/bare-except`, whichever tool found it."""
+    severity: Severity
+    place: Place
+    title: str
+    why: str
+    fix: Fix | None = None
+    tool: str = "dragoman"
+    """Who found it: `dragoman`, `ruff`, `ast-grep`, `oxlint`."""
+    fingerprint: str = ""
+    """The same for the same finding after lines were added above it. Made by the engine."""
+    is_secret: bool = False
+    """Whether the text at this place must not be shown."""
+
+    @property
+    def path(self) -> str:
+        return self.place.path
+
+    @property
+    def line(self) -> int:
+        return self.place.line
+
+
+class Note(NamedTuple):
+    """Something that a reader of the findings should know: what was not reviewed, and what did not work."""
+
+    path: str | None
+    text: str
+    is_failure: bool = False
+    """Whether a tool failed, so that findings may be missing."""
+
+
+def by_place(finding: Finding) -> tuple[str, int, int, int, str]:
+    """A key to sort by: as a reader goes through files."""
+    place = finding.place
+    return place.path, place.line, place.column, finding.severity.rank, finding.rule

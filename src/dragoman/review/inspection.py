@@ -1,0 +1,76 @@
+"""Everything that can be found in one text without a tool of others: one function of values. Pure.
+
+It may take long, for rules that users wrote or texts that machines wrote; whoever calls it sees to that.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from dragoman.review.finding import Finding
+from dragoman.review.languages import language_of
+from dragoman.review.lexing import Spans
+from dragoman.review.python_ast import python_findings
+from dragoman.review.python_rules import PYTHON_RULES
+from dragoman.review.rules import Rule
+from dragoman.review.structure import StructureFailed, structural_findings
+from dragoman.review.text_rules import text_findings
+from dragoman.review.texts import Lines
+from dragoman.review.whole_text import whole_text_findings
+
+
+class Inspected(NamedTuple):
+    """What was found in one text, and what could not be looked for."""
+
+    findings: list[Finding]
+    failures: list[str]
+
+
+def inspect(path: str, text: str, rules: Iterable[Rule], *, has_ruff: bool) -> Inspected:
+    """Look through one text. Never raises, whatever the text is."""
+    language = language_of(path, text)
+    lines = Lines(text)
+    wanted = [rule for rule in rules if _concerns(rule, path)]
+    found = [
+        *whole_text_findings(path, lines, language),
+        *text_findings(path, lines, Spans(text, language), language, wanted),
+    ]
+    failures: list[str] = []
+    if language == "python":
+        try:
+            found += python_findings(path, lines, PYTHON_RULES, has_ruff=has_ruff)
+        except RecursionError:
+            failures.append("it is nested too deeply for the rules about Python")
+    try:
+        found += structural_findings(path, lines, language, wanted)
+    except StructureFailed as error:
+        failures.append(f"ast-grep: {error}")
+    return Inspected(list(_unique(found)), failures)
+
+
+def _unique(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Each rule once for each place: two patterns of one rule may match the same thing."""
+    seen: set[tuple[str, int, int]] = set()
+    for found in findings:
+        key = (found.rule, found.place.line, found.place.column)
+        if key not in seen:
+            seen.add(key)
+            yield found
+
+
+def _concerns(rule: Rule, path: str) -> bool:
+    if rule.paths and not _is_any(rule.paths, path):
+        return False
+    return not (rule.not_paths and _is_any(rule.not_paths, path))
+
+
+def _is_any(patterns: Iterable[str], path: str) -> bool:
+    """Whether a path fits one of some patterns: `*` also stands for `/`, and a leading `**/` for nothing."""
+    path = path.replace("\\", "/")
+    return any(
+        fnmatch.fnmatchcase(path, pattern)
+        or fnmatch.fnmatchcase(f"/{path}", f"*/{pattern.removeprefix('**/')}")
+        for pattern in patterns
+    )

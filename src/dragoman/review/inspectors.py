@@ -1,0 +1,85 @@
+"""Our own worker processes: one text after the other, each within its deadline.
+
+An `Inspector` starts its process when the first text comes, and a new one after a text that took too long or
+brought it down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from dragoman.review.programs import ToolFailed, end
+from dragoman.review.rules import Rule
+from dragoman.review.worker import Answer, Ask, Setup
+
+_LONGEST_ANSWER = 64 * 1024 * 1024
+_GRACE = 2.0
+"""Seconds that the worker has to end by itself before it is ended."""
+
+_decode = msgspec.json.Decoder(Answer).decode
+
+
+class Inspector:
+    """One worker process. Not for two tasks at a time."""
+
+    def __init__(self, rules: tuple[Rule, ...], *, deadline: float) -> None:
+        self._setup = Setup(rules=rules, deadline=deadline)
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def inspect(self, path: str, text: str, *, has_ruff: bool) -> Answer:
+        """What is found in one text. Raises `ToolFailed`, and is good for the next text all the same."""
+        ask = msgspec.json.encode(Ask(path=path, text=text, has_ruff=has_ruff))
+        try:
+            async with asyncio.timeout(self._setup.deadline + _GRACE):
+                line = await self._asked(ask)
+        except TimeoutError:
+            await self.aclose()
+            raise ToolFailed("rules", f"took longer than {self._setup.deadline:g} seconds") from None
+        except (ConnectionError, ValueError):  # it went away while we wrote; an answer beyond all measure
+            line = b""
+        if not line.endswith(b"\n"):
+            await self.aclose()
+            raise ToolFailed("rules", "ended without an answer, or took too long")
+        return _decode(line)
+
+    async def aclose(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            await end(process)
+
+    async def _asked(self, ask: bytes) -> bytes:
+        if self._process is None:
+            self._process = await _start()
+            assert self._process.stdin is not None
+            self._process.stdin.write(msgspec.json.encode(self._setup) + b"\n")
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(ask + b"\n")
+        await process.stdin.drain()
+        return await process.stdout.readline()
+
+
+async def _start() -> asyncio.subprocess.Process:
+    # -P: the working directory may be the project under review, and nothing of it shall be imported.
+    package = str(Path(__file__).parents[2])
+    inherited = [
+        entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(entry)
+    ]
+    try:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "dragoman.review.worker"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,  # a panic of the library speaks there, and we say it better
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((package, *inherited))},
+            limit=_LONGEST_ANSWER,
+            start_new_session=sys.platform != "win32",
+        )
+    except OSError as error:
+        raise ToolFailed("rules", f"cannot be started: {error}") from None

@@ -1,0 +1,127 @@
+"""JavaScript and TypeScript reviewed by oxlint, where it is installed.
+
+It reads files only, so the texts are written to a folder of our own that is gone afterwards, under numbers for
+names, with a configuration of our own beside them. It tells places but no edits; a finding has no fix.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.review.finding import Finding, Severity, Source
+from dragoman.review.programs import ToolFailed, find_program, run_program
+from dragoman.review.texts import Lines
+
+SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
+
+# What is outright wrong, by its own judgement, and what is nearly always.
+_CONFIG = (
+    b'{"categories": {"correctness": "error", "suspicious": "warn"}, "rules": {"no-unused-vars": "off"}}'
+)
+
+_WHY = "Code of this shape is rarely what was meant."
+_MILD = frozenset({"no-shadow", "no-underscore-dangle", "consistent-function-scoping", "no-array-sort"})
+
+
+class _Span(Struct, frozen=True):
+    offset: int
+    length: int
+
+
+class _Label(Struct, frozen=True):
+    span: _Span
+
+
+class _Diagnostic(Struct, frozen=True):
+    message: str
+    filename: str
+    labels: tuple[_Label, ...] = ()
+    code: str = ""
+    severity: str = "warning"
+    help: str = ""
+
+
+class _Report(Struct, frozen=True):
+    diagnostics: tuple[_Diagnostic, ...]
+
+
+_decode = msgspec.json.Decoder(_Report).decode
+
+
+def find_oxlint() -> str | None:
+    """The program, or None if it is not installed."""
+    return find_program("oxlint")
+
+
+async def oxlint_findings(program: str, sources: Sequence[Source], *, deadline: float) -> list[Finding]:
+    """What oxlint finds in some texts. Raises `ToolFailed`."""
+    with tempfile.TemporaryDirectory(prefix="dragoman-review-") as folder:
+        names = _write(Path(folder), sources)
+        command = [program, "--format=json", "--no-ignore", "--config=oxlintrc.json", "."]
+        done = await run_program(command, cwd=folder, deadline=deadline)
+    try:
+        report = _decode(done.out)
+    except msgspec.DecodeError:
+        said = (done.err or done.out).decode("utf-8", "replace").strip().splitlines()
+        raise ToolFailed("oxlint", f"ended with {done.status}: {said[0] if said else 'no answer'}") from None
+    return [
+        _finding(diagnostic, names[name])
+        for diagnostic in report.diagnostics
+        if (name := Path(diagnostic.filename).name) in names
+    ]
+
+
+def _write(folder: Path, sources: Sequence[Source]) -> dict[str, Source]:
+    (folder / "oxlintrc.json").write_bytes(_CONFIG)
+    names: dict[str, Source] = {}
+    for number, source in enumerate(sources):
+        suffix = Path(source.path).suffix.lower()
+        name = f"{number}{suffix if suffix in SUFFIXES else '.js'}"
+        (folder / name).write_bytes(source.text.encode())
+        names[name] = source
+    return names
+
+
+def _finding(diagnostic: _Diagnostic, source: Source) -> Finding:
+    lines = Lines(source.text)
+    start, end = _offsets(diagnostic, source.text)
+    name = _rule_name(diagnostic.code)
+    return Finding(
+        rule=f"javascript/{name}",
+        severity=_severity(diagnostic, name),
+        place=lines.place(source.path, start, end),
+        title=diagnostic.message,
+        why=diagnostic.help or _WHY,
+        tool="oxlint",
+    )
+
+
+def _severity(diagnostic: _Diagnostic, name: str) -> Severity:
+    if not diagnostic.code:  # it could not parse the text
+        return Severity.HIGH
+    if name in _MILD:
+        return Severity.INFO
+    return Severity.MEDIUM if diagnostic.severity == "error" else Severity.LOW
+
+
+def _rule_name(code: str) -> str:
+    """`eslint(no-debugger)` → `no-debugger`."""
+    inner = code.partition("(")[2].rstrip(")")
+    return (inner or code or "invalid-syntax").lower()
+
+
+def _offsets(diagnostic: _Diagnostic, text: str) -> tuple[int, int]:
+    """Where, in characters; the tool counts bytes of UTF-8."""
+    if not diagnostic.labels:
+        return 0, 0
+    span = diagnostic.labels[0].span
+    if text.isascii():
+        return min(span.offset, len(text)), min(span.offset + span.length, len(text))
+    data = text.encode()
+    start = len(data[: span.offset].decode("utf-8", "ignore"))
+    return start, start + len(data[span.offset : span.offset + span.length].decode("utf-8", "ignore"))

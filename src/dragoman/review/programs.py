@@ -1,0 +1,115 @@
+"""Runs a tool: finds it, gives it a text, takes its answer, and never waits for ever.
+
+A tool is looked for beside our own interpreter and on PATH, never in what is being reviewed: a project must not
+be able to bring the program that judges it. It runs in a process group of its own, which is gone when the
+caller is, however that ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.errors import DragomanError
+
+DEADLINE = 30.0
+"""Seconds for one run of a tool; all of ours take a fraction of one."""
+
+_REAPING = 5.0
+
+_IS_WINDOWS = sys.platform == "win32"
+
+
+class ToolFailed(DragomanError):
+    """A tool did not do its work; what it would have found is missing."""
+
+    def __init__(self, tool: str, why: str) -> None:
+        super().__init__(f"{tool}: {why}")
+        self.tool = tool
+        self.why = why
+
+
+class Done(NamedTuple):
+    """What a tool said."""
+
+    status: int
+    out: bytes
+    err: bytes
+
+
+def find_program(name: str) -> str | None:
+    """The full path of a program, or None."""
+    beside = shutil.which(name, path=str(Path(sys.executable).parent))
+    return beside or shutil.which(name, path=_absolute_path())
+
+
+def _absolute_path() -> str:
+    # An empty or relative entry of PATH means the working directory: what is reviewed, often.
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
+
+
+async def run_program(
+    command: Sequence[str],
+    *,
+    text: bytes = b"",
+    cwd: str | None = None,
+    env: dict[str, str] | None = None,
+    deadline: float = DEADLINE,
+) -> Done:
+    """Run a program to its end. Raises `ToolFailed` if it cannot start or takes too long."""
+    name = Path(command[0]).stem
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=cwd,
+            env=env,
+            start_new_session=not _IS_WINDOWS,
+        )
+    except OSError as error:
+        raise ToolFailed(name, f"cannot be started: {error}") from None
+    try:
+        async with asyncio.timeout(deadline):
+            out, err = await process.communicate(text)
+    except TimeoutError:
+        raise ToolFailed(name, f"took longer than {deadline:g} seconds and was ended") from None
+    finally:
+        await end(process)
+    assert process.returncode is not None
+    return Done(process.returncode, out, err)
+
+
+async def end(process: asyncio.subprocess.Process) -> None:
+    """Make sure that a process, and what it started, is gone and reaped; does nothing if it is."""
+    if process.returncode is not None:
+        return
+    try:
+        if _IS_WINDOWS:
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):  # it ended by itself just now
+        pass
+    # Shielded: a second cancel must not leave a zombie behind. After SIGKILL this takes no time.
+    await asyncio.shield(_reaped(process))
+
+
+async def _reaped(process: asyncio.subprocess.Process) -> None:
+    # What is still in the pipes is read away: while a pipe is full, asyncio does not notice the end.
+    pipes = [pipe.read() for pipe in (process.stdout, process.stderr) if pipe is not None]
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        async with asyncio.timeout(_REAPING):
+            await asyncio.gather(*pipes, process.wait())
+    except TimeoutError:  # something that left the group holds the pipe; the process itself is gone
+        pass

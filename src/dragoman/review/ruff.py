@@ -1,0 +1,149 @@
+"""Python reviewed by ruff: what it is asked for, and its answers as findings.
+
+The text goes in on standard input, so that nothing is read from the disk, and with a configuration of our own
+(`data/asked-of-ruff.toml`), so that the answer does not depend on where the text comes from. `# noqa` in it is obeyed.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from pathlib import Path, PurePosixPath
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.review.finding import Edit, Finding, Fix, Severity
+from dragoman.review.programs import ToolFailed, find_program, run_program
+from dragoman.review.python_ast import INVALID_SYNTAX
+from dragoman.review.python_flow import COMPLEX
+from dragoman.review.python_rules import BY_RUFF_CODE
+from dragoman.review.texts import Lines, edited
+
+_CONFIG = Path(__file__).parent / "data" / "asked-of-ruff.toml"
+
+_TARGET = "py314"
+"""The newest Python that every ruff of our range knows: of a text we do not know which one it is for, and
+what an older one refuses is not wrong."""
+
+
+class _About(Struct, frozen=True, forbid_unknown_fields=True):
+    code: str
+    severity: Severity
+    why: str
+
+
+class _Config(Struct, frozen=True, forbid_unknown_fields=True):
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    about: tuple[_About, ...]
+
+
+class _Location(Struct, frozen=True):
+    row: int
+    column: int
+
+
+class _Edit(Struct, frozen=True):
+    content: str
+    location: _Location
+    end_location: _Location
+
+
+class _Fix(Struct, frozen=True):
+    edits: tuple[_Edit, ...]
+    applicability: str = "unsafe"
+    message: str | None = None
+
+
+class _Message(Struct, frozen=True):
+    message: str
+    location: _Location
+    end_location: _Location
+    code: str | None = None
+    name: str | None = None
+    fix: _Fix | None = None
+
+
+_decode = msgspec.json.Decoder(tuple[_Message, ...]).decode
+
+
+@functools.cache
+def config() -> _Config:
+    return msgspec.convert(tomllib.loads(_CONFIG.read_text("utf-8")), _Config)
+
+
+def find_ruff() -> str | None:
+    """The program, or None if it is not installed."""
+    return find_program("ruff")
+
+
+def arguments(path: str) -> list[str]:
+    # Only the name: ruff skips whole folders, such as site-packages, without a word.
+    name = PurePosixPath(path.replace("\\", "/")).name
+    return [
+        *("check", "--isolated", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format=json"),
+        *("--target-version", _TARGET),
+        *("--select", ",".join(config().select), "--ignore", ",".join(config().ignore)),
+        *("--config", f"lint.mccabe.max-complexity={COMPLEX}"),
+        *("--stdin-filename", name if name.endswith((".py", ".pyi")) else f"{name}.py", "-"),
+    ]
+
+
+async def ruff_findings(program: str, path: str, text: str, *, deadline: float) -> list[Finding]:
+    """What ruff finds in one text. Raises `ToolFailed`."""
+    done = await run_program([program, *arguments(path)], text=text.encode(), deadline=deadline)
+    try:
+        messages = _decode(done.out)
+    except msgspec.DecodeError:
+        said = done.err.decode("utf-8", "replace").strip().splitlines()
+        raise ToolFailed("ruff", f"ended with {done.status}: {said[0] if said else 'no answer'}") from None
+    return read_messages(messages, path, Lines(text))
+
+
+def read_messages(messages: tuple[_Message, ...], path: str, lines: Lines) -> list[Finding]:
+    return [_finding(message, path, lines) for message in messages]
+
+
+def _finding(message: _Message, path: str, lines: Lines) -> Finding:
+    start, end = _offset(message.location, lines), _offset(message.end_location, lines)
+    code = message.code or ""
+    ours = BY_RUFF_CODE.get(code)
+    known = _about(code)
+    is_syntax = not code or code == "invalid-syntax"
+    return Finding(
+        rule=INVALID_SYNTAX if is_syntax else ours.id if ours else f"python/{message.name or code.lower()}",
+        severity=ours.severity if ours else known.severity,
+        place=lines.place(path, start, end),
+        title=f"{message.message} ({code})" if code and not is_syntax else message.message,
+        why=ours.why if ours else known.why,
+        fix=_fix(message.fix, lines) if message.fix else None,
+        tool="ruff",
+    )
+
+
+def _about(code: str) -> _About:
+    fitting = [about for about in config().about if code.startswith(about.code)]
+    syntax = _About(
+        "", Severity.HIGH, "The file cannot be imported or run at all, and no rule could look into it."
+    )
+    return max(fitting, key=lambda about: len(about.code), default=syntax)
+
+
+def _fix(fix: _Fix, lines: Lines) -> Fix | None:
+    edits = sorted(
+        (
+            Edit(_offset(edit.location, lines), _offset(edit.end_location, lines), edit.content)
+            for edit in fix.edits
+        ),
+        key=lambda edit: (edit.start, edit.end),
+    )
+    try:
+        edited(lines.text, edits)
+    except ValueError:  # not a fix that we understand; the finding stands without it
+        return None
+    return Fix(title=fix.message or "Fix", edits=tuple(edits), safe=fix.applicability == "safe")
+
+
+def _offset(location: _Location, lines: Lines) -> int:
+    return lines.offset(location.row, location.column)

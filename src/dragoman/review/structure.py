@@ -1,0 +1,150 @@
+"""Rules that are shapes of programs, matched by ast-grep. The only module that knows that library.
+
+Without the extra `review` there are no such findings, and `is_available` says so. The library panics with a
+`BaseException` on a language that it does not know, so only languages of our list reach it, and what it raises
+becomes a `StructureFailed`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+from dragoman.review.finding import Edit, Finding, Fix
+from dragoman.review.rules import Rule
+from dragoman.review.texts import Lines
+
+# Our name of a language → the library's. What is missing here has no structural rules.
+GRAMMARS: dict[str, str] = {
+    name: name
+    for name in (
+        *("bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "hcl", "html", "java"),
+        *("javascript", "json", "kotlin", "lua", "nix", "php", "python", "ruby", "rust", "scala", "swift"),
+        *("tsx", "typescript", "yaml"),
+    )
+}
+
+LARGEST = 1_000_000
+"""Characters of a text that is parsed; what is larger was written by a machine."""
+
+
+_VARIABLE = re.compile(r"(\$\$\$|\$)([A-Z_][A-Z0-9_]*)")
+
+
+class StructureFailed(Exception):
+    """The library could not parse the text, or not understand a rule."""
+
+
+@functools.cache
+def is_available() -> bool:
+    return importlib.util.find_spec("ast_grep_py") is not None
+
+
+def structural_findings(
+    path: str, lines: Lines, language: str | None, rules: Iterable[Rule]
+) -> Iterator[Finding]:
+    """What the rules find in one text, rule by rule."""
+    grammar = GRAMMARS.get(language or "")
+    wanted = [rule for rule in rules if rule.match is not None and rule.holds_for(language)]
+    if grammar is None or not wanted or len(lines.text) > LARGEST or not is_available():
+        return
+    root = _parse(lines.text, grammar)
+    for rule in wanted:
+        for node in _matches(root, rule):
+            yield _finding(rule, node, path, lines)
+
+
+def refusal(rule: Rule) -> str | None:
+    """Why a rule cannot be used, or None; nothing is known without the library."""
+    if rule.match is None or not is_available():
+        return None
+    for language in rule.languages:
+        if language not in GRAMMARS:
+            return f"there is no grammar for {language}; there are {', '.join(sorted(GRAMMARS))}"
+        try:
+            _matches(_parse("", GRAMMARS[language]), rule)
+        except StructureFailed as error:
+            return f"ast-grep refuses this for {language}: {error}"
+    return None
+
+
+def config_of(rule: Rule) -> dict[str, Any]:
+    """A rule in the library's words."""
+    match = rule.match
+    if isinstance(match, str):
+        match = {"pattern": match}
+    elif isinstance(match, tuple):
+        match = {"any": [{"pattern": pattern} for pattern in match]}
+    config: dict[str, Any] = {"rule": match}
+    return {**config, "constraints": rule.constraints} if rule.constraints else config
+
+
+def _parse(text: str, grammar: str) -> Any:
+    import ast_grep_py
+
+    try:
+        return ast_grep_py.SgRoot(text, grammar).root()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic of the library is no Exception; it must cost one file, not all
+        raise StructureFailed(_first_lines(error)) from None
+
+
+def _matches(root: Any, rule: Rule) -> list[Any]:
+    try:
+        return cast("list[Any]", root.find_all(config_of(rule)))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # as above
+        raise StructureFailed(_first_lines(error)) from None
+
+
+def _first_lines(error: BaseException) -> str:
+    """What the library says, without the trace of its own stack."""
+    text = str(error).partition("Stack backtrace")[0]
+    return " ".join(text.split()) or type(error).__name__
+
+
+def _finding(rule: Rule, node: Any, path: str, lines: Lines) -> Finding:
+    span = node.range()
+    start, end = span.start.index, span.end.index
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        place=lines.place(path, start, end),
+        title=rule.title,
+        why=rule.why,
+        fix=_fix(rule, node, lines.text, start, end),
+        tool="ast-grep",
+    )
+
+
+def _fix(rule: Rule, node: Any, text: str, start: int, end: int) -> Fix | None:
+    if rule.fix is None:
+        return None
+    new = filled(rule.fix, node, text)
+    if new == text[start:end]:
+        return None
+    return Fix(title=rule.fix_title or rule.title, edits=(Edit(start, end, new),), safe=rule.safe)
+
+
+def filled(template: str, node: Any, text: str) -> str:
+    """A template with `$NAME` and `$$$NAMES` replaced by what they matched."""
+    parts: list[str] = []
+    at = 0
+    for found in _VARIABLE.finditer(template):
+        parts += (template[at : found.start()], _matched(found[1], found[2], node, text))
+        at = found.end()
+    return "".join((*parts, template[at:]))
+
+
+def _matched(mark: str, name: str, node: Any, text: str) -> str:
+    if mark == "$":
+        match = node.get_match(name)
+        return match.text() if match is not None else ""
+    matches = node.get_multiple_matches(name)
+    # From the first to the last, so that separators and comments between them stay.
+    return text[matches[0].range().start.index : matches[-1].range().end.index] if matches else ""

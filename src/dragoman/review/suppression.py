@@ -1,0 +1,90 @@
+"""Comments that silence a rule: `dragoman: ignore[rule] reason`. Pure.
+
+One on a line of code holds for that line, one on a line of its own for the next, and `ignore-file[rule]` for
+the whole file. It must name what it silences: a comment that silences everything would also silence what
+nobody had thought of. What does not is a finding itself, and so is one that gives no reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dragoman.review.finding import Finding, Severity
+from dragoman.review.lexing import Spans
+from dragoman.review.texts import Lines
+
+_MARK = re.compile(
+    r"\bdragoman:[ \t]*ignore(?P<file>-file)?(?![\w-])[ \t]*(?:\[(?P<rules>[^\]\n]*)\])?(?P<reason>[^\n]*)"
+)
+_CLOSINGS = re.compile(r"(?:\*/|-->|-\}|#>)\s*$")
+_WORDS = re.compile(r"\w")
+
+NAMELESS = "review/nameless-suppression"
+WITHOUT_REASON = "review/suppression-without-reason"
+
+
+class Suppressions:
+    """What one text wants to have silenced."""
+
+    def __init__(self, path: str, text: str, language: str | None) -> None:
+        self._by_line: dict[int, set[str]] = {}
+        self._everywhere: set[str] = set()
+        self.complaints: tuple[Finding, ...] = ()
+        if "dragoman:" in text:
+            self.complaints = tuple(self._read(path, Lines(text), Spans(text, language), language))
+
+    def silence(self, finding: Finding) -> bool:
+        here = self._by_line.get(finding.line, ())
+        return any(_names(name, finding.rule) for name in (*self._everywhere, *here))
+
+    def _read(self, path: str, lines: Lines, spans: Spans, language: str | None) -> Iterator[Finding]:
+        for found in _MARK.finditer(lines.text):
+            kind = spans.kind_at(found.start())
+            if kind == "string":
+                continue
+            names = {name.strip() for name in (found["rules"] or "").split(",")} - {""}
+            self._add(found, names, lines)
+            # In a text without known comments these may be words about this very thing.
+            if kind == "comment" and (complaint := _complaint(found, names)):
+                yield _finding(*complaint, path, lines, found)
+
+    def _add(self, found: re.Match[str], names: set[str], lines: Lines) -> None:
+        line, column = lines.position(found.start())
+        if found["file"]:
+            self._everywhere |= names
+            return
+        is_alone = not _WORDS.search(lines.line(line)[: column - 1])
+        self._by_line.setdefault(line + 1 if is_alone else line, set()).update(names)
+
+
+def _names(name: str, rule: str) -> bool:
+    """A rule is named in full, by its last part, or with all of its kind: `python/*`."""
+    if name.endswith("/*"):
+        return rule.startswith(name[:-1])
+    return name in (rule, rule.rpartition("/")[2])
+
+
+def _complaint(found: re.Match[str], names: set[str]) -> tuple[str, Severity, str, str] | None:
+    if not names:
+        return (
+            NAMELESS,
+            Severity.LOW,
+            "A suppression that names no rule",
+            "It silences nothing. Write dragoman: ignore[rule] and why.",
+        )
+    if not _WORDS.search(_CLOSINGS.sub("", found["reason"])):
+        return (
+            WITHOUT_REASON,
+            Severity.INFO,
+            "A suppression without a reason",
+            "The next reader cannot tell whether it still has to be there. Say why after the bracket.",
+        )
+    return None
+
+
+def _finding(
+    rule: str, severity: Severity, title: str, why: str, path: str, lines: Lines, found: re.Match[str]
+) -> Finding:
+    place = lines.place(path, found.start(), found.end())
+    return Finding(rule=rule, severity=severity, place=place, title=title, why=why)

@@ -1,0 +1,101 @@
+"""Rules that are regular expressions, tried on one text. Pure.
+
+What is reported as a secret must look random as well: a token of a known shape that says `EXAMPLE`, that
+repeats itself or that is filled in at run time is none. A line that was written by a machine is left alone,
+because nobody reads it and patterns meet everything there.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from dragoman.review.finding import Edit, Finding, Fix
+from dragoman.review.lexing import Spans
+from dragoman.review.rules import Rule
+from dragoman.review.texts import Lines
+
+LONGEST_LINE = 2_000
+"""Characters of a line that a person may have written; beyond that it is minified or data."""
+
+_PLACEHOLDER = re.compile(
+    r"example|sample|dummy|fake|placeholder|changeme|change_me|change-me|your[-_]?|my[-_]?(?:secret|token|key)"
+    r"|insert|replace|todo|xxxx|\*\*\*|\.\.\.|test[-_]?(?:key|token|secret|pass)|redacted|<[^>]+>|\$\{|\$\(|\{\{|%\("
+    r"|^\$\w+$|^%\w+%$|123456|abcdef|deadbeef|0{6}|not[-_]?a[-_]?|none$|null$",
+    re.IGNORECASE,
+)
+
+
+def text_findings(
+    path: str, lines: Lines, spans: Spans, language: str | None, rules: Iterable[Rule]
+) -> Iterator[Finding]:
+    """What the rules find in one text, rule by rule."""
+    lowered = lines.text.lower()
+    for rule in rules:
+        if rule.pattern is None or not rule.holds_for(language):
+            continue
+        if rule.keywords and not any(word in lowered for word in rule.keywords):
+            continue
+        yield from _found(rule, path, lines, spans)
+
+
+def _found(rule: Rule, path: str, lines: Lines, spans: Spans) -> Iterator[Finding]:
+    pattern, unless = compiled(rule)
+    for found in pattern.finditer(lines.text):
+        if rule.where != "anywhere" and spans.kind_at(found.start()) != rule.where:
+            continue
+        line = lines.line(lines.position(found.start())[0])
+        if len(line) > LONGEST_LINE or (unless is not None and unless.search(line)):
+            continue
+        if rule.entropy and not looks_random(found["secret"] or "", rule.entropy):
+            continue
+        yield _finding(rule, found, path, lines)
+
+
+@functools.lru_cache(maxsize=1024)
+def _compile(pattern: str, flags: int) -> re.Pattern[str]:
+    return re.compile(pattern, flags)
+
+
+def compiled(rule: Rule) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+    """The pattern of a rule, and the pattern of what it leaves alone."""
+    flags = re.MULTILINE | (re.IGNORECASE if rule.ignore_case else 0)
+    unless = _compile(rule.unless, flags) if rule.unless is not None else None
+    return _compile(rule.pattern or "", flags), unless
+
+
+def _finding(rule: Rule, found: re.Match[str], path: str, lines: Lines) -> Finding:
+    start, end = found.span("secret") if rule.entropy else found.span()
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity,
+        place=lines.place(path, start, end),
+        title=rule.title,
+        why=rule.why,
+        fix=_fix(rule, found),
+        is_secret=rule.entropy > 0,
+    )
+
+
+def _fix(rule: Rule, found: re.Match[str]) -> Fix | None:
+    if rule.fix is None:
+        return None
+    text = found.expand(rule.fix)
+    if text == found[0]:
+        return None
+    edit = Edit(found.start(), found.end(), text)
+    return Fix(title=rule.fix_title or rule.title, edits=(edit,), safe=rule.safe)
+
+
+def entropy(text: str) -> float:
+    """Bits a character, by how often each one occurs."""
+    size = len(text)
+    return -sum(count / size * math.log2(count / size) for count in Counter(text).values())
+
+
+def looks_random(text: str, bits: float) -> bool:
+    """Whether a text may be a secret that a machine made."""
+    return entropy(text) >= bits and not _PLACEHOLDER.search(text)

@@ -1,0 +1,132 @@
+"""Positions in a text, edits of it, and the diff that they make. Pure.
+
+A line ends at `\\n` and nowhere else, as editors and compilers count. (`str.splitlines` knows ten more ends,
+which would move every finding behind a form feed.)
+"""
+
+from __future__ import annotations
+
+import difflib
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from dragoman.review.finding import Edit, Finding, Place
+
+
+class Lines:
+    """The lines of one text: from offsets to lines and columns, and back."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = [0]
+        at = text.find("\n")
+        while at != -1:
+            self._starts.append(at + 1)
+            at = text.find("\n", at + 1)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a line and column; what lies outside of the text becomes its nearest end."""
+        if line < 1:
+            return 0
+        if line > len(self._starts):
+            return len(self.text)
+        return min(self._starts[line - 1] + max(column, 1) - 1, self._end(line))
+
+    def line(self, number: int) -> str:
+        """One line, without its end."""
+        if not 1 <= number <= len(self._starts):
+            return ""
+        return self.text[self._starts[number - 1] : self._end(number)].rstrip("\r\n")
+
+    def place(self, path: str, start: int, end: int) -> Place:
+        line, column = self.position(start)
+        end_line, end_column = self.position(max(start, end))
+        return Place(path=path, line=line, column=column, end_line=end_line, end_column=end_column)
+
+    def _end(self, line: int) -> int:
+        return self._starts[line] if line < len(self._starts) else len(self.text)
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """The text after some edits, which must be in order and must not overlap."""
+    parts: list[str] = []
+    at = 0
+    for edit in edits:
+        if edit.start < at or edit.end < edit.start or edit.end > len(text):
+            raise ValueError("edits overlap, or lie outside of the text")
+        parts += (text[at : edit.start], edit.text)
+        at = edit.end
+    return "".join((*parts, text[at:]))
+
+
+class Fixed(NamedTuple):
+    """A text after fixes."""
+
+    text: str
+    applied: tuple[Finding, ...]
+    left: tuple[Finding, ...]
+    """Whose fixes touch what another one has changed. A new review finds them again, in their new place."""
+
+
+def fixed(text: str, findings: Iterable[Finding], *, unsafe: bool = False) -> Fixed:
+    """The text with the fixes of all findings, as far as they go together."""
+    wanted = [found for found in findings if found.fix is not None and (unsafe or found.fix.safe)]
+    wanted.sort(key=_first_edit)
+    edits: list[Edit] = []
+    applied: list[Finding] = []
+    left: list[Finding] = []
+    for found in wanted:
+        assert found.fix is not None
+        merged = _merged(edits, found.fix.edits, len(text))
+        if merged is None:
+            left.append(found)
+        else:
+            edits = merged
+            applied.append(found)
+    return Fixed(edited(text, edits), tuple(applied), tuple(left))
+
+
+def diff(path: str, before: str, after: str) -> str:
+    """A unified diff; empty if nothing changed."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}")
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _first_edit(finding: Finding) -> tuple[int, int]:
+    assert finding.fix is not None
+    starts = [edit.start for edit in finding.fix.edits]
+    return (min(starts), finding.severity.rank) if starts else (0, finding.severity.rank)
+
+
+def _merged(taken: Sequence[Edit], more: Sequence[Edit], size: int) -> list[Edit] | None:
+    """Both, in order; None if they touch, because two insertions at one place have no order of their own.
+
+    The same edit twice is one: several findings often want the same import removed.
+    """
+    known = set(map(_key, taken))
+    new = [edit for edit in more if _key(edit) not in known]
+    both = sorted([*taken, *new], key=lambda edit: (edit.start, edit.end))
+    for first, second in zip(both, both[1:], strict=False):
+        if second.start < first.end or second.start == first.start:
+            return None
+    return both if not both or both[-1].end <= size else None
+
+
+def _key(edit: Edit) -> tuple[int, int, str]:
+    return edit.start, edit.end, edit.text
+
+
+def _lines(text: str) -> list[str]:
+    *whole, last = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([last] if last else [])

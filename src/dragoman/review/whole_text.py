@@ -1,0 +1,116 @@
+"""What can be said of a text only as a whole: its line ends, its size, and comments that silence rules badly.
+
+Pure. Each check is listed in `CHECKS` with what it is about, so that it can be listed and switched off as any
+other rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from dragoman.review.finding import Edit, Finding, Fix, Severity
+from dragoman.review.texts import Lines
+
+LARGE = 512 * 1024
+"""Characters of a file that no reviewer reads."""
+
+MANY_LINES = 3_000
+"""Lines of a file in a programming language that hold more than one idea, surely."""
+
+_NO_PROGRAM = frozenset(
+    {None, "csv", "html", "ini", "json", "markdown", "sql", "text", "toml", "xml", "yaml"}
+)
+_BARE_RETURN = re.compile(r"\r(?!\n)")
+
+
+class Check(NamedTuple):
+    """A rule that is a function."""
+
+    id: str
+    severity: Severity
+    title: str
+    why: str
+    find: Callable[[Lines, str | None], Iterator[tuple[int, int, Fix | None]]]
+    """Yields where, as offsets, and how to mend it."""
+
+
+def _mixed_ends(lines: Lines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
+    text = lines.text
+    windows = text.count("\r\n")
+    unix = text.count("\n") - windows
+    if not windows or not unix:
+        return
+    rare = re.compile(r"(?<!\r)\n" if windows >= unix else r"\r\n")
+    end = "\r\n" if windows >= unix else "\n"
+    edits = tuple(Edit(found.start(), found.end(), end) for found in rare.finditer(text))
+    at = edits[0].start
+    # Not safe: a string that spans lines has these ends in it.
+    yield at, at, Fix(title="Give every line the same end", edits=edits, safe=False)
+
+
+def _bare_returns(lines: Lines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
+    found = _BARE_RETURN.search(lines.text)
+    # A text of nothing but carriage returns is an old format, not an attempt to hide something.
+    if found and "\n" in lines.text:
+        yield found.start(), found.end(), None
+
+
+def _large(lines: Lines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
+    if len(lines.text) > LARGE:
+        yield 0, 0, None
+
+
+def _long(lines: Lines, language: str | None) -> Iterator[tuple[int, int, Fix | None]]:
+    if len(lines) > MANY_LINES and language not in _NO_PROGRAM:
+        yield 0, 0, None
+
+
+CHECKS = (
+    Check(
+        "text/mixed-line-ends",
+        Severity.LOW,
+        "Lines end in two ways",
+        "Some lines end as on Windows and some as on Unix: diffs show changes that nobody made, and scripts "
+        "fail on a carriage return that cannot be seen.",
+        _mixed_ends,
+    ),
+    Check(
+        "text/bare-carriage-return",
+        Severity.MEDIUM,
+        "A carriage return within a line",
+        "What follows it overwrites the line when it is shown in a terminal, so that a reader sees other "
+        "text than the machine does.",
+        _bare_returns,
+    ),
+    Check(
+        "text/large-file",
+        Severity.LOW,
+        "A very large file",
+        "Nobody reviews a file of this size, and every clone of the repository carries it for ever. "
+        "Generated text and data belong elsewhere.",
+        _large,
+    ),
+    Check(
+        "text/long-file",
+        Severity.INFO,
+        "A file of very many lines",
+        "A file this long holds more than one idea; it is hard to find one's way in it and to change it in "
+        "parallel.",
+        _long,
+    ),
+)
+
+
+def whole_text_findings(path: str, lines: Lines, language: str | None) -> Iterator[Finding]:
+    for check in CHECKS:
+        for start, end, fix in check.find(lines, language):
+            yield Finding(
+                rule=check.id,
+                severity=check.severity,
+                place=lines.place(path, start, end),
+                title=check.title,
+                why=check.why,
+                fix=fix,
+            )

@@ -1,0 +1,62 @@
+"""A process that looks through texts for the review, so that no text and no rule can stop the review itself.
+
+A regular expression that a user wrote can take for ever, and the interpreter cannot be interrupted in it; a
+library in Rust can crash. Here both cost one text. Asked and answered with one JSON text a line; ends when its
+input does, and also by itself when one text takes too long, whoever may still be there to end it.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import sys
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.review.finding import Finding
+from dragoman.review.inspection import inspect
+from dragoman.review.rules import Rule
+
+
+class Setup(Struct, frozen=True, kw_only=True):
+    """Said once."""
+
+    rules: tuple[Rule, ...]
+    deadline: float
+
+
+class Ask(Struct, frozen=True, kw_only=True):
+    """One text to look through."""
+
+    path: str
+    text: str
+    has_ruff: bool
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What was found."""
+
+    findings: list[Finding]
+    failures: list[str]
+
+
+def main() -> int:
+    asked, answered = sys.stdin.buffer, sys.stdout.buffer
+    setup = msgspec.json.decode(asked.readline(), type=Setup)
+    decode = msgspec.json.Decoder(Ask).decode
+    # A deadline of the system and not of Python: it holds in the middle of a regular expression, too.
+    silent = open(os.devnull, "w")  # noqa: SIM115 - for as long as we are
+    while line := asked.readline():
+        faulthandler.dump_traceback_later(setup.deadline, exit=True, file=silent)
+        ask = decode(line)
+        found = inspect(ask.path, ask.text, setup.rules, has_ruff=ask.has_ruff)
+        answer = Answer(findings=found.findings, failures=found.failures)
+        faulthandler.cancel_dump_traceback_later()
+        answered.write(msgspec.json.encode(answer) + b"\n")
+        answered.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
