@@ -12,6 +12,7 @@ process, a task or a descriptor is left of them.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import itertools
 import os
@@ -135,7 +136,8 @@ async def meet(variant: Variant, folder: Path) -> str:
         ):
             session = await agent.new_session(cwd=str(folder))
             result = await session.prompt("first")
-            os.kill(pid_of(agent), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it may have died by itself
+                os.kill(pid_of(agent), signal.SIGKILL)
             await agent.handle.link.wait_ended()
             turn = session.prompt("second")
             async for _ in turn:
