@@ -1,7 +1,7 @@
 """JavaScript and TypeScript reviewed by oxlint, where it is installed.
 
-It reads files only, so the texts are written to a folder of our own that is gone afterwards, under numbers for
-names, with a configuration of our own beside them. It tells places but no edits; a finding has no fix.
+It reads files only, so the texts are written to a folder of our own that is gone afterwards, under numbers
+for names, with a configuration of our own beside them. It tells places but no edits; a finding has no fix.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Runs a tool: finds it, gives it a text, takes its answer, and never waits for ever.
 
-A tool is looked for beside our own interpreter and on PATH, never in what is being reviewed: a project must not
-be able to bring the program that judges it. It runs in a process group of its own, which is gone when the
-caller is, however that ends.
+A tool is looked for beside our own interpreter and on PATH, never in what is being reviewed: a project must
+not be able to bring the program that judges it. It runs in a process group of its own, which is gone when
+the caller is, however that ends.
 """
 
 from __future__ import annotations

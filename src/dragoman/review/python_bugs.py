@@ -148,9 +148,10 @@ def _empty_f_strings(tree: Tree) -> Iterator[Hit]:
     # The specification after a colon is an f-string of its own in the tree, but not in the text.
     inner = {id(node.format_spec) for node in tree.nodes if isinstance(node, ast.FormattedValue)}
     for node in tree.nodes:
-        if isinstance(node, ast.JoinedStr) and id(node) not in inner:
-            if not any(isinstance(part, ast.FormattedValue) for part in node.values):
-                yield Hit(node)
+        if not isinstance(node, ast.JoinedStr) or id(node) in inner:
+            continue
+        if not any(isinstance(part, ast.FormattedValue) for part in node.values):
+            yield Hit(node)
 
 
 RULES = (

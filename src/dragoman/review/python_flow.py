@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from dragoman.review.finding import Severity
 from dragoman.review.python_ast import Hit, PythonRule, Tree
@@ -26,7 +27,7 @@ def _unreachable(tree: Tree) -> Iterator[Hit]:
 
 
 def _after_leaving(block: list[ast.stmt]) -> Iterator[Hit]:
-    for step, following in zip(block, block[1:], strict=False):
+    for step, following in pairwise(block):
         if isinstance(step, _LEAVES):
             # A yield that is never reached makes a function a generator, which is sometimes wanted.
             if not any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(following)):

@@ -60,7 +60,7 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A pattern; a line that it is found in is not reported."""
     ignore_case: bool = False
     keywords: tuple[str, ...] = ()
-    """If the text holds none of these, in lower case, the pattern is not tried: most texts are done at once."""
+    """If the text holds none of these, in lower case, the pattern is not tried: that is most texts."""
     entropy: float = 0.0
     """Bits a character that the group `secret` must have. More than 0 makes the rule one about secrets."""
 

@@ -1,4 +1,4 @@
-"""What of all that was found in one text is reported: each thing once, and nothing that is not wanted. Pure."""
+"""What of all that was found in one text is reported: each thing once, and only what is wanted. Pure."""
 
 from __future__ import annotations
 

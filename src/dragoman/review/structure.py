@@ -1,12 +1,13 @@
 """Rules that are shapes of programs, matched by ast-grep. The only module that knows that library.
 
 Without the extra `review` there are no such findings, and `is_available` says so. The library panics with a
-`BaseException` on a language that it does not know, so only languages of our list reach it, and what it raises
-becomes a `StructureFailed`.
+`BaseException` on a language that it does not know, so only languages of our list reach it, and what it
+raises becomes a `StructureFailed`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import re
@@ -85,20 +86,22 @@ def config_of(rule: Rule) -> dict[str, Any]:
 def _parse(text: str, grammar: str) -> Any:
     import ast_grep_py
 
-    try:
+    with _panics_caught():
         return ast_grep_py.SgRoot(text, grammar).root()
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # a panic of the library is no Exception; it must cost one file, not all
-        raise StructureFailed(_first_lines(error)) from None
 
 
 def _matches(root: Any, rule: Rule) -> list[Any]:
-    try:
+    with _panics_caught():
         return cast("list[Any]", root.find_all(config_of(rule)))
+
+
+@contextlib.contextmanager
+def _panics_caught() -> Iterator[None]:
+    try:
+        yield
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # as above
+    except BaseException as error:  # noqa: BLE001 - a panic is no Exception; it must cost one text, not all
         raise StructureFailed(_first_lines(error)) from None
 
 

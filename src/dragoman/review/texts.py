@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from dragoman.review.finding import Edit, Finding, Place
@@ -117,7 +118,7 @@ def _merged(taken: Sequence[Edit], more: Sequence[Edit], size: int) -> list[Edit
     known = set(map(_key, taken))
     new = [edit for edit in more if _key(edit) not in known]
     both = sorted([*taken, *new], key=lambda edit: (edit.start, edit.end))
-    for first, second in zip(both, both[1:], strict=False):
+    for first, second in pairwise(both):
         if second.start < first.end or second.start == first.start:
             return None
     return both if not both or both[-1].end <= size else None

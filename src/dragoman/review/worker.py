@@ -1,8 +1,8 @@
 """A process that looks through texts for the review, so that no text and no rule can stop the review itself.
 
 A regular expression that a user wrote can take for ever, and the interpreter cannot be interrupted in it; a
-library in Rust can crash. Here both cost one text. Asked and answered with one JSON text a line; ends when its
-input does, and also by itself when one text takes too long, whoever may still be there to end it.
+library in Rust can crash. Here both cost one text. Asked and answered with one JSON text a line; ends when
+its input does, and also by itself when one text takes too long, whoever may still be there to end it.
 """
 
 from __future__ import annotations
