@@ -64,7 +64,7 @@ async def test_a_killed_writer_loses_nothing_that_it_acknowledged(tmp_path: Path
                 assert stored == [b"%d" % n for n in range(1, len(stored) + 1)]
 
 
-@pytest.mark.bound(20)
+@pytest.mark.bound(50)
 async def test_many_processes_may_begin_and_write_at_once(tmp_path: Path) -> None:
     path = tmp_path / "new" / "j.db"
     writers = [start(path, f"s{n}", 2) for n in range(4)]
@@ -83,7 +83,7 @@ async def test_many_processes_may_begin_and_write_at_once(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(not os.path.exists("/usr/bin/strace"), reason="needs strace")
-@pytest.mark.bound(20)
+@pytest.mark.bound(50)
 async def test_an_append_is_synced_before_it_is_acknowledged(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     command = ["strace", "-f", "-e", "trace=fsync,fdatasync,write", "-o", str(trace)]

@@ -136,6 +136,8 @@ def is_damage(error: Refusal) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         return isinstance(error, UnicodeDecodeError)
+    if "no such module" in str(error):
+        return False  # it is the SQLite of this machine that lacks the index of words
     # A plain error means that the names of tables and columns are not what we made.
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
