@@ -1,0 +1,25 @@
+"""Ties a test to the faults it tries, as `tests.faults.cases` does for agents; here there is one client.
+
+@fault("CFR-07")                  a test of one fault
+@cases({"CFR-01": ..., ...})      one test for each entry, which it gets as `case`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+COVERED: set[str] = set()
+"""What is tried in the modules that were imported."""
+
+
+def fault(name: str) -> pytest.MarkDecorator:
+    COVERED.add(name)
+    return pytest.mark.parametrize("fault", [name], ids=[name], indirect=True)
+
+
+def cases(table: Mapping[str, Any]) -> pytest.MarkDecorator:
+    COVERED.update(table)
+    return pytest.mark.parametrize(("fault", "case"), table.items(), ids=table, indirect=["fault"])

@@ -1,0 +1,177 @@
+"""`dragoman run` as a real process with a faulty agent, watched from outside.
+
+Whatever a test tries, `Run.done` also checks what must hold after every run: standard output holds events
+and nothing else, no traceback is shown, and no process, no temporary file is left behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from dragoman.testing import RawPeer
+from tests.faults.watch import eventually, peak
+
+ROOT = Path(__file__).parents[3]
+RUN = (sys.executable, "-m", "dragoman", "run")
+IN_TIME = 15.0
+WELL = "all is well"
+
+
+class Folder:
+    """Where a run takes place: the workspace, a home, a place outside of both, and what the agent noted."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.work = place / "work"
+        self.outside = place / "outside"
+        self.temporary = place / "tmp"
+        self.report = place / "report.ndjson"
+        for folder in (self.work, self.outside, self.temporary):
+            folder.mkdir(exist_ok=True)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
+        home = {"HOME": str(self.place), "XDG_STATE_HOME": str(self.place / "state")}
+        return {**kept, **home, "TMPDIR": str(self.temporary), "TERM": "xterm"}
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        if not self.report.exists():
+            return []
+        return [json.loads(text) for text in self.report.read_text("utf-8").splitlines()]
+
+    def noted(self, name: str) -> Any:
+        """The last fact of this name."""
+        return [note[name] for note in self.notes if name in note][-1]
+
+    def strays(self) -> dict[int, str]:
+        """Every process that belongs to this place: by its working folder, its words or its environment."""
+        found = {}
+        for process in Path("/proc").iterdir():
+            if process.name.isdigit() and int(process.name) != os.getpid():
+                try:
+                    words = (process / "cmdline").read_bytes()
+                    where = os.readlink(process / "cwd")
+                    variables = (process / "environ").read_bytes()
+                except OSError:  # gone, or a zombie
+                    continue
+                if str(self.place) in where or str(self.place).encode() in words + variables:
+                    found[int(process.name)] = words.replace(b"\0", b" ").decode(errors="replace")
+        return found
+
+
+class Run:
+    """One run. `done` waits for its end."""
+
+    def __init__(self, peer: RawPeer, folder: Folder, format_: str) -> None:
+        self.peer = peer
+        self.folder = folder
+        self.format = format_
+        self.status = -1
+        self.out: list[bytes] = []
+        self.seconds = 0.0
+        self.peak = 0.0
+        """The most memory that it had, in MiB."""
+        self._began = time.monotonic()
+        self._watch = asyncio.create_task(self._sample(), name="memory of the run")
+
+    async def _sample(self) -> None:
+        while self.peer.returncode is None:
+            try:
+                self.peak = max(self.peak, peak(self.peer.pid))
+            except OSError:  # it just ended
+                return
+            await asyncio.sleep(0.02)
+
+    async def noted(self, name: str, *, seconds: float = IN_TIME) -> Any:
+        """A fact that the agent notes while it runs."""
+        await eventually(lambda: any(name in note for note in self.folder.notes), seconds=seconds)
+        return self.folder.noted(name)
+
+    async def gone(self, *, seconds: float) -> None:
+        """Wait until no process is left of it."""
+        await eventually(lambda: not self.folder.strays(), seconds=seconds)
+
+    async def done(self, *, seconds: float = IN_TIME) -> Run:
+        """Wait for its end, `seconds` at most from its start, and look at what it left behind."""
+        self.out += await self.peer.read_rest(seconds=max(0.1, self._began + seconds - time.monotonic()))
+        self.status = await self.peer.wait(seconds=max(0.5, self._began + seconds - time.monotonic()))
+        self.seconds = time.monotonic() - self._began
+        await self._watch
+        assert self.folder.strays() == {}
+        assert list(self.folder.temporary.iterdir()) == []
+        assert "Traceback" not in self.err
+        if self.format == "json":
+            assert self.peer.unfinished == b""
+            assert not self.out or self.events[-1]["event"] == "end"
+        return self
+
+    @property
+    def err(self) -> str:
+        return self.peer.stderr
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(text, parse_constant=_no_constant) for text in self.out]
+
+    @property
+    def text(self) -> str:
+        return "".join(event["text"] for event in self.events if event["event"] == "text")
+
+    @property
+    def outcome(self) -> str:
+        return str(self.events[-1]["outcome"])
+
+    @property
+    def growth(self) -> float:
+        """How much memory the client took after the agent noted `before`, in MiB."""
+        return self.peak - float(self.folder.noted("before"))
+
+
+def _no_constant(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
+def agent_command(program: str, fault: str, folder: Folder) -> str:
+    return f"{sys.executable} -m tests.faults.client.agents.{program} {fault} {folder.report}"
+
+
+@asynccontextmanager
+async def running(
+    program: str,
+    fault: str,
+    place: Path,
+    *options: str,
+    format_: str = "json",
+    words: Sequence[str] = ("hello",),
+    command: str | None = None,
+    prefix: Sequence[str] = (),
+    env: dict[str, str] | None = None,
+) -> AsyncIterator[Run]:
+    """A run with the agent of this fault; what is still there when the block is left is ended."""
+    folder = Folder(place)
+    agent = command or agent_command(program, fault, folder)
+    asked = ["--agent", agent, "--env", f"PYTHONPATH={ROOT}", "--cwd", str(folder.work), "--format", format_]
+    full = [*prefix, *RUN, *asked, "--no-history", *options, *words]
+    async with RawPeer(full, cwd=folder.work, env={**folder.environment, **(env or {})}) as peer:
+        run = Run(peer, folder, format_)
+        try:
+            yield run
+        finally:
+            run._watch.cancel()
+
+
+async def complete(program: str, fault: str, place: Path, *options: str, **more: Any) -> Run:
+    """A whole run, from its start to its end."""
+    async with running(program, fault, place, *options, **more) as run:
+        run.peer.close_stdin()
+        return await run.done()
