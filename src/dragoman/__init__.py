@@ -30,6 +30,12 @@ if _typing.TYPE_CHECKING:
     from dragoman.sdk.client.prompt import PromptTurn, TurnResult
     from dragoman.sdk.client.session import Session
     from dragoman.sdk.connect import connect
+    from dragoman.sdk.kit.kit import Kit
+    from dragoman.sdk.kit.mounts import MountedTool
+    from dragoman.sdk.kit.session import KitSession
+    from dragoman.sdk.kit.settings import Choice, Modes, Option, Switch
+    from dragoman.sdk.kit.stop import StopTurn
+    from dragoman.sdk.kit.turn import KitTurn
     from dragoman.sdk.pool import Pool
     from dragoman.sdk.proxy.conductor import Conductor
     from dragoman.sdk.proxy.proxy import Proxy
@@ -40,15 +46,24 @@ _HOMES = {
     "Agent": "dragoman.sdk.agent.agent",
     "AgentHandle": "dragoman.sdk.client.agent_handle",
     "AgentSession": "dragoman.sdk.agent.session",
+    "Choice": "dragoman.sdk.kit.settings",
     "Client": "dragoman.sdk.client.client",
     "ClientHandle": "dragoman.sdk.agent.client_handle",
     "Conductor": "dragoman.sdk.proxy.conductor",
+    "Kit": "dragoman.sdk.kit.kit",
+    "KitSession": "dragoman.sdk.kit.session",
+    "KitTurn": "dragoman.sdk.kit.turn",
     "Limits": "dragoman.runtime.limits",
+    "Modes": "dragoman.sdk.kit.settings",
+    "MountedTool": "dragoman.sdk.kit.mounts",
+    "Option": "dragoman.sdk.kit.settings",
     "Permission": "dragoman.sdk.agent.lender",
     "Pool": "dragoman.sdk.pool",
     "PromptTurn": "dragoman.sdk.client.prompt",
     "Proxy": "dragoman.sdk.proxy.proxy",
     "Session": "dragoman.sdk.client.session",
+    "StopTurn": "dragoman.sdk.kit.stop",
+    "Switch": "dragoman.sdk.kit.settings",
     "Terminal": "dragoman.sdk.agent.terminal",
     "Turn": "dragoman.sdk.agent.turn",
     "TurnResult": "dragoman.sdk.client.prompt",
@@ -62,15 +77,24 @@ __all__ = [
     "Agent",
     "AgentHandle",
     "AgentSession",
+    "Choice",
     "Client",
     "ClientHandle",
     "Conductor",
+    "Kit",
+    "KitSession",
+    "KitTurn",
     "Limits",
+    "Modes",
+    "MountedTool",
+    "Option",
     "Permission",
     "Pool",
     "PromptTurn",
     "Proxy",
     "Session",
+    "StopTurn",
+    "Switch",
     "Terminal",
     "Turn",
     "TurnResult",

@@ -1,0 +1,75 @@
+"""Slash commands: declared by a decorator, announced to every session, dispatched from a prompt's first
+words.
+
+A command is a prompt whose text begins with `/name`; what follows is its argument, and other blocks may
+accompany it. A prompt that begins like a command which nobody declared is a prompt like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+
+from dragoman.schema import v1
+from dragoman.sdk.handlers import Handler
+
+NAME = re.compile(r"[^\s/][^\s]*")
+
+
+class Command(NamedTuple):
+    """A declared command. Its handler gets the turn and the argument."""
+
+    name: str
+    description: str
+    hint: str | None
+    function: Callable[..., Any]
+
+    def shown(self) -> v1.AvailableCommand:
+        asks = UNSET if self.hint is None else v1.UnstructuredCommandInput(hint=self.hint)
+        return v1.AvailableCommand(name=self.name, description=self.description, input=asks)
+
+    def handler(self, argument: str) -> Handler:
+        """What handles a turn that is this command."""
+        function = self.function
+        is_async = Handler(function).is_async
+
+        async def awaited(turn: Any) -> Any:
+            return await function(turn, argument)
+
+        def called(turn: Any) -> Any:
+            return function(turn, argument)
+
+        return Handler(awaited if is_async else called)
+
+
+class Commands:
+    """All commands of an agent, in the order of their declaration."""
+
+    def __init__(self) -> None:
+        self._commands: dict[str, Command] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._commands)
+
+    def add(self, command: Command) -> None:
+        if not NAME.fullmatch(command.name):
+            raise ValueError(
+                f"{command.name!r} cannot be the name of a command: one word, no slash before it"
+            )
+        if command.name in self._commands:
+            raise ValueError(f"the command {command.name!r} is already declared")
+        self._commands[command.name] = command
+
+    def shown(self) -> list[v1.AvailableCommand]:
+        return [command.shown() for command in self._commands.values()]
+
+    def find(self, text: str) -> tuple[Command, str] | None:
+        """The command that a prompt's text is, and its argument."""
+        if not text.startswith("/"):
+            return None
+        words = text[1:].split(maxsplit=1)
+        command = self._commands.get(words[0]) if words and not text[1:2].isspace() else None
+        return None if command is None else (command, words[1].strip() if len(words) > 1 else "")

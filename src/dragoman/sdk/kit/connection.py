@@ -1,0 +1,65 @@
+"""What a kit keeps for one connection: its open sessions and its share of the journal.
+
+It lasts as long as the link: a task of the link holds it, and when the link closes, that task ends the
+sessions, stores what they said, and gives the journal back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from dragoman.errors import ErrorAnswer
+
+if TYPE_CHECKING:
+    from dragoman.journal import Journal
+    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.kit.session import KitSession
+    from dragoman.sdk.kit.shelf import Shelf
+
+
+class Connection:
+    """Made with the first session that a client asks for."""
+
+    def __init__(self, client: ClientHandle, shelf: Shelf) -> None:
+        self._client = client
+        self._shelf = shelf
+        self._journal: asyncio.Future[Journal] = asyncio.get_running_loop().create_future()
+        self.sessions: set[KitSession[Any]] = set()
+
+    def begin(self, ended: Any) -> None:
+        """Hold the journal until the link closes, then call `ended`."""
+        self._client.link.own(self._keep(ended))
+
+    async def journal(self) -> Journal:
+        return await asyncio.shield(self._journal)
+
+    async def _keep(self, ended: Any) -> None:
+        try:
+            journal = await self._shelf.borrow()
+        except BaseException as error:
+            ended()
+            self._journal.set_exception(error)
+            self._journal.exception()  # whoever asked is told; if nobody waits, it is nobody's
+            if isinstance(error, Exception):
+                return
+            raise
+        self._journal.set_result(journal)
+        try:
+            await asyncio.get_running_loop().create_future()  # until the link closes
+        finally:
+            ended()
+            await self._end()
+
+    async def _end(self) -> None:
+        try:
+            await asyncio.gather(*(_closed(session) for session in self.sessions))
+        finally:
+            await self._shelf.give_back()
+
+
+async def _closed(session: KitSession[Any]) -> None:
+    try:
+        await session.aclose()
+    except ErrorAnswer:
+        pass  # it could not be stored, which the log has said; nobody is left to be told

@@ -1,0 +1,102 @@
+"""The frames in which a session is stored, and how each is told from the others.
+
+Updates are stored as they were sent, so that a load sends them again without reading them. A prompt and its
+answer are stored as a request and its result, under the number of the turn; what the kit remembers besides
+is a note. The frames of the kit always begin alike, byte for byte: it is by their beginnings that they are
+told apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dragoman.schema import v1
+from dragoman.schema.codec import write
+
+UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":'
+ANSWER = b'{"jsonrpc":"2.0","id":'
+
+UNREPLAYED = ("config_option_update", "available_commands_update", "notice")
+"""What is true of a moment or for one client, and is told anew or not at all; the rest is the conversation.
+"""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Note(Struct, frozen=True):
+    """Something that the kit remembers."""
+
+    kit: str
+    value: Raw = Raw(b"null")
+
+
+class Prompt(Struct, frozen=True):
+    """A stored prompt; its blocks stay as they are."""
+
+    prompt: list[Raw]
+
+
+class PromptFrame(Struct, frozen=True):
+    id: int
+    params: Prompt
+
+
+_notes = msgspec.json.Decoder(Note)
+_prompts = msgspec.json.Decoder(PromptFrame)
+
+
+def update_head(session_id: str) -> bytes:
+    """How every update of a session begins, up to the update itself; `}}` ends it."""
+    return UPDATE + _encode(session_id) + b',"update":'
+
+
+def update_frame(session_id: str, update: v1.SessionUpdate) -> bytes:
+    return update_head(session_id) + write(update) + b"}}"
+
+
+def unreplayed(session_id: str) -> tuple[bytes, ...]:
+    """How updates begin that are not sent again."""
+    head = update_head(session_id) + b'{"sessionUpdate":"'
+    return tuple(head + tag.encode() + b'"' for tag in UNREPLAYED)
+
+
+def note(kind: str, value: Any = None) -> bytes:
+    return _encode(Note(kind, Raw(_encode(value))))
+
+
+def read_note(frame: bytes) -> Note | None:
+    """A note of the kit; None if somebody else has written it."""
+    try:
+        return _notes.decode(frame)
+    except msgspec.MsgspecError:
+        return None
+
+
+def prompt_frame(turn: int, request: v1.PromptRequest) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":%b}' % (turn, write(request))
+
+
+def read_prompt(frame: bytes) -> PromptFrame | None:
+    try:
+        return _prompts.decode(frame)
+    except msgspec.MsgspecError:
+        return None
+
+
+def echoed(head: bytes, prompt: PromptFrame) -> list[bytes]:
+    """A stored prompt as the updates that tell it."""
+    begin = head + b'{"sessionUpdate":"user_message_chunk","content":'
+    end = b',"messageId":"prompt-%d"}}}' % prompt.id
+    return [begin + bytes(block) + end for block in prompt.params.prompt]
+
+
+def answer_frame(turn: int, response: v1.PromptResponse) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (turn, write(response))
+
+
+def error_frame(turn: int, code: int, message: str) -> bytes:
+    error = _encode({"code": code, "message": message})
+    return b'{"jsonrpc":"2.0","id":%d,"error":%b}' % (turn, error)

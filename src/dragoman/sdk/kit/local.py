@@ -1,0 +1,81 @@
+"""This machine's files and commands, confined to the folders of a session, for when a client lends none.
+
+Nothing is opened before it is used. Commands are owned trees: what they start ends with them, with the
+session, and with this process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dragoman.workspace.files import Files
+from dragoman.workspace.lending import LentFiles, Surroundings
+from dragoman.workspace.roots import Roots
+from dragoman.workspace.settings import FileSettings, TerminalSettings
+from dragoman.workspace.terminals import LentTerminals, Wanted
+from dragoman.workspace.versions import Told
+
+if TYPE_CHECKING:
+    from dragoman.sdk.kit.session import KitSession
+
+GRACE = 0.5
+"""Seconds from asking a command to end to killing it: a cancelled turn is answered after that."""
+
+_writing = threading.Lock()  # sessions may share folders
+
+
+class Ran(NamedTuple):
+    """How a command ended, and the end of what it said."""
+
+    output: str
+    exit_code: int | None
+    signal: str | None
+    truncated: bool
+
+
+class Local:
+    """Opened when it is first used; belongs to one session."""
+
+    def __init__(self, session: KitSession[Any]) -> None:
+        settings = FileSettings()
+        self._roots = Roots(session.cwd, session.additional_directories)
+        files = Files(self._roots, settings, told=Told(base_bytes=settings.base_bytes), writing=_writing)
+        self.files = LentFiles(session.id, files, Surroundings())
+        """Reads and writes below the session's folders; writes over what changed unseen are refused."""
+        self.terminals = LentTerminals(self._roots, TerminalSettings(grace=GRACE))
+        """Commands that the agent watches by itself."""
+        self.terminals.session_id = session.id
+
+    async def run(
+        self,
+        command: str,
+        *args: str,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        output_bytes: int | None = None,
+    ) -> Ran:
+        """Run a command to its end; cancelled, end its whole tree first."""
+        terminal_id = await self.terminals.create(
+            Wanted(
+                command=command,
+                args=args,
+                env=list((env or {}).items()),
+                cwd=cwd,
+                output_bytes=output_bytes,
+            )
+        )
+        terminal = self.terminals.get(terminal_id)
+        try:
+            ended = await terminal.wait()
+        finally:
+            await self.terminals.release(terminal_id)
+        tail = terminal.tail
+        return Ran(tail.text, ended.code, ended.signal, tail.truncated)
+
+    async def aclose(self) -> None:
+        try:
+            await self.terminals.aclose()
+        finally:
+            self._roots.close()

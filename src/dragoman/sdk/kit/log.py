@@ -1,0 +1,123 @@
+"""What is said in one session, on its way into the journal: taken without waiting, stored in order.
+
+`add` never waits, so that speaking stays fast; `flush` waits until all that was added is stored, and is
+called before a client hears of the end of a turn. What is not stored yet is bounded: above the bound,
+whoever speaks waits in `room`.
+
+Each append says where the stream must end. If it does not, somebody else has opened the session since:
+nothing is written, `moved` is true from then on, and the session is over here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from dragoman.errors import ErrorAnswer, JournalError, StreamMoved
+from dragoman.journal import Direction, Entry, Journal
+from dragoman.wire.codes import INTERNAL_ERROR, invalid_request
+
+log = logging.getLogger(__name__)
+
+WAITING_BYTES = 8 * 1024 * 1024
+"""What may wait for the disk. A model does not write that much while a commit lasts; a stuck disk does."""
+
+
+class SessionLog:
+    """One open session's end of its stream."""
+
+    def __init__(
+        self, journal: Journal, stream: str, *, last: int, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.journal = journal
+        self.stream = stream
+        self.last = last
+        self.moved = False
+        self._clock = clock
+        self._waiting: list[Entry] = []
+        self._size = 0
+        self._described: dict[str, str] = {}
+        self._failed: JournalError | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, direction: Direction, frame: bytes) -> None:
+        """Store it, behind what was added before."""
+        self._waiting.append(Entry(direction, frame, self._clock()))
+        self._size += len(frame)
+        self._go()
+
+    def describe(self, **fields: str) -> None:
+        """Change what is known about the stream (see `Journal.describe`), behind what was added before."""
+        self._described |= fields
+        self._go()
+
+    @property
+    def is_full(self) -> bool:
+        return self._size > WAITING_BYTES
+
+    async def room(self) -> None:
+        """Until there is room for more; raises when there will be none."""
+        while self.is_full:
+            await self._step()
+
+    async def flush(self) -> None:
+        """Until everything that was added is stored. Raises what the client is told when it cannot be."""
+        while self._waiting or self._described or self._task is not None:
+            await self._step()
+
+    async def _step(self) -> None:
+        self._failed = None  # whoever waits wants it tried again
+        self._go()
+        assert self._task is not None
+        await asyncio.shield(self._task)
+        if self.moved:
+            raise invalid_request("the session was opened elsewhere since; load it again to go on here")
+        if self._failed is not None:
+            raise ErrorAnswer(
+                INTERNAL_ERROR, f"Internal error: the session could not be stored ({_kind(self._failed)})"
+            )
+
+    def _go(self) -> None:
+        if self._task is None and self._failed is None and not self.moved:
+            self._task = asyncio.get_running_loop().create_task(self._store(), name=f"log of {self.stream}")
+        elif self.moved and self._task is None:
+            self._forget()
+
+    async def _store(self) -> None:
+        try:
+            while self._waiting or self._described:
+                await self._store_entries()
+                described, self._described = self._described, {}
+                if described:
+                    await self.journal.describe(self.stream, **described)
+        except StreamMoved:
+            self.moved = True
+            self._forget()
+        except JournalError as error:
+            log.warning("a session could not be stored: %s", error)
+            self._failed = error
+        finally:
+            self._task = None
+
+    async def _store_entries(self) -> None:
+        entries, self._waiting = self._waiting, []
+        if not entries:
+            return
+        try:
+            self.last = await self.journal.append(self.stream, entries, after=self.last)
+        except BaseException:
+            self._waiting = entries + self._waiting  # the next try begins with them
+            raise
+        self._size -= sum(len(entry.frame) for entry in entries)
+
+    def _forget(self) -> None:
+        self._waiting, self._described, self._size = [], {}, 0
+
+
+def _kind(error: JournalError) -> str:
+    """What went wrong, without the names of files."""
+    return {"JournalFull": "no room is left", "JournalBusy": "another process holds the journal"}.get(
+        type(error).__name__, "the journal refuses it"
+    )

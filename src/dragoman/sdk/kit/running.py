@@ -1,0 +1,113 @@
+"""Runs a turn of a durable session: prompt stored, handler run, answer stored, and only then answered.
+
+The prompt is on disk before the handler begins, so a turn that is cut short leaves a trace; the answer is
+on disk before the client has it, so what a client has seen finished is never lost. A cancel changes
+neither.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from dragoman.errors import ErrorAnswer
+from dragoman.schema import v1
+from dragoman.sdk.agent.prompt_rules import response_to
+from dragoman.sdk.handlers import Handler
+from dragoman.sdk.kit import frames
+from dragoman.sdk.kit.stop import StopTurn
+from dragoman.sdk.kit.usage import Spent
+from dragoman.wire.codes import INTERNAL_ERROR, invalid_request
+
+if TYPE_CHECKING:
+    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.kit.turn import KitTurn
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+RUNNING = "a turn is running in this session elsewhere"
+
+
+async def run_turn(
+    turn: KitTurn[Any],
+    handler: Handler,
+    client: ClientHandle,
+    *,
+    begun: Callable[[KitTurn[Any]], Awaitable[None]],
+) -> v1.PromptResponse:
+    """What a kit makes of a prompt handler. `begun` is called when the prompt is stored."""
+    session = turn.session
+    if not session.lease.take():
+        raise invalid_request(RUNNING)
+    try:
+        turn.begin()
+        await session.log.flush()
+    except BaseException:
+        turn.leave()
+        raise
+    try:
+        await begun(turn)
+        response = await _handled(turn, handler, client)
+    except BaseException as error:
+        await turn.abort()
+        await _uninterrupted(_store_end(turn, _told(turn, error)))
+        raise
+    if turn.spent != Spent() and response.usage is UNSET:
+        response = replace(response, usage=turn.spent.shown())
+    answer = frames.answer_frame(turn.number, response)
+    await _uninterrupted(_store_end(turn, answer, must=response.stop_reason != "cancelled"))
+    return response
+
+
+async def _handled(turn: KitTurn[Any], handler: Handler, client: ClientHandle) -> v1.PromptResponse:
+    try:
+        outcome = await handler.work(turn, client)
+        await turn.join()
+    except StopTurn as stop:
+        await turn.abort()
+        outcome = stop.reason
+    return response_to(outcome, cancelled=turn.cancelled)
+
+
+async def _store_end(turn: KitTurn[Any], answer: bytes, *, must: bool = False) -> None:
+    try:
+        turn.end(answer)
+        await turn.session.log.flush()
+    except ErrorAnswer as error:
+        if must:
+            raise  # a client must not take for kept what is not
+        log.warning("the end of a turn could not be stored: %s", error.message)
+    finally:
+        turn.leave()
+
+
+def _told(turn: KitTurn[Any], error: BaseException) -> bytes:
+    """How the log tells a turn that did not end by itself."""
+    if turn.cancelled or isinstance(error, asyncio.CancelledError):
+        return frames.answer_frame(turn.number, v1.PromptResponse(stop_reason="cancelled"))
+    if isinstance(error, ErrorAnswer):
+        return frames.error_frame(turn.number, error.code, error.message)
+    return frames.error_frame(turn.number, INTERNAL_ERROR, "Internal error")
+
+
+async def _uninterrupted(work: Coroutine[Any, Any, T]) -> T:
+    """To its end, also when somebody cancels again meanwhile; that is heard afterwards."""
+    task = asyncio.get_running_loop().create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        if not task.cancelled():
+            task.exception()  # it has been told in the log, or is of no interest any more
+        raise cancelled
+    return task.result()

@@ -1,0 +1,212 @@
+"""A durable session: what it is set to, what it has used, what it remembers, and what runs in it.
+
+It lives in one connection, from `session/new`, `load`, `resume` or `fork` to `session/close` or the end of
+the connection; its log outlives it. What it started (tasks, MCP servers, commands) ends with it and is seen
+by no other session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from msgspec import UNSET
+
+from dragoman.runtime.owner import Owner
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman.sdk.agent.session import AgentSession
+from dragoman.sdk.agent.turn import Turn
+from dragoman.sdk.kit import frames
+from dragoman.sdk.kit.recorded import Recorded
+from dragoman.sdk.kit.settings import MODE, Declared, Settings, Value
+from dragoman.sdk.kit.turn import KitTurn
+from dragoman.sdk.kit.usage import Spent
+
+if TYPE_CHECKING:
+    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.kit.lease import Lease
+    from dragoman.sdk.kit.local import Local
+    from dragoman.sdk.kit.log import SessionLog
+    from dragoman.sdk.kit.mounts import Mounts
+    from dragoman.sdk.kit.recall import Recalled
+
+log = logging.getLogger(__name__)
+
+C = TypeVar("C")
+
+PATIENCE = 1.0
+"""Seconds that what runs in a session gets to end when the session does; a closing link waits little
+longer.
+"""
+
+
+class KitSession(Recorded, AgentSession, Generic[C]):
+    """Made by the kit. `conversation` is what the agent's factory made for it."""
+
+    turn_type: ClassVar[type[Turn]] = KitTurn
+
+    conversation: C
+
+    def __init__(
+        self,
+        client: ClientHandle,
+        session_id: str,
+        *,
+        cwd: str,
+        additional_directories: list[str],
+        mcp_servers: list[v1.McpServer],
+        log: SessionLog,
+        lease: Lease,
+        settings: Settings,
+        recalled: Recalled,
+        title: str = "",
+    ) -> None:
+        super().__init__(
+            client,
+            session_id,
+            cwd=cwd,
+            additional_directories=additional_directories,
+            mcp_servers=mcp_servers,
+        )
+        self.log = log
+        self.lease = lease
+        self.settings = settings
+        self.turns = recalled.turns
+        """Turns that were asked for in this session so far, in any process."""
+        self.used = recalled.usage
+        self.memories = recalled.memories
+        """What was remembered, oldest first; see `remember`."""
+        self.session_title = title
+        self.mcp: Mounts | None = None
+        """The MCP servers of this session; None if the client gave none."""
+        self.running: set[KitTurn[C]] = set()
+        self._owner = Owner(f"session {session_id}")
+        self._local: Local | None = None
+
+    # What is set.
+
+    def __getitem__(self, option_id: str) -> Value:
+        """The value of an option."""
+        return self.settings[option_id]
+
+    @property
+    def mode_id(self) -> str:
+        """The mode that holds now."""
+        return str(self.settings[MODE])
+
+    async def set(self, option_id: str, value: Value) -> None:
+        """Change an option by ourselves; the client is told."""
+        if self.settings.change(option_id, value):
+            self.store_settings()
+            await self.announce_settings(mode=option_id == MODE)
+
+    async def offer(self, option: Declared) -> None:
+        """Offer an option anew in this session, as when its choices have become known; the client is told."""
+        self.settings.redeclare(option)
+        await self.announce_settings(mode=option.id == MODE)
+
+    def store_settings(self) -> None:
+        self.log.add("note", frames.note("settings", self.settings.values))
+
+    async def announce_settings(self, *, mode: bool) -> None:
+        """Tell the client all options, and the mode in its older shape if that is what has changed."""
+        if mode:
+            await self.update(v1.CurrentModeUpdate(current_mode_id=self.mode_id))
+        await self.update(v1.ConfigOptionUpdate(config_options=self.config_options()))
+
+    def config_options(self) -> list[v1.SessionConfigOption]:
+        return self.settings.config_options(
+            switches="session.configOptions.boolean" in self.client.capabilities
+        )
+
+    # What is remembered.
+
+    def remember(self, value: Any) -> None:
+        """Keep plain data with the session; it is in `memories` whenever the session is opened again."""
+        self.memories.append(value)
+        self.log.add("note", frames.note("memory", value))
+
+    def forget(self) -> None:
+        """Start the memories afresh, as after a compaction."""
+        self.memories.clear()
+        self.log.add("note", frames.note("forgotten"))
+
+    async def history(self) -> AsyncIterator[v1.SessionUpdate]:
+        """The conversation so far, typed, the user's words included, as a load would replay it."""
+        from dragoman.sdk.kit.recall import Recalled
+
+        await self.log.flush()
+        found = Recalled(self.id)
+        async for page in self.log.journal.replay(self.log.stream):
+            for frame in found.take(page).splitlines():
+                yield read(frame[frame.index(b'"params":') + 9 : -1], v1.SessionNotification).update
+
+    def spend(self, spent: Spent) -> None:
+        """Add to what the session has used."""
+        self.used.spent.add(spent)
+
+    def store_usage(self) -> None:
+        self.log.add("note", frames.note("usage", self.used))
+
+    async def rename(self, title: str | None) -> None:
+        """Give the session a title; the client is told, and listings show it."""
+        await self.title(title)
+
+    # What runs.
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something in this session, besides its turns; it is cancelled when the session ends."""
+        return self._owner.start(self._guarded(work))
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception:  # what fails in one session is that session's own affair
+            log.exception("a task of session %s failed", self.id)
+
+    @property
+    def local(self) -> Local:
+        """This machine's files and commands, confined to the session's folders, for when a client lends
+        none.
+        """
+        if self._local is None:
+            from dragoman.sdk.kit.local import Local
+
+            self._local = Local(self)
+        return self._local
+
+    async def aclose(self) -> None:
+        """End what runs in the session, and store what was said. May be called again."""
+        self._over = True
+        idle = [turn.over for turn in self.running]
+        if idle:
+            await asyncio.wait(idle, timeout=PATIENCE)
+        await self._owner.aclose(patience=PATIENCE)
+        if self.mcp is not None:
+            await self.mcp.aclose()
+        if self._local is not None:
+            await self._local.aclose()
+        try:
+            await self.log.flush()
+        finally:
+            self.lease.drop()
+
+    # Speech.
+
+    @property
+    def _log(self) -> SessionLog:
+        return self.log
+
+    def _said(self, update: v1.SessionUpdate) -> None:
+        match update:
+            case v1.SessionInfoUpdate(title=title) if title is not UNSET:
+                self.session_title = title or ""
+                self.log.describe(title=self.session_title)
+            case v1.CurrentModeUpdate(current_mode_id=mode):
+                if MODE in self.settings.values and self.settings.change(MODE, mode):
+                    self.store_settings()
+            case v1.UsageUpdate(used=used, size=size):
+                self.used.context_used, self.used.context_size = used, size

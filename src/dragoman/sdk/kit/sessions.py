@@ -1,0 +1,264 @@
+"""Opens, lists and deletes durable sessions: the handlers behind `session/new`, `load`, `resume`, `fork`,
+`list`, `close`, `delete` and `set_title`.
+
+A session belongs to whoever opened it last. Opening it writes a note, so that the next append of whoever
+had it before is refused, and nothing is ever mixed. While a turn runs in it elsewhere it cannot be opened
+or deleted.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
+
+from msgspec import UNSET
+
+from dragoman.errors import ErrorAnswer, JournalDamaged, JournalError, NoSuchStream, StreamMoved
+from dragoman.journal import Entry, Journal, StreamInfo
+from dragoman.schema import v1
+from dragoman.sdk.kit import frames
+from dragoman.sdk.kit.connection import Connection
+from dragoman.sdk.kit.forking import copy
+from dragoman.sdk.kit.lease import Lease
+from dragoman.sdk.kit.log import SessionLog
+from dragoman.sdk.kit.recall import Recalled, Send, ending, recall
+from dragoman.sdk.kit.running import RUNNING
+from dragoman.sdk.kit.session import KitSession
+from dragoman.sdk.kit.settings import Settings
+from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, session_not_found
+
+if TYPE_CHECKING:
+    from dragoman.sdk.agent.client_handle import ClientHandle
+    from dragoman.sdk.kit.kit import Kit
+
+PAGE = 50
+"""Sessions in one page of a listing."""
+
+
+class Sessions:
+    """The durable sessions of one kit, in all its connections."""
+
+    def __init__(self, kit: Kit[Any]) -> None:
+        self._kit = kit
+        self._connections: dict[ClientHandle, Connection] = {}
+
+    # What opens one.
+
+    async def new(self, request: v1.NewSessionRequest, client: ClientHandle) -> v1.NewSessionResponse:
+        connection, journal = await self._connected(client)
+        session_id = str(uuid4())
+        stream = self._kit.shelf.stream(session_id)
+        last = await journal.append(stream, [_note("session")])
+        await journal.describe(stream, agent=self._kit.agent.name, cwd=request.cwd, session=session_id)
+        found = Recalled(session_id)
+        found.last = last
+        session = await self._open(connection, client, request, found, journal)
+        return v1.NewSessionResponse(
+            session_id=session_id, modes=session.settings.modes(), config_options=_options(session)
+        )
+
+    async def load(self, request: v1.LoadSessionRequest, client: ClientHandle) -> v1.LoadSessionResponse:
+        outbox = client.link.outbox
+
+        async def send(told: bytes) -> None:
+            outbox.add(told)
+            await outbox.flow()
+
+        session = await self._reopen(request, client, send)
+        return v1.LoadSessionResponse(modes=session.settings.modes(), config_options=_options(session))
+
+    async def resume(
+        self, request: v1.ResumeSessionRequest, client: ClientHandle
+    ) -> v1.ResumeSessionResponse:
+        session = await self._reopen(request, client, None)
+        usage = session.used.update()
+        if usage is not None:
+            client.link.outbox.add(frames.update_frame(session.id, usage) + b"\n")
+        return v1.ResumeSessionResponse(modes=session.settings.modes(), config_options=_options(session))
+
+    async def fork(self, request: v1.ForkSessionRequest, client: ClientHandle) -> v1.ForkSessionResponse:
+        connection, journal = await self._connected(client)
+        info = await self._info(journal, request.session_id)
+        open_here = client.sessions.get(request.session_id)
+        if isinstance(open_here, KitSession):
+            await open_here.log.flush()
+        session_id = str(uuid4())
+        stream = self._kit.shelf.stream(session_id)
+        found = await copy(journal, info.stream, stream, Recalled(session_id), request.session_id)
+        await journal.describe(
+            stream, agent=self._kit.agent.name, cwd=request.cwd, session=session_id, title=info.title
+        )
+        await self._take(journal, stream, found, None)
+        session = await self._open(connection, client, request, found, journal, title=info.title)
+        return v1.ForkSessionResponse(
+            session_id=session_id, modes=session.settings.modes(), config_options=_options(session)
+        )
+
+    async def _reopen(self, request: Any, client: ClientHandle, send: Send | None) -> KitSession[Any]:
+        connection, journal = await self._connected(client)
+        session_id: str = request.session_id
+        info = await self._info(journal, session_id)
+        before = next((one for one in connection.sessions if one.id == session_id), None)
+        if before is not None:
+            if before.running:
+                raise invalid_request("a turn is running in this session")
+            await self._close(connection, before)
+            cast("dict[str, Any]", client.sessions).pop(session_id, None)
+        if self._lease(info.stream).is_held_elsewhere:
+            raise invalid_request(RUNNING)
+        found = Recalled(session_id)
+        try:
+            await self._take(journal, info.stream, found, send)
+        except NoSuchStream:
+            raise session_not_found(session_id) from None
+        except JournalDamaged:
+            raise ErrorAnswer(INTERNAL_ERROR, "Internal error: the stored session is damaged") from None
+        if info.cwd != request.cwd:
+            await journal.describe(info.stream, cwd=request.cwd)
+        return await self._open(connection, client, request, found, journal, title=info.title)
+
+    async def _take(self, journal: Journal, stream: str, found: Recalled, send: Send | None) -> None:
+        """Read a stream to its end and make it ours, whoever may write to it meanwhile."""
+        while True:
+            await recall(journal, stream, found, send)
+            if self._lease(stream).is_held_elsewhere:
+                raise invalid_request(RUNNING)
+            told = await ending(journal, stream, found) if found.open_since is not None else []
+            now = time.time()
+            entries = [*(Entry("to_client", frame, now) for frame in told), _note("opened")]
+            try:
+                found.last = await journal.append(stream, entries, after=found.last)
+            except StreamMoved:
+                continue
+            if send is not None and told:
+                await send(b"".join(frame + b"\n" for frame in told[:-1]))
+            return
+
+    async def _open(
+        self,
+        connection: Connection,
+        client: ClientHandle,
+        request: Any,
+        found: Recalled,
+        journal: Journal,
+        *,
+        title: str = "",
+    ) -> KitSession[Any]:
+        stream = self._kit.shelf.stream(found.session_id)
+        session: KitSession[Any] = KitSession(
+            client,
+            found.session_id,
+            cwd=request.cwd,
+            additional_directories=list(request.additional_directories or ()),
+            mcp_servers=list(request.mcp_servers or ()),
+            log=SessionLog(journal, stream, last=found.last),
+            lease=self._lease(stream),
+            settings=Settings(self._kit.options, found.settings),
+            recalled=found,
+            title=title,
+        )
+        made = self._kit.conversation(session)
+        session.conversation = await made if inspect.isawaitable(made) else made
+        cast("dict[str, Any]", client.sessions)[session.id] = session
+        connection.sessions.add(session)
+        self._kit.mount(session)
+        session.start(self._kit.greet(session))
+        return session
+
+    # What is done to stored ones.
+
+    async def list(self, request: v1.ListSessionsRequest, client: ClientHandle) -> v1.ListSessionsResponse:
+        _, journal = await self._connected(client)
+        cwd = request.cwd if isinstance(request.cwd, str) else None
+        if cwd is not None and not _is_absolute(cwd):
+            raise invalid_params("cwd must be an absolute path")
+        cursor = request.cursor if isinstance(request.cursor, str) else None
+        try:
+            page = await journal.list(agent=self._kit.agent.name, cwd=cwd, cursor=cursor, limit=PAGE)
+        except JournalError:
+            if cursor is None:
+                raise
+            raise invalid_params("this is no cursor of a listing") from None
+        return v1.ListSessionsResponse(
+            sessions=[_shown(info) for info in page.streams if info.session],
+            next_cursor=UNSET if page.cursor is None else page.cursor,
+        )
+
+    async def close(self, request: v1.CloseSessionRequest, client: ClientHandle) -> None:
+        connection, _ = await self._connected(client)
+        session = client.sessions.get(request.session_id)
+        if isinstance(session, KitSession):
+            await self._close(connection, session)
+
+    async def delete(self, request: v1.DeleteSessionRequest, client: ClientHandle) -> None:
+        connection, journal = await self._connected(client)
+        session = client.sessions.get(request.session_id)
+        stream = self._kit.shelf.stream(request.session_id)
+        if isinstance(session, KitSession):
+            if session.running:
+                raise invalid_request("a turn is running in this session")
+            await self._close(connection, session)
+            cast("dict[str, Any]", client.sessions).pop(request.session_id, None)
+        if self._lease(stream).is_held_elsewhere:
+            raise invalid_request(RUNNING)
+        await journal.delete(stream)
+
+    async def set_title(
+        self, request: v1.SetSessionTitleRequest, client: ClientHandle
+    ) -> v1.SetSessionTitleResponse:
+        _, journal = await self._connected(client)
+        info = await self._info(journal, request.session_id)
+        title = " ".join(request.title.split())
+        session = client.sessions.get(request.session_id)
+        if isinstance(session, KitSession):
+            session.session_title = title
+        await journal.describe(info.stream, title=title)
+        return v1.SetSessionTitleResponse(title=title)
+
+    # Inside.
+
+    async def _connected(self, client: ClientHandle) -> tuple[Connection, Journal]:
+        connection = self._connections.get(client)
+        if connection is None:
+            connection = self._connections[client] = Connection(client, self._kit.shelf)
+            connection.begin(lambda: self._connections.pop(client, None))
+        return connection, await connection.journal()
+
+    async def _info(self, journal: Journal, session_id: str) -> StreamInfo:
+        info = await journal.info(self._kit.shelf.stream(session_id))
+        if info is None or not info.last:
+            raise session_not_found(session_id)
+        return info
+
+    def _lease(self, stream: str) -> Lease:
+        return Lease(self._kit.shelf.leases, stream)
+
+    @staticmethod
+    async def _close(connection: Connection, session: KitSession[Any]) -> None:
+        connection.sessions.discard(session)
+        await session.aclose()
+
+
+def _note(kind: str) -> Entry:
+    return Entry("note", frames.note(kind), time.time())
+
+
+def _options(session: KitSession[Any]) -> Any:
+    return session.config_options() if session.settings else UNSET
+
+
+def _shown(info: StreamInfo) -> v1.SessionInfo:
+    updated = datetime.fromtimestamp(info.updated, UTC).isoformat(timespec="milliseconds")
+    return v1.SessionInfo(
+        session_id=info.session,
+        cwd=info.cwd,
+        title=info.title or UNSET,
+        updated_at=updated.replace("+00:00", "Z"),
+    )
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "\\\\")) or path[1:3] in (":\\", ":/")

@@ -1,0 +1,208 @@
+"""What can be set in a session: declared once, shown in both shapes of the protocol.
+
+An `Option` is a choice among values, a `Switch` is on or off, `Modes` are the ways in which an agent works.
+All become `configOptions`; modes become `modes` as well, for clients that know nothing else. A `Settings`
+holds the values of one session and refuses what was not offered. It sends and stores nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType
+
+from dragoman.schema import v1
+from dragoman.wire.codes import invalid_params
+
+Value: TypeAlias = str | bool
+
+MODE = "mode"
+"""The id, and the category, of the option that modes are."""
+
+
+class Choice(Struct, frozen=True):
+    """One value of an option, and what a person reads."""
+
+    value: str
+    name: str
+    description: str | None = None
+
+
+class Option:
+    """A choice among values. Without a default it is the first one."""
+
+    def __init__(
+        self,
+        option_id: str,
+        choices: Sequence[Choice | tuple[str, str] | str],
+        *,
+        default: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        category: str | None = None,
+    ) -> None:
+        self.id = option_id
+        self.name = name or _readable(option_id)
+        self.description = description
+        self.category = category
+        self.choices = [_choice(choice) for choice in choices]
+        if not self.choices:
+            raise ValueError(f"option {option_id!r} offers nothing to choose")
+        self.default: Value = self.choices[0].value if default is None else default
+        if not self.allows(self.default):
+            raise ValueError(f"option {option_id!r} does not offer its own default {default!r}")
+
+    def allows(self, value: object) -> bool:
+        return any(value == choice.value for choice in self.choices)
+
+    def shown(self, value: Value) -> v1.SessionConfigOption:
+        return v1.SessionConfigSelect(
+            id=self.id,
+            name=self.name,
+            description=_or_unset(self.description),
+            category=_or_unset(self.category),
+            current_value=str(value),
+            options=[
+                v1.SessionConfigSelectOption(
+                    value=choice.value, name=choice.name, description=_or_unset(choice.description)
+                )
+                for choice in self.choices
+            ],
+        )
+
+
+class Switch:
+    """Something that is on or off. Clients that did not say that they know switches are not shown it."""
+
+    def __init__(
+        self,
+        option_id: str,
+        *,
+        default: bool = False,
+        name: str | None = None,
+        description: str | None = None,
+        category: str | None = None,
+    ) -> None:
+        self.id = option_id
+        self.name = name or _readable(option_id)
+        self.description = description
+        self.category = category
+        self.default: Value = default
+
+    def allows(self, value: object) -> bool:
+        return isinstance(value, bool)
+
+    def shown(self, value: Value) -> v1.SessionConfigOption:
+        return v1.SessionConfigBoolean(
+            id=self.id,
+            name=self.name,
+            description=_or_unset(self.description),
+            category=_or_unset(self.category),
+            current_value=bool(value),
+        )
+
+
+class Modes(Option):
+    """The ways in which an agent works; exactly one holds at any time."""
+
+    def __init__(
+        self,
+        *choices: Choice | tuple[str, str] | str,
+        default: str | None = None,
+        name: str = "Mode",
+        description: str | None = None,
+    ) -> None:
+        super().__init__(MODE, choices, default=default, name=name, description=description, category=MODE)
+
+    def state(self, value: Value) -> v1.SessionModeState:
+        """The older of the two shapes."""
+        return v1.SessionModeState(
+            current_mode_id=str(value),
+            available_modes=[
+                v1.SessionMode(id=choice.value, name=choice.name, description=_or_unset(choice.description))
+                for choice in self.choices
+            ],
+        )
+
+
+Declared: TypeAlias = Option | Switch
+
+
+def declared(modes: Modes | None, options: Sequence[Declared]) -> dict[str, Declared]:
+    """All that can be set, modes first, each id once."""
+    found: dict[str, Declared] = {} if modes is None else {modes.id: modes}
+    for option in options:
+        if option.id in found:
+            raise ValueError(f"two options are called {option.id!r}")
+        found[option.id] = option
+    return found
+
+
+class Settings:
+    """The values of one session. A stored value that is no longer offered gives way to the default."""
+
+    def __init__(self, options: Mapping[str, Declared], stored: Mapping[str, Value] | None = None) -> None:
+        self._options = dict(options)
+        self._values: dict[str, Value] = {}
+        for option_id, option in options.items():
+            value = (stored or {}).get(option_id)
+            self._values[option_id] = value if value is not None and option.allows(value) else option.default
+
+    def __getitem__(self, option_id: str) -> Value:
+        return self._values[option_id]
+
+    def __bool__(self) -> bool:
+        return bool(self._options)
+
+    @property
+    def values(self) -> dict[str, Value]:
+        return dict(self._values)
+
+    def change(self, option_id: str, value: object) -> bool:
+        """Set one; says whether it is another value than before. Raises what the client is answered with."""
+        option = self._options.get(option_id)
+        if option is None:
+            raise invalid_params("there is no such option")
+        if not option.allows(value):
+            raise invalid_params(f"this is no value of the option {option_id}")
+        assert isinstance(value, str | bool)
+        changed, self._values[option_id] = self._values[option_id] != value, value
+        return changed
+
+    def redeclare(self, option: Declared) -> None:
+        """Offer something else under the same id, or a new option; the value stays if it is still offered."""
+        self._options[option.id] = option
+        value = self._values.get(option.id)
+        self._values[option.id] = value if value is not None and option.allows(value) else option.default
+
+    def modes(self) -> v1.SessionModeState | UnsetType:
+        option = self._options.get(MODE)
+        return option.state(self._values[MODE]) if isinstance(option, Modes) else UNSET
+
+    def config_options(self, *, switches: bool) -> list[v1.SessionConfigOption]:
+        """All of them with their values; without the switches for clients that do not know them."""
+        return [
+            option.shown(self._values[option_id])
+            for option_id, option in self._options.items()
+            if switches or not isinstance(option, Switch)
+        ]
+
+
+def _choice(choice: Choice | tuple[str, str] | str) -> Choice:
+    if isinstance(choice, Choice):
+        return choice
+    return Choice(choice, _readable(choice)) if isinstance(choice, str) else Choice(*choice)
+
+
+def _readable(word: str) -> str:
+    text = (
+        word.replace("_", " ").replace("-", " ")
+        if word.islower() and word.replace("_", "").isalpha()
+        else word
+    )
+    return text[:1].upper() + text[1:] if text is not word or word.isalpha() else word
+
+
+def _or_unset(text: str | None) -> str | UnsetType:
+    return UNSET if text is None else text
