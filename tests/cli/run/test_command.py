@@ -174,3 +174,23 @@ def test_secrets_stay_here_unless_they_are_named(tmp_path: Path) -> None:
     assert "A_SECRET" in shown
     assert "B_SECRET" not in shown
     assert " C " in shown
+
+
+def test_what_an_agent_says_beside_its_error_is_told(tmp_path: Path) -> None:
+    agent = scripted(tmp_path, 'agent bad\non prompt\n  fail -32603 Broken {"details": "no such model"}\n')
+    done = run("--agent", agent, "Hello", folder=tmp_path)
+    assert done.status == 11
+    assert "Broken (no such model)" in done.err
+
+
+def test_standard_streams_may_be_closed(tmp_path: Path) -> None:
+    command = " ".join([*RUN, "--agent", "echo", "Hello"])
+    for closed, out in (("2>&-", b"You said: Hello\n"), ("<&-", b"You said: Hello\n"), (">&-", b"")):
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"{command} {closed}"],
+            capture_output=True,
+            cwd=tmp_path,
+            env=home(tmp_path),
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (141 if closed == ">&-" else 0, out)

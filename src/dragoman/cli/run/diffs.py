@@ -19,8 +19,7 @@ def show_diff(item: dict[str, Any], paint: Paint) -> str:
     """The diff as text, with its path above it."""
     path, old, new = item.get("path"), item.get("oldText"), item.get("newText")
     name = harmless_line(path) if isinstance(path, str) else "a file"
-    before = harmless(old).split("\n") if isinstance(old, str) else []
-    after = harmless(new).split("\n") if isinstance(new, str) else []
+    before, after = _lines(old), _lines(new)
     if len(before) + len(after) > COMPARED:
         return f"  {name}: {len(before)} lines become {len(after)}\n"
     from_name = name if isinstance(old, str) else "/dev/null"
@@ -28,3 +27,8 @@ def show_diff(item: dict[str, Any], paint: Paint) -> str:
     if len(lines) > LINES:
         lines = [*lines[:LINES], f"… {len(lines) - LINES} more lines"]
     return paint.diff("".join(f"{line}\n" for line in lines))
+
+
+def _lines(text: Any) -> list[str]:
+    """The last line is ended or not; a diff for people does not tell."""
+    return harmless(text.removesuffix("\n")).split("\n") if isinstance(text, str) and text else []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dragoman.cli.run.exits import EXITS
 from dragoman.cli.run.mistakes import Mistake
@@ -22,6 +24,9 @@ from dragoman.errors import (
 from dragoman.sdk.client.prompt import TurnResult
 
 AUTH_REQUIRED = -32000
+
+LONGEST = 500
+"""Characters of an agent's own explanation; more is a dump, and in the history."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +79,7 @@ def outcome_of_error(error: BaseException) -> Outcome:
         case CallFailed(code=code) if code == AUTH_REQUIRED:
             return _login(error)
         case CallFailed():
-            return Outcome(name="agent_error", message=str(error))
+            return Outcome(name="agent_error", message=f"{error}{_details(error.data)}")
         case DeadlineExceeded():
             return Outcome(name="timeout", message=str(error))
         case LinkClosed():
@@ -86,6 +91,14 @@ def outcome_of_error(error: BaseException) -> Outcome:
         case asyncio.CancelledError():
             return Outcome(name="cancelled", message="the run was cancelled")
     return Outcome(name="failed", message=f"this is a mistake of ours: {type(error).__name__}: {error}")
+
+
+def _details(data: Any) -> str:
+    """Many agents say what went wrong beside the message, and nothing in it."""
+    told = data
+    if isinstance(data, Mapping):
+        told = next((data[name] for name in ("details", "message", "reason", "error") if name in data), None)
+    return f" ({told[:LONGEST]})" if isinstance(told, str) and told else ""
 
 
 def _login(error: CallFailed) -> Outcome:

@@ -81,6 +81,7 @@ class Decisions(AuditLog):
         self._loop.call_soon_threadsafe(self._tell, line)
 
     def _cannot_write(self, error: OSError) -> None:
+        self.last_was_denied = True
         if not self._complained:
             self._complained = True
             why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
