@@ -25,6 +25,7 @@ from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.pool_queue import FairQueue
 from dragoman.sdk.pool_seat import Seat, best
 from dragoman.sdk.pool_task import Job, Outcome, Task
+from dragoman.sdk.supervision.life import together
 from dragoman.sdk.supervision.session import Place, SupervisedSession
 from dragoman.sdk.supervision.starting import Startable
 from dragoman.sdk.supervision.supervisor import Supervised, supervised
@@ -75,9 +76,7 @@ class Pool:
         if running:
             await asyncio.wait(running)
         room = asyncio.Semaphore(ENDS)
-        ends = [asyncio.ensure_future(seat.aclose(room)) for seat in self._seats]
-        if ends:
-            await asyncio.wait(ends)
+        await together(seat.aclose(room) for seat in self._seats)
 
     # What is done with it.
 

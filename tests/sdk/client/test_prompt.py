@@ -170,7 +170,7 @@ async def test_leaving_a_turn_that_was_answered_already_cancels_nothing() -> Non
         asked = await agent.asks("session/prompt")
         agent.send(chunk("s1", "a"), chunk("s1", "b"), result(asked["id"], END))
         await reading
-        await updates.aclose()  # type: ignore[attr-defined]  # an async generator, though typed as its face
+        await updates.aclose()
         agent.answers_to["session/prompt"] = END
         assert (await session.prompt("next")).stop_reason == "end_turn"
         assert "session/cancel" not in [frame.get("method") for frame in agent.seen]

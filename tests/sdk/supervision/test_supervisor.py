@@ -177,6 +177,24 @@ async def test_work_that_says_something_now_and_then_is_never_too_long(tmp_path:
 
 
 @pytest.mark.bound(20)
+async def test_a_cancel_that_is_never_answered_does_not_hold_up_the_next_turn(tmp_path: Path) -> None:
+    deaf = script(tmp_path, "agent deaf\non prompt wait\n  deaf\n  say begun\n  wait 60\non prompt\n  say ok")
+    async with supervised(deaf, deadlines=Deadlines(cancel=0.3)) as agent:
+        session = await agent.new_session(cwd="/tmp")
+        updates = aiter(session.prompt("wait"))
+        await anext(updates)
+        await session.cancel()
+        with pytest.raises(CallTimeout, match="the end of a cancelled turn"):
+            await anext(updates)
+        other = await agent.new_session(cwd="/tmp")
+        left = aiter(other.prompt("wait"))
+        await anext(left)
+        await left.aclose()
+        with pytest.raises(FirstByteTimeout):  # it was sent at last, to an agent that is still busy
+            await other.prompt("wait", first_byte=0.4)
+
+
+@pytest.mark.bound(20)
 async def test_an_agent_that_hangs_in_one_turn_takes_the_others_with_it_and_they_are_told(
     tmp_path: Path,
 ) -> None:

@@ -161,6 +161,11 @@ class PromptTurn:
             self._session.agent.link.give_up(self._call, why)
 
     @property
+    def is_open(self) -> bool:
+        """It was sent, and not answered yet; perhaps nobody reads it any more."""
+        return self._call is not None and not self._call.context.future.done()
+
+    @property
     def listens(self) -> bool:
         """Updates that arrive now are this turn's: it runs, and somebody reads."""
         call = self._call

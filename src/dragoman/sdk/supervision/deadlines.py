@@ -1,6 +1,6 @@
 """How long an agent may take for what, each with its error. None means as long as it likes.
 
-Only the first four have a bound by default: how long a model may think is for its user to say, and a fixed
+The last two have no bound by default: how long a model may think is for its user to say, and a fixed
 cap on a turn would kill healthy work.
 """
 
@@ -28,6 +28,11 @@ class Deadlines(Struct, frozen=True, kw_only=True):
 
     login: float | None = 300.0
     """`authenticate` (`LoginRequired`): a person may have to find a browser first."""
+
+    cancel: float | None = 60.0
+    """From a cancel, or from leaving a turn, until the agent ends that turn (`CallTimeout`). Some never do;
+    the next turn waits for it.
+    """
 
     first_byte: float | None = None
     """From a prompt to the first frame of any kind (`FirstByteTimeout`)."""

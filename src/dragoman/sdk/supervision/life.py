@@ -10,7 +10,8 @@ import asyncio
 import os
 import shutil
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any
 
 from dragoman.errors import DragomanError, SpawnTimeout
 from dragoman.sdk.client.agent_handle import AgentHandle
@@ -77,6 +78,15 @@ class Life:
         tasks = [task for task in (self._watch, self._over) if task is not None]
         if tasks:
             await asyncio.wait(tasks)
+
+
+async def together(ends: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """End several at once, each of which may take seconds; one that fails does not keep the others."""
+    tasks = [asyncio.ensure_future(end) for end in ends]
+    if tasks:
+        await asyncio.wait(tasks)
+        for task in tasks:
+            task.result()
 
 
 async def reachable(

@@ -26,6 +26,7 @@ from dragoman.errors import (
 )
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.client.prompt import PromptTurn
 from dragoman.sdk.client.session import Session
 from dragoman.sdk.supervision.life import Life
 from dragoman.sdk.supervision.turn import SupervisedTurn
@@ -120,10 +121,20 @@ class SupervisedSession:
 
     async def cancel(self) -> None:
         """Stop the running turn; nothing runs in an agent that is dead."""
+        turn = self._session.turn
         try:
             await self._session.cancel()
         except LinkClosed:
-            pass  # the turn has failed with the same
+            return  # the turn has failed with the same
+        if turn is not None:
+            self.expect_end(turn)
+
+    def expect_end(self, turn: PromptTurn) -> None:
+        """It was cancelled; should the agent never end it, it is given up."""
+        seconds = self.agent.deadlines.cancel
+        if seconds is not None:
+            why = CallTimeout("the end of a cancelled turn", seconds)
+            asyncio.get_running_loop().call_later(seconds, turn.give_up, why)
 
     async def set_mode(self, mode_id: str) -> None:
         await (await self.ready()).set_mode(mode_id)

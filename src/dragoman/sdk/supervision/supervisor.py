@@ -30,7 +30,7 @@ from dragoman.sdk.environment import Env, withheld
 from dragoman.sdk.login import Login, log_in, log_out, logged_in, still_refused
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.events import Event, Reporter
-from dragoman.sdk.supervision.life import Life
+from dragoman.sdk.supervision.life import Life, together
 from dragoman.sdk.supervision.restarts import Deaths, Restarts
 from dragoman.sdk.supervision.session import How, Place, SupervisedSession
 from dragoman.sdk.supervision.starting import Source, Startable, started
@@ -130,10 +130,7 @@ class Supervised:
 
     async def __aexit__(self, *_: object) -> None:
         self._closed = True
-        # Together: each may take seconds to end.
-        ends = [asyncio.ensure_future(life.aclose()) for life in self._ending]
-        if ends:
-            await asyncio.wait(ends)
+        await together(life.aclose() for life in self._ending)
 
     # Who it is.
 

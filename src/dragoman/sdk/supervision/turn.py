@@ -19,6 +19,7 @@ from dragoman.sdk.client.prompt import PromptTurn, TurnResult
 from dragoman.sdk.login import needs_login
 
 if TYPE_CHECKING:
+    from dragoman.sdk.client.side import ClientSide
     from dragoman.sdk.supervision.session import SupervisedSession
 
 
@@ -88,7 +89,7 @@ class SupervisedTurn:
         session = await self._session.ready()
         turn = self._turn = session.prompt(*self._blocks, silence=self._silence, keep_text=self._keep_text)
         supervisor, life = self._session.agent, self._session.life
-        watch = self._watch_first_byte(turn, life.handle.side.received)
+        watch = self._watch_first_byte(turn)
         supervisor.turns += 1
         try:
             async with aclosing(aiter(turn)) as updates:
@@ -106,16 +107,35 @@ class SupervisedTurn:
             supervisor.turns -= 1
             if watch is not None:
                 watch.cancel()
+            if turn.is_open:  # it was left early, and is being cancelled
+                self._session.expect_end(turn)
 
-    def _watch_first_byte(self, turn: PromptTurn, heard: int) -> asyncio.TimerHandle | None:
-        deadlines = self._session.agent.deadlines
-        seconds = deadlines.first_byte if self._first_byte is None else self._first_byte
-        if seconds is None:
-            return None
-        side = self._session.life.handle.side
+    def _watch_first_byte(self, turn: PromptTurn) -> FirstByte | None:
+        deadline = self._session.agent.deadlines.first_byte
+        seconds = deadline if self._first_byte is None else self._first_byte
+        return None if seconds is None else FirstByte(turn, self._session.life.handle.side, seconds)
 
-        def look(limit: float = seconds) -> None:
-            if side.received == heard:
-                turn.give_up(FirstByteTimeout("the first word after a prompt", limit))
 
-        return asyncio.get_running_loop().call_later(seconds, look)
+class FirstByte:
+    """Gives a turn up when the agent says nothing at all after its prompt."""
+
+    __slots__ = ("_heard", "_seconds", "_side", "_timer", "_turn")
+
+    def __init__(self, turn: PromptTurn, side: ClientSide, seconds: float) -> None:
+        self._turn = turn
+        self._side = side
+        self._seconds = seconds
+        self._wait()
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+
+    def _wait(self) -> None:
+        self._heard = self._side.received
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
+
+    def _look(self) -> None:
+        if not self._turn.is_open:
+            self._wait()  # it still waits for the end of the turn before it, and was not sent yet
+        elif self._side.received == self._heard:
+            self._turn.give_up(FirstByteTimeout("the first word after a prompt", self._seconds))
