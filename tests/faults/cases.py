@@ -1,26 +1,45 @@
 """Ties a test to the faults it tries: their ids become the test's, and the catalogue's test sees who is left.
 
-@fault("FRM-05")                  a test of one fault
-@cases({"JSN-01": b"...", ...})   one test for each entry, which it gets as `case`
+@fault("FRM-05")                  a test of one fault, on the echo agent and on a script that does the same
+@cases({"JSN-01": b"...", ...})   one test for each entry, which it gets as `case`, and each agent
+
+The agent is in the id as well (FRM-05-echo, FRM-05-script), and its command is the fixture `agent`. Another
+`stage` is another small agent (see `tried`). Faults of other kinds than an agent's are tried once, and their
+tests bring whatever they are tried on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-COVERED: dict[str, int] = {}
-"""How many tests each fault has, among the modules that were imported."""
+from tests.faults.catalogue import KINDS
+from tests.faults.tried import ECHO, Command, agents, command
+
+COVERED: dict[str, set[str]] = {}
+"""On which agents each fault is tried, among the modules that were imported."""
 
 
-def fault(name: str) -> pytest.MarkDecorator:
-    COVERED[name] = COVERED.get(name, 0) + 1
-    return pytest.mark.parametrize("fault", [name], ids=[name], indirect=True)
+def fault(name: str, *, stage: str = "echo") -> pytest.MarkDecorator:
+    tried = list(_tried(name, stage))
+    rows, ids = [(name, started) for _, started in tried], [test_id for test_id, _ in tried]
+    return pytest.mark.parametrize(("fault", "agent"), rows, ids=ids, indirect=["fault"])
 
 
-def cases(table: Mapping[str, Any]) -> pytest.MarkDecorator:
-    for name in table:
-        COVERED[name] = COVERED.get(name, 0) + 1
-    return pytest.mark.parametrize(("fault", "case"), table.items(), ids=table, indirect=["fault"])
+def cases(table: Mapping[str, Any], *, stage: str = "echo") -> pytest.MarkDecorator:
+    tried = [(name, *each, case) for name, case in table.items() for each in _tried(name, stage)]
+    rows, ids = [(name, started, case) for name, _, started, case in tried], [row[1] for row in tried]
+    return pytest.mark.parametrize(("fault", "agent", "case"), rows, ids=ids, indirect=["fault"])
+
+
+def _tried(name: str, stage: str) -> Iterator[tuple[str, Command]]:
+    """The id of each test, and the agent that it is tried on."""
+    on = COVERED.setdefault(name, set())
+    if name.partition("-")[0] not in KINDS:
+        yield name, ECHO
+        return
+    for agent in agents(name, stage):
+        on.add(agent)
+        yield f"{name}-{agent}", command(agent, stage)

@@ -7,28 +7,20 @@ first that is not fails the test. Nothing here uses the SDK, so nothing here can
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from dragoman.testing import RawPeer
 
 Message: TypeAlias = dict[str, Any]
 
-ECHO = (sys.executable, "-m", "dragoman", "agent", "echo")
 PATIENCE = 10.0
 """Seconds for what should be instant: the machine may be busy."""
 
 PARSE, INVALID, UNKNOWN, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 CANCELLED, NOT_FOUND = -32800, -32002
-
-
-def program(name: str) -> tuple[str, ...]:
-    """The command of one of the small agents beside this file."""
-    return sys.executable, str(Path(__file__).parent / "agents" / f"{name}.py")
 
 
 def request(request_id: Any, method: str, params: Any = None) -> Message:
@@ -197,14 +189,14 @@ class Talk:
 
 
 @asynccontextmanager
-async def starting(command: Sequence[str] = ECHO, **kwargs: Any) -> AsyncIterator[Talk]:
+async def starting(command: Sequence[str], **kwargs: Any) -> AsyncIterator[Talk]:
     """A new agent that was told nothing yet."""
     async with RawPeer(command, **kwargs) as peer:
         yield Talk(peer)
 
 
 @asynccontextmanager
-async def opening(command: Sequence[str] = ECHO, **kwargs: Any) -> AsyncIterator[Talk]:
+async def opening(command: Sequence[str], **kwargs: Any) -> AsyncIterator[Talk]:
     """A new agent, initialized, with a session."""
     async with starting(command, **kwargs) as talk:
         await talk.initialize()

@@ -10,7 +10,8 @@ import subprocess
 import pytest
 
 from tests.faults.cases import cases, fault
-from tests.faults.talk import ECHO, PARSE, Talk, cancel, code, line, opening, prompt, read, request
+from tests.faults.talk import PARSE, Talk, cancel, code, line, opening, prompt, read, request
+from tests.faults.tried import Command
 from tests.faults.watch import MEBIBYTE, cpu, forget_peak, peak, settled
 
 pytestmark = pytest.mark.bound(60)
@@ -29,8 +30,8 @@ async def stalled(talk: Talk) -> None:
 
 
 @fault("BPR-01")
-async def test_a_stream_waits_for_its_reader_and_then_arrives_whole() -> None:
-    async with opening() as talk:
+async def test_a_stream_waits_for_its_reader_and_then_arrives_whole(agent: Command) -> None:
+    async with opening(agent) as talk:
         before = forget_peak(talk.peer.pid)
         await stalled(talk)
         assert peak(talk.peer.pid) - before <= 32
@@ -45,8 +46,10 @@ async def test_a_stream_waits_for_its_reader_and_then_arrives_whole() -> None:
 
 
 @cases({"BPR-02": signal.SIGTERM, "BPR-X1": None, "BPR-X2": signal.SIGINT})
-async def test_a_client_that_never_reads_again_cannot_keep_the_agent(case: int | None) -> None:
-    async with opening() as talk:
+async def test_a_client_that_never_reads_again_cannot_keep_the_agent(
+    agent: Command, case: int | None
+) -> None:
+    async with opening(agent) as talk:
         await stalled(talk)
         if case is None:
             talk.peer.close_stdin()
@@ -56,8 +59,8 @@ async def test_a_client_that_never_reads_again_cannot_keep_the_agent(case: int |
 
 
 @fault("BPR-X3")
-async def test_a_cancel_is_heard_while_nobody_reads() -> None:
-    async with opening() as talk:
+async def test_a_cancel_is_heard_while_nobody_reads(agent: Command) -> None:
+    async with opening(agent) as talk:
         await stalled(talk)
         await talk.peer.send(cancel(talk.session))
         await settled(lambda: cpu(talk.peer.pid))
@@ -69,8 +72,8 @@ async def test_a_cancel_is_heard_while_nobody_reads() -> None:
 
 
 @fault("BPR-X4")
-async def test_an_agent_that_waits_for_its_reader_does_not_spin() -> None:
-    async with opening() as talk:
+async def test_an_agent_that_waits_for_its_reader_does_not_spin(agent: Command) -> None:
+    async with opening(agent) as talk:
         await stalled(talk)
         before = cpu(talk.peer.pid)
         await asyncio.sleep(1.5)  # this is what is measured
@@ -78,8 +81,8 @@ async def test_an_agent_that_waits_for_its_reader_does_not_spin() -> None:
 
 
 @fault("BPR-04")
-async def test_requests_that_nobody_reads_the_answers_of_are_all_answered_in_the_end() -> None:
-    async with opening() as talk:
+async def test_requests_that_nobody_reads_the_answers_of_are_all_answered_in_the_end(agent: Command) -> None:
+    async with opening(agent) as talk:
         talk.peer.pause()
         before = forget_peak(talk.peer.pid)
         talk.peer.send_soon(b"".join(line(request(n, "_unread")) for n in range(COUNT)))
@@ -92,8 +95,8 @@ async def test_requests_that_nobody_reads_the_answers_of_are_all_answered_in_the
 
 
 @fault("BPR-X5")
-async def test_garbage_that_nobody_reads_the_refusals_of_takes_no_memory() -> None:
-    async with opening() as talk:
+async def test_garbage_that_nobody_reads_the_refusals_of_takes_no_memory(agent: Command) -> None:
+    async with opening(agent) as talk:
         talk.peer.pause()
         before = forget_peak(talk.peer.pid)
         talk.peer.send_soon(b"garbage\n" * (2 * COUNT))
@@ -106,8 +109,8 @@ async def test_garbage_that_nobody_reads_the_refusals_of_takes_no_memory() -> No
 
 
 @fault("BPR-X6")
-async def test_turns_that_nobody_reads_are_all_answered_in_the_end() -> None:
-    async with opening() as talk:
+async def test_turns_that_nobody_reads_are_all_answered_in_the_end(agent: Command) -> None:
+    async with opening(agent) as talk:
         sessions = [await talk.new_session() for _ in range(20)]
         talk.peer.pause()
         before = forget_peak(talk.peer.pid)
@@ -120,8 +123,8 @@ async def test_turns_that_nobody_reads_are_all_answered_in_the_end() -> None:
 
 
 @fault("BPR-X7")
-async def test_large_answers_that_nobody_reads_take_no_more_than_they_must() -> None:
-    async with opening() as talk:
+async def test_large_answers_that_nobody_reads_take_no_more_than_they_must(agent: Command) -> None:
+    async with opening(agent) as talk:
         talk.peer.pause()
         before = forget_peak(talk.peer.pid)
         name = "i" * MEBIBYTE  # an id is echoed, so every answer is this large
@@ -135,8 +138,8 @@ async def test_large_answers_that_nobody_reads_take_no_more_than_they_must() -> 
 
 
 @fault("BPR-X8")
-def test_a_reader_of_single_bytes_gets_everything() -> None:
-    with subprocess.Popen(ECHO, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+def test_a_reader_of_single_bytes_gets_everything(agent: Command) -> None:
+    with subprocess.Popen(agent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(

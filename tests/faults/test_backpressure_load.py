@@ -14,11 +14,11 @@ from tests.faults.talk import (
     line,
     notification,
     opening,
-    program,
     prompt,
     request,
     starting,
 )
+from tests.faults.tried import Command
 from tests.faults.watch import cpu, descriptors, forget_peak, memory, peak, settled
 
 pytestmark = pytest.mark.bound(60)
@@ -28,8 +28,8 @@ SECONDS_IDLE = 3.0
 
 
 @fault("BPR-05")
-async def test_unknown_notifications_cost_nothing() -> None:
-    async with opening() as talk:
+async def test_unknown_notifications_cost_nothing(agent: Command) -> None:
+    async with opening(agent) as talk:
         before = forget_peak(talk.peer.pid)
         await talk.peer.send(line(notification("_unknown", {"n": 1})) * COUNT, seconds=20)
         assert code(await talk.ask("_ping", seconds=10)) == UNKNOWN
@@ -37,8 +37,8 @@ async def test_unknown_notifications_cost_nothing() -> None:
 
 
 @fault("BPR-X9")
-async def test_requests_before_initialize_cost_nothing() -> None:
-    async with starting() as talk:
+async def test_requests_before_initialize_cost_nothing(agent: Command) -> None:
+    async with starting(agent) as talk:
         await talk.peer.send(line(request(0, "_early")))
         await talk.answer_to(0)
         before = forget_peak(talk.peer.pid)
@@ -48,18 +48,18 @@ async def test_requests_before_initialize_cost_nothing() -> None:
         await talk.initialize()
 
 
-@fault("BPR-X10")
-async def test_notifications_to_a_slow_handler_wait_outside() -> None:
-    async with opening(program("slow")) as talk:
+@fault("BPR-X10", stage="slow")
+async def test_notifications_to_a_slow_handler_wait_outside(agent: Command) -> None:
+    async with opening(agent) as talk:
         before = forget_peak(talk.peer.pid)
         talk.peer.send_soon(line(notification("_tell")) * (4 * COUNT))
         await settled(lambda: cpu(talk.peer.pid))
         assert peak(talk.peer.pid) - before <= 64
 
 
-@fault("BPR-X11")
-async def test_requests_to_a_slow_handler_are_bounded_and_answered() -> None:
-    async with opening(program("slow")) as talk:
+@fault("BPR-X11", stage="slow")
+async def test_requests_to_a_slow_handler_are_bounded_and_answered(agent: Command) -> None:
+    async with opening(agent) as talk:
         before = forget_peak(talk.peer.pid)
         talk.peer.send_soon(b"".join(line(request(n, "_work", {"n": n})) for n in range(COUNT)))
         await settled(lambda: cpu(talk.peer.pid))
@@ -71,8 +71,8 @@ async def test_requests_to_a_slow_handler_are_bounded_and_answered() -> None:
 
 
 @fault("BPR-07")
-async def test_sessions_that_were_left_hold_no_descriptors() -> None:
-    async with opening() as talk:
+async def test_sessions_that_were_left_hold_no_descriptors(agent: Command) -> None:
+    async with opening(agent) as talk:
         await talk.echoes()
         before = descriptors(talk.peer.pid)
         sessions = [await talk.new_session() for _ in range(200)]
@@ -81,8 +81,8 @@ async def test_sessions_that_were_left_hold_no_descriptors() -> None:
 
 
 @fault("BPR-X12")
-async def test_sessions_that_were_closed_hold_no_memory() -> None:
-    async with opening() as talk:
+async def test_sessions_that_were_closed_hold_no_memory(agent: Command) -> None:
+    async with opening(agent) as talk:
         figures = []
         for _ in range(6):
             for _ in range(300):
@@ -93,8 +93,8 @@ async def test_sessions_that_were_closed_hold_no_memory() -> None:
 
 
 @fault("BPR-X13")
-async def test_ten_thousand_turns_leave_nothing_behind() -> None:
-    async with opening() as talk:
+async def test_ten_thousand_turns_leave_nothing_behind(agent: Command) -> None:
+    async with opening(agent) as talk:
         figures = []
         for _ in range(10):
             for _ in range(20):
@@ -108,8 +108,8 @@ async def test_ten_thousand_turns_leave_nothing_behind() -> None:
 
 
 @fault("BPR-X14")
-async def test_a_thousand_turns_at_once_are_all_answered() -> None:
-    async with opening() as talk:
+async def test_a_thousand_turns_at_once_are_all_answered(agent: Command) -> None:
+    async with opening(agent) as talk:
         sessions = [await talk.new_session() for _ in range(1000)]
         before = forget_peak(talk.peer.pid)
         frames = [prompt(n, session, "/wait 0.2") for n, session in enumerate(sessions)]
@@ -119,8 +119,8 @@ async def test_a_thousand_turns_at_once_are_all_answered() -> None:
 
 
 @fault("BPR-X15")
-async def test_cancels_without_end_cost_nothing() -> None:
-    async with opening() as talk:
+async def test_cancels_without_end_cost_nothing(agent: Command) -> None:
+    async with opening(agent) as talk:
         before = forget_peak(talk.peer.pid)
         await talk.peer.send(prompt("turn", talk.session, "/wait 60"))
         frames = line(notification("session/cancel", {"sessionId": talk.session}))
@@ -131,8 +131,8 @@ async def test_cancels_without_end_cost_nothing() -> None:
 
 
 @fault("BPR-X16")
-async def test_answers_that_nobody_asked_for_cost_nothing() -> None:
-    async with opening() as talk:
+async def test_answers_that_nobody_asked_for_cost_nothing(agent: Command) -> None:
+    async with opening(agent) as talk:
         before = forget_peak(talk.peer.pid)
         frames = b"".join(line({"jsonrpc": "2.0", "id": n, "result": {}}) for n in range(COUNT))
         await talk.peer.send(frames, seconds=20)
@@ -141,8 +141,8 @@ async def test_answers_that_nobody_asked_for_cost_nothing() -> None:
 
 
 @fault("BPR-08")
-async def test_an_idle_agent_sleeps() -> None:
-    async with opening() as talk:
+async def test_an_idle_agent_sleeps(agent: Command) -> None:
+    async with opening(agent) as talk:
         await talk.echoes()
         before = cpu(talk.peer.pid)
         await asyncio.sleep(SECONDS_IDLE)  # this is what is measured
@@ -150,8 +150,8 @@ async def test_an_idle_agent_sleeps() -> None:
 
 
 @fault("BPR-X17")
-async def test_an_agent_with_a_waiting_turn_sleeps() -> None:
-    async with opening() as talk:
+async def test_an_agent_with_a_waiting_turn_sleeps(agent: Command) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "/wait 60"))
         await talk.peer.send(b'{"jsonrpc":"2.0","half":')
         before = cpu(talk.peer.pid)

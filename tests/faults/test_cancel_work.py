@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.cases import cases, fault
-from tests.faults.talk import cancel, opening, program, prompt
+from tests.faults.talk import cancel, opening, prompt
+from tests.faults.tried import Command
 from tests.faults.watch import eventually
 
 pytestmark = pytest.mark.bound(30)
@@ -17,8 +18,8 @@ GRANTED = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
 
 
 @fault("CAN-11")
-async def test_a_cancel_while_permission_is_pending_runs_nothing(tmp_path: Path) -> None:
-    async with opening() as talk:
+async def test_a_cancel_while_permission_is_pending_runs_nothing(agent: Command, tmp_path: Path) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("ask", talk.session, f"/ask {tmp_path}/made"))
         asked = await talk.asked("session/request_permission")
         await talk.peer.send(
@@ -31,8 +32,8 @@ async def test_a_cancel_while_permission_is_pending_runs_nothing(tmp_path: Path)
 
 
 @fault("CAN-X12")
-async def test_a_cancel_needs_no_answer_to_the_permission(tmp_path: Path) -> None:
-    async with opening() as talk:
+async def test_a_cancel_needs_no_answer_to_the_permission(agent: Command, tmp_path: Path) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("ask", talk.session, f"/ask {tmp_path}/made"))
         asked = await talk.asked("session/request_permission")
         await talk.peer.send(cancel(talk.session))
@@ -43,8 +44,8 @@ async def test_a_cancel_needs_no_answer_to_the_permission(tmp_path: Path) -> Non
 
 
 @fault("CAN-X13")
-async def test_a_permission_that_comes_after_the_cancel_runs_nothing(tmp_path: Path) -> None:
-    async with opening() as talk:
+async def test_a_permission_that_comes_after_the_cancel_runs_nothing(agent: Command, tmp_path: Path) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("ask", talk.session, f"/ask {tmp_path}/made"))
         asked = await talk.asked("session/request_permission")
         granted = {"jsonrpc": "2.0", "id": asked["id"], "result": GRANTED}
@@ -56,8 +57,8 @@ async def test_a_permission_that_comes_after_the_cancel_runs_nothing(tmp_path: P
 
 
 @fault("CAN-X14")
-async def test_a_cancel_ends_the_processes_of_the_turn() -> None:
-    async with opening() as talk:
+async def test_a_cancel_ends_the_processes_of_the_turn(agent: Command) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("child", talk.session, "/child 60"))
         await talk.said("Started")
         await eventually(lambda: len(talk.peer.processes()) >= 4)
@@ -66,9 +67,11 @@ async def test_a_cancel_ends_the_processes_of_the_turn() -> None:
         await eventually(lambda: talk.peer.processes() == [talk.peer.pid], seconds=2)
 
 
-@cases({"CAN-X15": "raise", "CAN-X16": "finish", "CAN-X17": "swallow"})
-async def test_whatever_a_handler_makes_of_its_cancel_the_answer_is_cancelled(case: str) -> None:
-    async with opening(program("stubborn")) as talk:
+@cases({"CAN-X15": "raise", "CAN-X16": "finish", "CAN-X17": "swallow"}, stage="stubborn")
+async def test_whatever_a_handler_makes_of_its_cancel_the_answer_is_cancelled(
+    agent: Command, case: str
+) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, case))
         await talk.said("started")
         await talk.peer.send(cancel(talk.session))
@@ -79,9 +82,9 @@ async def test_whatever_a_handler_makes_of_its_cancel_the_answer_is_cancelled(ca
         assert talk.words(since=since) == "startedpaused"
 
 
-@fault("CAN-X18")
-async def test_a_handler_that_blocks_its_thread_does_not_hold_the_answer() -> None:
-    async with opening(program("blocking")) as talk:
+@fault("CAN-X18", stage="blocking")
+async def test_a_handler_that_blocks_its_thread_does_not_hold_the_answer(agent: Command) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "block"))
         await talk.replies()
         await talk.peer.send(cancel(talk.session))

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.faults.cases import COVERED
 from tests.faults.catalogue import FAULTS, KINDS
 from tests.faults.page import page
+from tests.faults.tried import SCRIPT, UNSCRIPTED, tried
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent.parent / "docs" / "faults.md"
@@ -17,7 +18,7 @@ def covered() -> set[str]:
     """The ids that some test tries, whatever was selected for this run."""
     for path in HERE.glob("test_*.py"):
         importlib.import_module(f"tests.faults.{path.stem}")
-    return set(COVERED)
+    return {name for name in COVERED if name.partition("-")[0] in KINDS}
 
 
 def test_every_fault_has_a_test() -> None:
@@ -26,6 +27,17 @@ def test_every_fault_has_a_test() -> None:
 
 def test_every_test_tries_a_fault_that_is_described() -> None:
     assert sorted(covered() - set(FAULTS)) == []
+
+
+def test_every_fault_is_tried_on_the_agents_that_are_named() -> None:
+    covered()
+    assert {name: sorted(COVERED[name]) for name in FAULTS} == {name: sorted(tried(name)) for name in FAULTS}
+
+
+def test_a_fault_that_is_not_tried_on_a_script_has_a_reason() -> None:
+    covered()
+    assert {name for name in FAULTS if SCRIPT not in COVERED[name]} == set(UNSCRIPTED)
+    assert all(UNSCRIPTED.values())
 
 
 def test_every_fault_is_of_a_known_kind_and_says_what_follows() -> None:

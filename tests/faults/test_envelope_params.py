@@ -15,10 +15,10 @@ from tests.faults.talk import (
     Talk,
     code,
     opening,
-    program,
     prompt,
     request,
 )
+from tests.faults.tried import Command
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.bound(30)]
 
@@ -136,9 +136,9 @@ async def test_why_a_handler_failed_is_nobodys_business(shared: Talk) -> None:
     await shared.echoes()
 
 
-@fault("ENV-X29")
-async def test_every_kind_of_failure_is_one_internal_error() -> None:
-    async with opening(program("failing")) as talk:
+@fault("ENV-X29", stage="failing")
+async def test_every_kind_of_failure_is_one_internal_error(agent: Command) -> None:
+    async with opening(agent) as talk:
         for kind in ("value", "exit", "base", "recursion", "memory", "group", "unicode", "nonsense"):
             answer, _ = await talk.turn(kind)
             assert code(answer) == INTERNAL, kind

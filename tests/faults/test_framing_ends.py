@@ -8,6 +8,7 @@ import pytest
 
 from tests.faults.cases import fault
 from tests.faults.talk import INVALID, PARSE, UNKNOWN, code, line, opening, read, request, starting
+from tests.faults.tried import Command
 from tests.faults.watch import MEBIBYTE, forget_peak, memory, peak
 
 pytestmark = pytest.mark.bound(60)
@@ -17,23 +18,23 @@ PIECE = b"x" * MEBIBYTE
 
 
 @fault("FRM-07")
-async def test_a_byte_order_mark_before_the_first_message_is_no_part_of_it() -> None:
-    async with starting() as talk:
+async def test_a_byte_order_mark_before_the_first_message_is_no_part_of_it(agent: Command) -> None:
+    async with starting(agent) as talk:
         await talk.peer.send(b"\xef\xbb\xbf" + INITIALIZE)
         assert (await talk.answer_to("i"))["result"]["protocolVersion"] == 1
 
 
 @fault("FRM-X16")
-async def test_the_first_line_may_be_garbage() -> None:
-    async with starting() as talk:
+async def test_the_first_line_may_be_garbage(agent: Command) -> None:
+    async with starting(agent) as talk:
         await talk.peer.send(b"npm warn config global\n\xff\xfe\n" + INITIALIZE)
         assert (await talk.answer_to("i"))["result"]["protocolVersion"] == 1
         assert [code(message) for message in talk.heard[:-1]] == [PARSE, PARSE]
 
 
 @fault("FRM-X17")
-async def test_the_last_message_needs_no_newline() -> None:
-    async with starting() as talk:
+async def test_the_last_message_needs_no_newline(agent: Command) -> None:
+    async with starting(agent) as talk:
         await talk.peer.send(INITIALIZE + line(request(1, "_last"))[:-1])
         talk.peer.close_stdin()
         answers = [read(text) for text in await talk.peer.read_rest()]
@@ -42,8 +43,8 @@ async def test_the_last_message_needs_no_newline() -> None:
 
 
 @fault("FRM-X18")
-async def test_a_message_cut_by_the_end_of_input_is_not_run() -> None:
-    async with starting() as talk:
+async def test_a_message_cut_by_the_end_of_input_is_not_run(agent: Command) -> None:
+    async with starting(agent) as talk:
         await talk.peer.send(INITIALIZE + line(request(1, "_last"))[:-9])
         talk.peer.close_stdin()
         answers = [read(text) for text in await talk.peer.read_rest()]
@@ -52,8 +53,8 @@ async def test_a_message_cut_by_the_end_of_input_is_not_run() -> None:
 
 
 @fault("FRM-16")
-async def test_a_line_that_never_ends_is_not_kept() -> None:
-    async with opening() as talk:
+async def test_a_line_that_never_ends_is_not_kept(agent: Command) -> None:
+    async with opening(agent) as talk:
         before = forget_peak(talk.peer.pid)
         for _ in range(256):
             await talk.peer.send(PIECE, seconds=20)
@@ -61,8 +62,8 @@ async def test_a_line_that_never_ends_is_not_kept() -> None:
 
 
 @fault("FRM-X19")
-async def test_behind_a_line_above_the_limit_the_conversation_goes_on() -> None:
-    async with opening() as talk:
+async def test_behind_a_line_above_the_limit_the_conversation_goes_on(agent: Command) -> None:
+    async with opening(agent) as talk:
         for _ in range(120):
             await talk.peer.send(PIECE, seconds=20)
         replies = await talk.replies(b"\n")
@@ -71,22 +72,22 @@ async def test_behind_a_line_above_the_limit_the_conversation_goes_on() -> None:
 
 
 @fault("FRM-X20")
-async def test_a_line_that_never_ends_does_not_keep_the_agent_from_ending() -> None:
-    async with opening() as talk:
+async def test_a_line_that_never_ends_does_not_keep_the_agent_from_ending(agent: Command) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(PIECE * 8)
         talk.peer.close_stdin()
         assert await talk.peer.wait() == 0
 
 
 @fault("FRM-X21")
-async def test_a_message_of_sixteen_mebibytes_comes_back_whole() -> None:
-    async with opening() as talk:
+async def test_a_message_of_sixteen_mebibytes_comes_back_whole(agent: Command) -> None:
+    async with opening(agent) as talk:
         await talk.echoes("0123456789abcde\n" * MEBIBYTE)
 
 
 @fault("FRM-X23")
-async def test_a_message_of_sixty_four_mebibytes_is_answered_and_then_forgotten() -> None:
-    async with opening() as talk:
+async def test_a_message_of_sixty_four_mebibytes_is_answered_and_then_forgotten(agent: Command) -> None:
+    async with opening(agent) as talk:
         before = memory(talk.peer.pid)
         answer, said = await talk.turn("0123456789abcdef" * (4 * MEBIBYTE), seconds=40)
         assert code(answer) is None
@@ -96,10 +97,10 @@ async def test_a_message_of_sixty_four_mebibytes_is_answered_and_then_forgotten(
 
 
 @fault("FRM-X24")
-async def test_a_program_sent_by_mistake_is_only_garbage() -> None:
+async def test_a_program_sent_by_mistake_is_only_garbage(agent: Command) -> None:
     with open(sys.executable, "rb") as file:
         noise = file.read(512 * 1024)
-    async with opening() as talk:
+    async with opening(agent) as talk:
         replies = await talk.replies(noise + b"\n", seconds=20)
         assert {code(reply) for reply in replies} <= {PARSE, INVALID}
         assert len(replies) > 0
@@ -107,8 +108,8 @@ async def test_a_program_sent_by_mistake_is_only_garbage() -> None:
 
 
 @fault("FRM-X22")
-async def test_many_large_messages_leave_nothing_behind() -> None:
-    async with opening() as talk:
+async def test_many_large_messages_leave_nothing_behind(agent: Command) -> None:
+    async with opening(agent) as talk:
         frame = line(request("big", "_big", {"pad": "x" * (8 * MEBIBYTE)}))
         await talk.replies(frame)
         before = forget_peak(talk.peer.pid)

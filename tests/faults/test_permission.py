@@ -12,6 +12,7 @@ import pytest
 
 from tests.faults.cases import cases, fault
 from tests.faults.talk import Message, Talk, opening, prompt
+from tests.faults.tried import Command
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.bound(30)]
 
@@ -54,15 +55,15 @@ async def ask(talk: Talk, path: Path) -> Question:
 
 
 @asynccontextmanager
-async def asking(folder: Path) -> AsyncIterator[Question]:
+async def asking(agent: Command, folder: Path) -> AsyncIterator[Question]:
     """With an agent of its own, for what may end it or depends on the number of the question."""
-    async with opening() as talk:
+    async with opening(agent) as talk:
         yield await ask(talk, folder / "made")
 
 
 @fault("PER-09")
-async def test_a_permission_that_is_given_is_used(tmp_path: Path) -> None:
-    async with asking(tmp_path) as question:
+async def test_a_permission_that_is_given_is_used(agent: Command, tmp_path: Path) -> None:
+    async with asking(agent, tmp_path) as question:
         await question.talk.peer.send(result(question.id, selected("allow_once")))
         assert await question.outcome() == "end_turn, ran"
 
@@ -115,23 +116,23 @@ async def test_an_error_is_a_no_however_it_looks(shared: Talk, tmp_path: Path, c
 
 
 @fault("PER-07")
-async def test_a_permission_given_three_times_is_used_once(tmp_path: Path) -> None:
-    async with asking(tmp_path) as question:
+async def test_a_permission_given_three_times_is_used_once(agent: Command, tmp_path: Path) -> None:
+    async with asking(agent, tmp_path) as question:
         await question.talk.peer.send(*[result(question.id, selected("allow_once"))] * 3)
         assert await question.outcome() == "end_turn, ran"
 
 
 @fault("PER-X21")
-async def test_the_first_answer_counts(tmp_path: Path) -> None:
-    async with asking(tmp_path) as question:
+async def test_the_first_answer_counts(agent: Command, tmp_path: Path) -> None:
+    async with asking(agent, tmp_path) as question:
         await question.refuse()
         await question.talk.peer.send(*[result(question.id, selected("allow_once"))] * 2)
         assert await question.outcome() == "end_turn, not run"
 
 
 @fault("PER-X22")
-async def test_an_answer_under_another_id_is_no_answer(tmp_path: Path) -> None:
-    async with asking(tmp_path) as question:
+async def test_an_answer_under_another_id_is_no_answer(agent: Command, tmp_path: Path) -> None:
+    async with asking(agent, tmp_path) as question:
         number = question.id
         near = [
             str(number),
@@ -151,8 +152,10 @@ async def test_an_answer_under_another_id_is_no_answer(tmp_path: Path) -> None:
 
 
 @fault("PER-X23")
-async def test_an_answer_in_a_batch_or_with_an_error_beside_it_is_no_answer(tmp_path: Path) -> None:
-    async with asking(tmp_path) as question:
+async def test_an_answer_in_a_batch_or_with_an_error_beside_it_is_no_answer(
+    agent: Command, tmp_path: Path
+) -> None:
+    async with asking(agent, tmp_path) as question:
         yes = result(question.id, selected("allow_once"))
         both = {**yes, "error": {"code": 1, "message": "x"}}
         request = {**yes, "method": "session/request_permission"}
@@ -163,8 +166,10 @@ async def test_an_answer_in_a_batch_or_with_an_error_beside_it_is_no_answer(tmp_
 
 
 @fault("PER-X24")
-async def test_an_answer_to_a_question_that_was_not_asked_yet_is_no_answer(tmp_path: Path) -> None:
-    async with opening() as talk:
+async def test_an_answer_to_a_question_that_was_not_asked_yet_is_no_answer(
+    agent: Command, tmp_path: Path
+) -> None:
+    async with opening(agent) as talk:
         assert await talk.replies(*[result(n, selected("allow_once")) for n in range(50)]) == []
         await talk.peer.send(prompt("ask", talk.session, f"/ask {tmp_path}/made"))
         asked = await talk.asked("session/request_permission")
@@ -174,8 +179,8 @@ async def test_an_answer_to_a_question_that_was_not_asked_yet_is_no_answer(tmp_p
 
 
 @fault("PER-X25")
-async def test_two_questions_at_once_have_an_answer_each(tmp_path: Path) -> None:
-    async with opening() as talk:
+async def test_two_questions_at_once_have_an_answer_each(agent: Command, tmp_path: Path) -> None:
+    async with opening(agent) as talk:
         sessions = [talk.session, await talk.new_session()]
         for number, session in enumerate(sessions):
             await talk.peer.send(prompt(f"ask{number}", session, f"/ask {tmp_path}/{number}"))
@@ -195,8 +200,10 @@ async def test_two_questions_at_once_have_an_answer_each(tmp_path: Path) -> None
 
 
 @cases({"PER-08": None, "PER-X26": signal.SIGTERM, "PER-X27": signal.SIGKILL, "PER-X28": signal.SIGINT})
-async def test_an_agent_that_ends_while_it_asks_does_nothing(tmp_path: Path, case: int | None) -> None:
-    async with asking(tmp_path) as question:
+async def test_an_agent_that_ends_while_it_asks_does_nothing(
+    agent: Command, tmp_path: Path, case: int | None
+) -> None:
+    async with asking(agent, tmp_path) as question:
         peer = question.talk.peer
         if case is None:
             peer.close_stdin()
@@ -207,8 +214,10 @@ async def test_an_agent_that_ends_while_it_asks_does_nothing(tmp_path: Path, cas
 
 
 @fault("PER-X30")
-async def test_a_permission_for_a_session_that_was_closed_runs_nothing(tmp_path: Path) -> None:
-    async with asking(tmp_path) as question:
+async def test_a_permission_for_a_session_that_was_closed_runs_nothing(
+    agent: Command, tmp_path: Path
+) -> None:
+    async with asking(agent, tmp_path) as question:
         talk = question.talk
         closing = {"jsonrpc": "2.0", "id": "close", "method": "session/close"}
         await talk.peer.send({**closing, "params": {"sessionId": talk.session}})
@@ -220,8 +229,8 @@ async def test_a_permission_for_a_session_that_was_closed_runs_nothing(tmp_path:
 
 
 @fault("PER-X29")
-async def test_an_unknown_member_in_a_yes_is_no_reason_for_a_no(tmp_path: Path) -> None:
-    async with asking(tmp_path) as question:
+async def test_an_unknown_member_in_a_yes_is_no_reason_for_a_no(agent: Command, tmp_path: Path) -> None:
+    async with asking(agent, tmp_path) as question:
         yes = selected("allow_once")
         yes["outcome"]["note"] = "from the user"
         await question.talk.peer.send(result(question.id, {**yes, "_meta": {"a": 1}, "extra": 7}))

@@ -9,7 +9,8 @@ import signal
 import pytest
 
 from tests.faults.cases import cases, fault
-from tests.faults.talk import ECHO, Talk, code, line, opening, program, prompt, request, starting
+from tests.faults.talk import Talk, code, line, opening, prompt, request, starting
+from tests.faults.tried import Command
 from tests.faults.watch import cpu, eventually, state, zombies
 
 pytestmark = pytest.mark.bound(40)
@@ -28,8 +29,8 @@ async def ends(talk: Talk, how: int | None) -> int:
 
 
 @cases({"SUP-01": None, "SUP-04": signal.SIGTERM, "SUP-X1": signal.SIGINT})
-async def test_an_idle_agent_ends_when_it_is_told_to(case: int | None) -> None:
-    async with opening() as talk:
+async def test_an_idle_agent_ends_when_it_is_told_to(agent: Command, case: int | None) -> None:
+    async with opening(agent) as talk:
         status = await ends(talk, case)
         assert status == 0 or case is not None
         assert talk.peer.processes() == []
@@ -37,8 +38,8 @@ async def test_an_idle_agent_ends_when_it_is_told_to(case: int | None) -> None:
 
 
 @cases({"SUP-02": None, "SUP-05": signal.SIGTERM, "SUP-X2": signal.SIGINT})
-async def test_a_turn_does_not_keep_the_agent_from_ending(case: int | None) -> None:
-    async with opening() as talk:
+async def test_a_turn_does_not_keep_the_agent_from_ending(agent: Command, case: int | None) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "/wait 60"))
         await talk.replies()
         await ends(talk, case)
@@ -55,8 +56,8 @@ async def test_a_turn_does_not_keep_the_agent_from_ending(case: int | None) -> N
         "SUP-X6": signal.SIGKILL,
     }
 )
-async def test_the_children_of_a_turn_end_with_the_agent(case: int | None) -> None:
-    async with opening() as talk:
+async def test_the_children_of_a_turn_end_with_the_agent(agent: Command, case: int | None) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("child", talk.session, "/child 60"))
         await talk.said("Started")
         await eventually(lambda: len(talk.peer.processes()) >= 4)
@@ -65,8 +66,8 @@ async def test_the_children_of_a_turn_end_with_the_agent(case: int | None) -> No
 
 
 @cases({"SUP-X7": None, "SUP-X8": signal.SIGTERM})
-async def test_an_agent_ends_before_it_was_told_anything(case: int | None) -> None:
-    async with starting() as talk:
+async def test_an_agent_ends_before_it_was_told_anything(agent: Command, case: int | None) -> None:
+    async with starting(agent) as talk:
         await talk.peer.send(line(request(1, "initialize"))[:10])
         if case is not None:
             await eventually(lambda: cpu(talk.peer.pid) > 0.05)  # somewhere in its start
@@ -75,33 +76,37 @@ async def test_an_agent_ends_before_it_was_told_anything(case: int | None) -> No
 
 
 @fault("SUP-X9")
-async def test_two_hundred_turns_end_with_the_agent() -> None:
-    async with opening() as talk:
+async def test_two_hundred_turns_end_with_the_agent(agent: Command) -> None:
+    async with opening(agent) as talk:
         for number in range(200):
             await talk.peer.send(prompt(number, await talk.new_session(), "/wait 60"))
         await talk.replies()
         await ends(talk, None)
 
 
-@cases({"SUP-X10": None, "SUP-X11": signal.SIGTERM})
-async def test_a_handler_that_swallows_its_cancellation_does_not_keep_the_agent(case: int | None) -> None:
-    async with opening(program("stubborn")) as talk:
+@cases({"SUP-X10": None, "SUP-X11": signal.SIGTERM}, stage="stubborn")
+async def test_a_handler_that_swallows_its_cancellation_does_not_keep_the_agent(
+    agent: Command, case: int | None
+) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "swallow"))
         await talk.said("started")
         await ends(talk, case)
 
 
-@cases({"SUP-X12": None, "SUP-X13": signal.SIGTERM})
-async def test_a_handler_that_blocks_its_thread_does_not_keep_the_agent(case: int | None) -> None:
-    async with opening(program("blocking")) as talk:
+@cases({"SUP-X12": None, "SUP-X13": signal.SIGTERM}, stage="blocking")
+async def test_a_handler_that_blocks_its_thread_does_not_keep_the_agent(
+    agent: Command, case: int | None
+) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "block"))
         await talk.replies()
         await ends(talk, case)
 
 
-@fault("SUP-X14")
-async def test_a_handler_that_blocks_the_loop_does_not_keep_the_agent_from_sigterm() -> None:
-    async with opening(program("stubborn")) as talk:
+@fault("SUP-X14", stage="stubborn")
+async def test_a_handler_that_blocks_the_loop_does_not_keep_the_agent_from_sigterm(agent: Command) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "block the loop"))
         await eventually(lambda: state(talk.peer.pid) == "S")
         before = cpu(talk.peer.pid)
@@ -110,8 +115,8 @@ async def test_a_handler_that_blocks_the_loop_does_not_keep_the_agent_from_sigte
 
 
 @fault("SUP-10")
-async def test_what_was_sent_to_a_stopped_agent_is_answered_when_it_goes_on() -> None:
-    async with opening() as talk:
+async def test_what_was_sent_to_a_stopped_agent_is_answered_when_it_goes_on(agent: Command) -> None:
+    async with opening(agent) as talk:
         talk.peer.send_signal(signal.SIGSTOP)
         await eventually(lambda: state(talk.peer.pid) == "T")
         for number in range(100):
@@ -124,8 +129,8 @@ async def test_what_was_sent_to_a_stopped_agent_is_answered_when_it_goes_on() ->
 
 
 @fault("SUP-X15")
-async def test_a_turn_survives_being_stopped() -> None:
-    async with opening() as talk:
+async def test_a_turn_survives_being_stopped(agent: Command) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "/stream 20000 100"))
         await talk.said("100 ")
         talk.peer.send_signal(signal.SIGSTOP)
@@ -136,8 +141,8 @@ async def test_a_turn_survives_being_stopped() -> None:
 
 
 @fault("SUP-X16")
-async def test_a_stopped_agent_ends_when_it_goes_on_if_it_was_told_to_meanwhile() -> None:
-    async with opening() as talk:
+async def test_a_stopped_agent_ends_when_it_goes_on_if_it_was_told_to_meanwhile(agent: Command) -> None:
+    async with opening(agent) as talk:
         talk.peer.send_signal(signal.SIGSTOP)
         await eventually(lambda: state(talk.peer.pid) == "T")
         talk.peer.send_signal(signal.SIGTERM)
@@ -147,8 +152,8 @@ async def test_a_stopped_agent_ends_when_it_goes_on_if_it_was_told_to_meanwhile(
 
 
 @fault("SUP-X17")
-async def test_ten_signals_are_one() -> None:
-    async with opening() as talk:
+async def test_ten_signals_are_one(agent: Command) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "/child 60"))
         await talk.said("Started")
         for _ in range(10):
@@ -159,8 +164,8 @@ async def test_ten_signals_are_one() -> None:
 
 
 @fault("SUP-13")
-async def test_a_child_that_ends_is_reaped() -> None:
-    async with opening() as talk:
+async def test_a_child_that_ends_is_reaped(agent: Command) -> None:
+    async with opening(agent) as talk:
         answer, _ = await talk.turn("/child 0.1")
         assert code(answer) is None
         await eventually(lambda: zombies(talk.peer.pid) == [], seconds=2)
@@ -168,8 +173,8 @@ async def test_a_child_that_ends_is_reaped() -> None:
 
 
 @fault("SUP-X39")
-async def test_a_child_that_is_killed_ends_its_turn_and_is_reaped() -> None:
-    async with opening() as talk:
+async def test_a_child_that_is_killed_ends_its_turn_and_is_reaped(agent: Command) -> None:
+    async with opening(agent) as talk:
         await talk.peer.send(prompt("child", talk.session, "/child 60"))
         started = await talk.said("Started")
         pid = int(started["params"]["update"]["content"]["text"].split()[1].rstrip("."))
@@ -180,8 +185,8 @@ async def test_a_child_that_is_killed_ends_its_turn_and_is_reaped() -> None:
 
 
 @fault("SUP-X40")
-async def test_few_descriptors_are_enough() -> None:
-    async with opening(["/bin/sh", "-c", 'ulimit -n 24 && exec "$@"', "sh", *ECHO]) as talk:
+async def test_few_descriptors_are_enough(agent: Command) -> None:
+    async with opening(["/bin/sh", "-c", 'ulimit -n 24 && exec "$@"', "sh", *agent]) as talk:
         for _ in range(30):
             await talk.new_session()
         assert code((await talk.turn("/child 0"))[0]) is None
@@ -189,16 +194,16 @@ async def test_few_descriptors_are_enough() -> None:
 
 
 @fault("SUP-X41")
-async def test_a_background_job_of_a_shell_does_not_hear_ctrl_c() -> None:
-    async with opening(["/bin/sh", "-c", 'trap "" INT && exec "$@"', "sh", *ECHO]) as talk:
+async def test_a_background_job_of_a_shell_does_not_hear_ctrl_c(agent: Command) -> None:
+    async with opening(["/bin/sh", "-c", 'trap "" INT && exec "$@"', "sh", *agent]) as talk:
         talk.peer.send_signal(signal.SIGINT)
         await talk.echoes()
         await ends(talk, signal.SIGTERM)
 
 
 @fault("SUP-X18")
-async def test_a_signal_that_means_nothing_changes_nothing() -> None:
-    async with opening() as talk:
+async def test_a_signal_that_means_nothing_changes_nothing(agent: Command) -> None:
+    async with opening(agent) as talk:
         for number in (signal.SIGPIPE, signal.SIGCHLD, signal.SIGWINCH, signal.SIGURG, signal.SIGCONT):
             talk.peer.send_signal(number)
         await talk.echoes()

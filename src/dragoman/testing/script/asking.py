@@ -120,9 +120,11 @@ async def _decide(scene: Scene, call: dict[str, Any], offered: list[dict[str, st
         outcome = _member(answer, "outcome")
     except CallFailed:
         return "failed"
-    if isinstance(outcome, dict) and outcome.get("outcome") == "cancelled":
+    if not isinstance(outcome, dict) or outcome.get("outcome") not in ("selected", "cancelled"):
+        return "failed"
+    if outcome["outcome"] == "cancelled":
         return "cancelled"
-    chosen = outcome.get("optionId") if isinstance(outcome, dict) else None
+    chosen = outcome.get("optionId")
     kinds = [option["kind"] for option in offered if option["optionId"] == chosen]
     if not kinds:
         return "failed"

@@ -104,10 +104,10 @@ class Scene:
         self.deaf = True  # a cancel that comes now is too late
         if self.answered:
             return
-        if failed:
+        if self.cancelled.is_set() and self.method == "session/prompt":
+            await self.answer({"stopReason": "cancelled"})  # whatever it stumbled over on its way out
+        elif failed:
             await self.refuse(INTERNAL_ERROR, failed)
-        elif self.cancelled.is_set() and self.method == "session/prompt":
-            await self.answer({"stopReason": "cancelled"})
         elif self.cancelled.is_set():
             await self.refuse(CANCELLED, NAMES[CANCELLED])
         else:
