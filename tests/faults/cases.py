@@ -4,8 +4,7 @@
 @cases({"JSN-01": b"...", ...})   one test for each entry, which it gets as `case`, and each agent
 
 The agent is in the id as well (FRM-05-echo, FRM-05-script), and its command is the fixture `agent`. Another
-`stage` is another small agent (see `tried`). Faults of other kinds than an agent's are tried once, and their
-tests bring whatever they are tried on.
+`stage` is another small agent (see `tried`).
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.catalogue import KINDS
-from tests.faults.tried import ECHO, Command, agents, command
+from tests.faults.tried import Command, agents, command
 
 COVERED: dict[str, set[str]] = {}
 """On which agents each fault is tried, among the modules that were imported."""
@@ -36,10 +34,6 @@ def cases(table: Mapping[str, Any], *, stage: str = "echo") -> pytest.MarkDecora
 
 def _tried(name: str, stage: str) -> Iterator[tuple[str, Command]]:
     """The id of each test, and the agent that it is tried on."""
-    on = COVERED.setdefault(name, set())
-    if name.partition("-")[0] not in KINDS:
-        yield name, ECHO
-        return
     for agent in agents(name, stage):
-        on.add(agent)
+        COVERED.setdefault(name, set()).add(agent)
         yield f"{name}-{agent}", command(agent, stage)
