@@ -92,6 +92,10 @@ class Run:
                 return
             await asyncio.sleep(0.02)
 
+    async def stop_watching(self) -> None:
+        self._watch.cancel()
+        await asyncio.wait((self._watch,))
+
     async def noted(self, name: str, *, seconds: float = IN_TIME) -> Any:
         """A fact that the agent notes while it runs."""
         await eventually(lambda: any(name in note for note in self.folder.notes), seconds=seconds)
@@ -167,7 +171,7 @@ async def running(
         try:
             yield run
         finally:
-            run._watch.cancel()
+            await run.stop_watching()
 
 
 async def complete(program: str, fault: str, place: Path, *options: str, **more: Any) -> Run:

@@ -83,7 +83,12 @@ def _wrong(terminals: Terminals) -> None:
     terminals.note("CTE-10", ["command", terminals.create("no-such-program")])
     for cwd in ("/", "/etc", f"{terminals.work}/..", f"{terminals.work}/link-out"):
         terminals.note("CTE-X08", code(terminals.create("true", cwd=cwd)))
-    for env in ([{"name": "A=B", "value": "x"}], [{"name": "", "value": "x"}], [{"name": "A", "value": "\0"}], "A=B"):
+    for env in (
+        [{"name": "A=B", "value": "x"}],
+        [{"name": "", "value": "x"}],
+        [{"name": "A", "value": "\0"}],
+        "A=B",
+    ):
         terminals.note("CTE-X07", code(terminals.create("true", env=env)))
     for command in ("", "\0", None, 5, ["true"]):
         terminals.note("CTE-X13", code(terminals.create(command)))
@@ -94,10 +99,14 @@ def _order(terminals: Terminals) -> None:
     terminal = terminals.start("sleep", "300")
     actions = ("output", "wait_for_exit", "kill", "release")
     terminals.note("CTE-11", [code(terminals.do(what, terminal, "s-2")) for what in actions])
-    terminals.note("CTE-X03", [code(terminals.do(what, name)) for what in actions for name in ("?", "", 5, None)])
+    terminals.note(
+        "CTE-X03", [code(terminals.do(what, name)) for what in actions for name in ("?", "", 5, None)]
+    )
     killed = terminals.do("kill", terminal)
     ended = terminals.do("wait_for_exit", terminal)["result"]
-    again = [code(terminals.do(what, terminal)) for what in ("kill", "output", "release", "release", "output")]
+    again = [
+        code(terminals.do(what, terminal)) for what in ("kill", "output", "release", "release", "output")
+    ]
     terminals.note("CTE-X02", [code(killed), ended, again])
     ids = [terminals.start("true") for _ in range(40)]
     ends = [terminals.do("wait_for_exit", one)["result"].get("exitCode") for one in ids]

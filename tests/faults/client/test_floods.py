@@ -1,0 +1,85 @@
+"""More than anybody reads: the client waits, stays small, and loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.faults.client.agents.floods import PIECES, SIZE
+from tests.faults.client.cases import cases, fault
+from tests.faults.client.running import WELL, complete, running
+from tests.faults.watch import cpu, settled
+
+pytestmark = pytest.mark.bound(60)
+
+
+@fault("CBP-01")
+async def test_many_updates_are_shown_in_order(fault: str, tmp_path: Path) -> None:
+    run = await complete("floods", fault, tmp_path, format_="quiet")
+    assert run.status == 0
+    assert b"".join((*run.out, run.peer.unfinished)).decode().split() == [str(n) for n in range(50_000)]
+    assert run.growth <= 200
+
+
+@fault("CBP-02")
+async def test_a_client_whose_output_nobody_reads_slows_its_agent(fault: str, tmp_path: Path) -> None:
+    async with running("floods", fault, tmp_path) as run:
+        run.peer.pause()
+        before = await run.noted("before")
+        await settled(lambda: cpu(run.peer.pid))
+        assert run.peak - before <= 128
+        assert not any("sent" in note for note in run.folder.notes)
+        run.peer.resume()
+        await run.done(seconds=40)
+    assert run.status == 0
+    words = [json.loads(text)["text"] for text in run.out if b'"event":"text"' in text]
+    assert [int(text.split()[0]) for text in words] == list(range(PIECES))
+    assert all(len(text) == SIZE for text in words)
+    assert run.growth <= 128
+
+
+@fault("CBP-X06")
+async def test_a_client_that_waits_for_its_reader_can_be_ended(fault: str, tmp_path: Path) -> None:
+    async with running("floods", fault, tmp_path) as run:
+        run.peer.pause()
+        await run.noted("before")
+        await settled(lambda: cpu(run.peer.pid))
+        run.peer.send_signal(signal.SIGTERM)
+        status = await run.peer.wait(seconds=10)
+        await run.gone(seconds=1)
+    assert status == 143
+
+
+@cases({"CBP-X02": 64, "CBP-X03": 64, "CBP-X09": 64})
+async def test_a_flood_is_survived(fault: str, case: int, tmp_path: Path) -> None:
+    run = await complete("floods", fault, tmp_path, format_="quiet")
+    assert run.status == 0
+    assert b"".join((*run.out, run.peer.unfinished)).decode().strip() == WELL
+    assert run.growth <= case
+    if fault == "CBP-X03":
+        assert run.folder.noted("answered") is True
+
+
+@cases({"CBP-X04": ("--timeout", "2"), "CBP-X05": ("--start-timeout", "2"), "CBP-X07": ("--timeout", "2")})
+async def test_an_endless_flood_ends_with_the_deadline(
+    fault: str, case: tuple[str, str], tmp_path: Path
+) -> None:
+    run = await complete("floods", fault, tmp_path, *case, format_="quiet")
+    assert run.status == 124
+    assert run.growth <= 128
+
+
+@fault("CBP-X08")
+async def test_a_client_that_waits_for_its_agent_sleeps(fault: str, tmp_path: Path) -> None:
+    async with running("floods", fault, tmp_path) as run:
+        await run.noted("working")
+        await settled(lambda: cpu(run.peer.pid))
+        before = cpu(run.peer.pid)
+        await asyncio.sleep(2)  # this is what is measured
+        assert cpu(run.peer.pid) - before <= 0.1
+        run.peer.send_signal(signal.SIGTERM)
+        await run.done()
