@@ -8,6 +8,7 @@ not (in its stable set) is used beside it. Pure; nothing of the text is run.
 from __future__ import annotations
 
 import ast
+import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
@@ -32,8 +33,16 @@ class Tree:
 
     def __init__(self, lines: Lines, module: ast.Module) -> None:
         self.lines = lines
-        self.nodes: Sequence[ast.AST] = tuple(ast.walk(module))
-        self._modules = dict(_imported(self.nodes))
+        self.module = module
+
+    @functools.cached_property
+    def nodes(self) -> Sequence[ast.AST]:
+        """Every node; slow to make, so made only when a rule asks."""
+        return tuple(ast.walk(self.module))
+
+    @functools.cached_property
+    def _modules(self) -> dict[str, str]:
+        return dict(_imported(self.nodes))
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """The offsets of a node."""

@@ -15,18 +15,23 @@ COMPLEX = 15
 _LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.IfExp, ast.match_case)
 
 
 def _unreachable(tree: Tree) -> Iterator[Hit]:
-    for node in tree.nodes:
-        for field in ("body", "orelse", "finalbody"):
+    # Blocks only, without their expressions: this is run beside ruff, on every file.
+    waiting: list[ast.AST] = [tree.module]
+    while waiting:
+        node = waiting.pop()
+        for field in _BLOCKS:
             block = getattr(node, field, None)
             if isinstance(block, list):
+                waiting += block
                 yield from _after_leaving(block)
 
 
-def _after_leaving(block: list[ast.stmt]) -> Iterator[Hit]:
+def _after_leaving(block: list[ast.AST]) -> Iterator[Hit]:
     for step, following in pairwise(block):
         if isinstance(step, _LEAVES):
             # A yield that is never reached makes a function a generator, which is sometimes wanted.

@@ -60,7 +60,10 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A pattern; a line that it is found in is not reported."""
     ignore_case: bool = False
     keywords: tuple[str, ...] = ()
-    """If the text holds none of these, in lower case, the pattern is not tried: that is most texts."""
+    """In lower case. The pattern is tried only on lines with one of these and the three lines after each:
+    that is few lines of most texts, and none of many."""
+    beyond_ascii: bool = False
+    """Whether the pattern can be found only in a text that is not plain ASCII."""
     entropy: float = 0.0
     """Bits a character that the group `secret` must have. More than 0 makes the rule one about secrets."""
 
@@ -171,6 +174,8 @@ def _match_objections(rule: Rule) -> Iterator[str]:
         yield "a match needs languages: a shape means nothing without a grammar"
     if rule.where != "anywhere" or rule.unless or rule.ignore_case or rule.entropy or rule.keywords:
         yield "where, unless, ignore_case, keywords and entropy belong to pattern, not to match"
+    if rule.beyond_ascii:
+        yield "beyond_ascii belongs to pattern, not to match"
 
 
 def _refuse_twins(rules: Sequence[Rule], where: str) -> None:

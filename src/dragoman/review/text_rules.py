@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -20,6 +21,8 @@ from dragoman.review.texts import Lines
 
 LONGEST_LINE = 2_000
 """Characters of a line that a person may have written; beyond that it is minified or data."""
+
+_LINES_AFTER = 3
 
 _PLACEHOLDER = re.compile(
     r"example|sample|dummy|fake|placeholder|changeme|change_me|change-me|your[-_]?|my[-_]?(?:secret|token|key)"
@@ -34,17 +37,55 @@ def text_findings(
 ) -> Iterator[Finding]:
     """What the rules find in one text, rule by rule."""
     lowered = lines.text.lower()
+    if len(lowered) != len(
+        lines.text
+    ):  # some letters become two: then offsets of the one are none of the other
+        lowered = ""
+    is_ascii = lines.text.isascii()
     for rule in rules:
-        if rule.pattern is None or not rule.holds_for(language):
+        if rule.pattern is None or not rule.holds_for(language) or (rule.beyond_ascii and is_ascii):
             continue
-        if rule.keywords and not any(word in lowered for word in rule.keywords):
-            continue
-        yield from _found(rule, path, lines, spans)
+        for begin, end in _windows(lowered, rule.keywords) if lowered else ((0, len(lines.text)),):
+            yield from _found(rule, path, lines, spans, begin, end)
 
 
-def _found(rule: Rule, path: str, lines: Lines, spans: Spans) -> Iterator[Finding]:
+def _windows(lowered: str, keywords: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    """The parts of a text that hold a keyword, in whole lines; all of it if there are no keywords."""
+    if not keywords:
+        yield 0, len(lowered)
+        return
+    done = 0
+    hits = sorted(at for word in keywords for at in _occurrences(lowered, word))
+    for at in hits:
+        if at < done:
+            continue
+        begin = max(done, lowered.rfind("\n", 0, at) + 1)
+        done = _after_lines(lowered, at)
+        # Hits that follow closely belong to the same window: a pattern may begin in one and end in the next.
+        while (later := bisect_left(hits, done)) > 0 and hits[later - 1] > at:
+            at = hits[later - 1]
+            done = _after_lines(lowered, at)
+        yield begin, done
+
+
+def _occurrences(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at != -1:
+        yield at
+        at = text.find(word, at + len(word))
+
+
+def _after_lines(text: str, at: int) -> int:
+    for _ in range(_LINES_AFTER + 1):
+        at = text.find("\n", at) + 1
+        if at == 0:
+            return len(text)
+    return at
+
+
+def _found(rule: Rule, path: str, lines: Lines, spans: Spans, begin: int, end: int) -> Iterator[Finding]:
     pattern, unless = compiled(rule)
-    for found in pattern.finditer(lines.text):
+    for found in pattern.finditer(lines.text, begin, end):
         if rule.where != "anywhere" and spans.kind_at(found.start()) != rule.where:
             continue
         line = lines.line(lines.position(found.start())[0])
