@@ -58,12 +58,12 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "transport": frozenset({"httpx2", "websockets"}),
     "journal": frozenset({"nats"}),
     "runtime": frozenset({"uvloop"}),
-    "sdk": frozenset({"acp"}),
+    "sdk": frozenset({"acp", "anyio", "mcp", "mcp_types"}),
     "hub": frozenset({"uvicorn"}),
     "check": frozenset({"jsonschema_rs"}),
     "testing": frozenset({"hypothesis", "pytest"}),
     "review": frozenset({"ast_grep_py"}),
-    "agents": frozenset({"mcp", "pydantic_ai"}),
+    "agents": frozenset({"pydantic_ai"}),
     "tui": frozenset({"textual"}),
 }
 

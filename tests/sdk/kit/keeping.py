@@ -54,13 +54,17 @@ class Heard:
 
     def told(self, session_id: str) -> list[tuple[str, str]]:
         """The kind and the text, title or id of each update."""
-        return [(str(update.__struct_config__.tag), text_of(update)) for update in self.updates(session_id)]
+        return [(kind_of(update), text_of(update)) for update in self.updates(session_id)]
+
+
+def kind_of(update: Any) -> str:
+    return str(update.__struct_config__.tag)
 
 
 def text_of(update: Any) -> str:
-    content = getattr(update, "content", None)
-    if hasattr(content, "text"):
-        return str(content.text)
+    text = getattr(getattr(update, "content", None), "text", None)
+    if text is not None:
+        return str(text)
     return str(getattr(update, "title", "") or getattr(update, "tool_call_id", ""))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
-
 from tests.sdk.kit.keeping import chatting, listening
 
 

@@ -135,7 +135,7 @@ class Kit(Generic[C]):
             turn.most_requests = self.max_turn_requests
             found = self.commands.find(turn.text)
             chosen = usual if found is None else found[0].handler(found[1])
-            return await run_turn(turn, chosen, client, begun=self._entitle)
+            return await run_turn(turn, chosen, client, begun=self._begun)
 
         self.agent.handlers.add("session/prompt", run)
         return handler
@@ -210,6 +210,13 @@ class Kit(Generic[C]):
         """What a client is told of a session that it has just been given: this runs behind the answer."""
         if self.commands:
             await session.commands(self.commands.shown())
+
+    async def _begun(self, turn: KitTurn[Any]) -> None:
+        """What a turn begins with, before its handler."""
+        await self._entitle(turn)
+        untold, turn.session.untold = turn.session.untold, []
+        for words in untold:
+            await turn.notice(words, severity="warning")
 
     async def _entitle(self, turn: KitTurn[Any]) -> None:
         if turn.session.session_title or self._titles == "none":

@@ -1,19 +1,231 @@
-"""The MCP servers that a client gave a session."""
+"""The MCP servers that a client gave a session: started with it, ended with it, seen by no other.
+
+Each server has a task of its own, so that one which fails costs nothing but itself: the user is told, and the
+session goes on without it. The `mcp` package is imported here, in a thread, and only for a session that has
+servers. What a server is started with (environment, headers, address) is neither logged nor stored.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import logging
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.errors import SpawnFailed
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+
+if TYPE_CHECKING:
+    from dragoman.sdk.kit.session import KitSession
+
+log = logging.getLogger(__name__)
+
+START_SECONDS = 30.0
+"""How long a server may take to be ready; some fetch themselves from the network first."""
+
+END_SECONDS = 0.9
+"""How long the servers of a session may take to end; then they are killed."""
 
 
-class MountedTool:
-    """To be written."""
+class MountedTool(Struct, frozen=True, kw_only=True):
+    """A tool of a server, as the server describes it."""
+
+    server: str
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    """JSON Schema of its arguments."""
+
+    @property
+    def full_name(self) -> str:
+        """A name that is unique in the session, and that models take."""
+        return f"{_plain(self.server)}__{_plain(self.name)}"
+
+
+class MountedResult(Struct, frozen=True, kw_only=True):
+    """What a tool answered."""
+
+    content: list[v1.ContentBlock]
+    is_error: bool = False
+    structured: Any = None
+
+    @property
+    def text(self) -> str:
+        """All of it that is text."""
+        return "\n".join(block.text for block in self.content if isinstance(block, v1.TextContent))
 
 
 class Mounts:
-    """To be written."""
+    """Begins to start the servers at once; `ready` waits for them."""
 
-    def __init__(self, session: Any) -> None:
-        self.session = session
+    def __init__(self, session: KitSession[Any]) -> None:
+        self._session = session
+        self._clients: dict[str, Any] = {}
+        self._tools: dict[str, list[MountedTool]] = {}
+        self._stop = asyncio.Event()
+        self.failed: dict[str, str] = {}
+        """Servers that did not start, and why."""
+        self._starting: dict[str, asyncio.Future[None]] = {}
+        self._tasks = [self._start(server) for server in _renamed(session.mcp_servers)]
+
+    def _start(self, named: tuple[str, Any]) -> asyncio.Task[None]:
+        name, server = named
+        loop = asyncio.get_running_loop()
+        self._starting[name] = loop.create_future()
+        return loop.create_task(self._serve(name, server), name=f"MCP server of {self._session.id}")
+
+    # What an agent does with them.
+
+    async def ready(self) -> None:
+        """Until every server has started or failed."""
+        if self._starting:
+            await asyncio.wait(self._starting.values())
+
+    @property
+    def servers(self) -> list[str]:
+        """Those that have started."""
+        return list(self._clients)
+
+    async def tools(self) -> list[MountedTool]:
+        """The tools of all servers, once they have started."""
+        await self.ready()
+        return [tool for tools in self._tools.values() for tool in tools]
+
+    async def call(self, tool: MountedTool, arguments: dict[str, Any] | None = None) -> MountedResult:
+        """Run a tool. What goes wrong is a result too: a model can do something with it."""
+        await self.ready()
+        client = self._clients.get(tool.server)
+        if client is None:
+            return _failure(f"The MCP server {tool.server} is not running.")
+        try:
+            answer = await client.call_tool(tool.name, arguments or {})
+        except Exception as error:  # noqa: BLE001  # the libraries below raise anything; the turn goes on
+            log.warning("a tool of the MCP server %s failed: %s", tool.server, type(error).__name__)
+            return _failure(f"The MCP server {tool.server} could not run {tool.name}: {_said(error)}")
+        return MountedResult(
+            content=[_block(item) for item in answer.content],
+            is_error=bool(answer.is_error),
+            structured=answer.structured_content,
+        )
 
     async def aclose(self) -> None:
-        return None
+        """End the servers and everything that they started."""
+        self._stop.set()
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=END_SECONDS)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late, timeout=END_SECONDS)
+        self._clients.clear()
+        self._tools.clear()
+
+    # The life of one.
+
+    async def _serve(self, name: str, server: Any) -> None:
+        starting = self._starting[name]
+        try:
+            wire = await asyncio.to_thread(import_module, "dragoman.sdk.kit.mcp_wire")
+            async with asyncio.timeout(START_SECONDS) as patience:
+                async with wire.opened(server, cwd=self._session.cwd) as client:
+                    self._tools[name] = await _listed(name, client)
+                    self._clients[name] = client
+                    patience.reschedule(None)
+                    starting.set_result(None)
+                    await self._stop.wait()
+        except Exception as error:  # noqa: BLE001  # whatever it was, it is this server's alone
+            await self._lost(name, error)
+        finally:
+            self._clients.pop(name, None)
+            if not starting.done():
+                starting.set_result(None)
+
+    async def _lost(self, name: str, error: Exception) -> None:
+        log.warning("the MCP server %s of a session failed: %s", name, type(_first(error)).__name__)
+        if self._stop.is_set():
+            return
+        self.failed[name] = why = _reason(error)
+        self._tools.pop(name, None)
+        await self._session.note(f"The MCP server {name} is not available", why)
+
+
+async def _listed(name: str, client: Any) -> list[MountedTool]:
+    tools: list[MountedTool] = []
+    cursor = None
+    while True:
+        page = await client.list_tools(cursor=cursor)
+        tools += [
+            MountedTool(
+                server=name,
+                name=tool.name,
+                description=tool.description or tool.title or "",
+                input_schema=tool.input_schema,
+            )
+            for tool in page.tools
+        ]
+        cursor = page.next_cursor
+        if not cursor:
+            return tools
+
+
+def _renamed(servers: list[v1.McpServer]) -> list[tuple[str, Any]]:
+    """Each server with a name that no other of the session has."""
+    named: dict[str, Any] = {}
+    for server in servers:
+        wanted = str(getattr(server, "name", "")) or "mcp"
+        name, number = wanted, 2
+        while name in named:
+            name, number = f"{wanted}-{number}", number + 1
+        named[name] = server
+    return list(named.items())
+
+
+def _block(item: Any) -> v1.ContentBlock:
+    """MCP's content is the protocol's; what it does not know becomes text."""
+    encoded = item.model_dump_json(by_alias=True, exclude_none=True).encode()
+    kind: Any = v1.ContentBlock  # a union is no `type` to a type checker
+    block: v1.ContentBlock = read(encoded, kind)
+    return block
+
+
+def _failure(text: str) -> MountedResult:
+    return MountedResult(content=[v1.TextContent(text=text)], is_error=True)
+
+
+def _reason(error: Exception) -> str:
+    """Why a server is not there, without anything that it was started with."""
+    error = _first(error)
+    if isinstance(error, ImportError):
+        return "This agent was installed without MCP support (the extra `mcp`)."
+    if isinstance(error, SpawnFailed):
+        return "Its program could not be started."
+    if isinstance(error, TimeoutError):
+        return f"It was not ready within {START_SECONDS:g} seconds."
+    return "The connection to it failed."
+
+
+def _first(error: BaseException) -> Any:
+    """Task groups wrap what went wrong; the innermost first error says it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _said(error: Exception) -> str:
+    """The server's own words, if it said any."""
+    inner = getattr(_first(error), "error", None)
+    message = getattr(inner, "message", None)
+    return message if isinstance(message, str) and message else "the connection failed"
+
+
+def _plain(name: str) -> str:
+    return "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name) or "_"
+
+
+def schema_of(tool: MountedTool) -> bytes:
+    """Its input schema as JSON text."""
+    return msgspec.json.encode(tool.input_schema)

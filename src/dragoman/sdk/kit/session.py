@@ -83,6 +83,8 @@ class KitSession(Recorded, AgentSession, Generic[C]):
         self.mcp: Mounts | None = None
         """The MCP servers of this session; None if the client gave none."""
         self.running: set[KitTurn[C]] = set()
+        self.untold: list[str] = []
+        """What the user should know and could not be told yet."""
         self._owner = Owner(f"session {session_id}")
         self._local: Local | None = None
 
@@ -154,6 +156,13 @@ class KitSession(Recorded, AgentSession, Generic[C]):
     async def rename(self, title: str | None) -> None:
         """Give the session a title; the client is told, and listings show it."""
         await self.title(title)
+
+    async def note(self, title: str, description: str | None = None) -> None:
+        """Something the user should know. A client without notices hears it in the next turn."""
+        if "session.notices" in self.client.capabilities:
+            await self.notice(title, severity="warning", description=description)
+        else:
+            self.untold.append(f"{title}. {description}" if description else title)
 
     # What runs.
 

@@ -1,0 +1,110 @@
+"""Reaches MCP servers with the official package: a program on its standard streams, or an address.
+
+Importing this module imports `mcp`, which takes about a second; nothing but `mounts` does. A program is an
+owned tree of ours rather than the package's child, so that it is gone when we are, however we end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import mcp
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from dragoman.errors import LinkClosed
+from dragoman.schema import v1
+from dragoman.sdk.environment import agent_environment
+from dragoman.transport.owned import Grace
+from dragoman.transport.process import ChildTransport, spawn
+
+GRACE = Grace(after_eof=0.3, after_terminate=0.3, leftovers=0.1)
+"""A session's end waits for its servers, so they get less time than an agent does."""
+
+
+@asynccontextmanager
+async def opened(server: Any, *, cwd: str) -> AsyncIterator[mcp.Client]:
+    """A client of a server that has been started and greeted."""
+    if isinstance(server, v1.McpServerStdio):
+        async with mcp.Client(_program(server, cwd), mode="auto") as client:
+            yield client
+        return
+    headers = {header.name: header.value for header in server.headers}
+    if isinstance(server, v1.McpServerSse):
+        async with mcp.Client(sse_client(server.url, headers=headers), mode="legacy") as client:
+            yield client
+        return
+    async with (
+        create_mcp_http_client(headers=headers) as http,
+        mcp.Client(streamable_http_client(server.url, http_client=http), mode="auto") as client,
+    ):
+        yield client
+
+
+@asynccontextmanager
+async def _program(server: v1.McpServerStdio, cwd: str) -> AsyncIterator[tuple[Any, Any]]:
+    """The streams of a started program, as the package wants them."""
+    env = agent_environment(explicit={variable.name: variable.value for variable in server.env})
+    transport = spawn([server.command, *server.args], cwd=cwd, env=env, grace=GRACE, on_stderr=_ignored)
+    inward, heard = anyio.create_memory_object_stream[SessionMessage | Exception](float("inf"))
+    told, outward = anyio.create_memory_object_stream[SessionMessage](0)
+    writing: asyncio.Task[None] | None = None
+    try:
+        transport.start(_Inlet(inward))
+        writing = asyncio.get_running_loop().create_task(_write(outward, transport))
+        yield heard, told
+    finally:
+        if writing is not None:
+            writing.cancel()
+        for stream in (inward, heard, told, outward):
+            stream.close()
+        await transport.aclose()
+
+
+class _Inlet:
+    """Takes the frames of a program."""
+
+    def __init__(self, inward: Any) -> None:
+        self._inward = inward
+
+    def feed(self, block: bytes) -> None:
+        for line in block.splitlines():
+            if line.strip():
+                self._give(line)
+
+    def _give(self, line: bytes) -> None:
+        try:
+            message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        except ValueError as error:
+            message = error
+        try:
+            self._inward.send_nowait(message)
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            pass  # nobody listens any more
+
+    def oversized(self, size: int) -> None:
+        self._give(b"")  # no JSON: whoever waits for it is told that it cannot be read
+
+    def ended(self, reason: BaseException | None) -> None:
+        self._inward.close()
+
+
+async def _write(outward: Any, transport: ChildTransport) -> None:
+    async for said in outward:
+        frame = said.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        try:
+            transport.write(frame)
+            await transport.drain()
+        except LinkClosed:
+            return
+
+
+def _ignored(_: bytes) -> None:
+    """What a server complains about may hold what it was given, and is not ours to show."""
