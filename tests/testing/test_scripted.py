@@ -1,5 +1,6 @@
 """Scripted peers: the same page in memory and as a process."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from dragoman import Agent, Turn, connect
 from dragoman.errors import BadAnswer, CallFailed, LinkClosed, LocalMistake, PeerDied, VersionMismatch
-from dragoman.testing import ScriptedAgent, ScriptedClient, ScriptFailed, normalised, talking_to
+from dragoman.testing import RawPeer, ScriptedAgent, ScriptedClient, ScriptFailed, normalised, talking_to
 from dragoman.transport.memory import memory_pair
 
 AGENT = """
@@ -191,12 +192,10 @@ async def test_a_process_needs_a_folder() -> None:
 
 @pytest.mark.bound(20)
 @pytest.mark.parametrize(
-    ("lines", "returncode", "signal"),
-    [("die 3", 3, None), ("die SIGKILL", -9, "SIGKILL"), ("die SIGSEGV", -11, "SIGSEGV"), ("die", 1, None)],
+    ("lines", "returncode", "name"),
+    [("die 3", 3, None), ("die SIGKILL", -9, "SIGKILL"), ("die SIGTERM", -15, "SIGTERM"), ("die", 1, None)],
 )
-async def test_a_process_dies_for_real(
-    lines: str, returncode: int, signal: str | None, tmp_path: Path
-) -> None:
+async def test_a_process_dies_for_real(lines: str, returncode: int, name: str | None, tmp_path: Path) -> None:
     agent = ScriptedAgent(
         f'on prompt\n  say "last words"\n  complain "why it died"\n  {lines}', folder=tmp_path
     )
@@ -205,7 +204,18 @@ async def test_a_process_dies_for_real(
         turn = session.prompt("go")
         with pytest.raises(PeerDied, match="why it died") as died:
             assert [update async for update in turn] == []
-        assert (died.value.returncode, died.value.signal) == (returncode, signal)
+        assert (died.value.returncode, died.value.signal) == (returncode, name)
+
+
+@pytest.mark.bound(20)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_process_ends_when_it_is_asked_to(number: int, tmp_path: Path) -> None:
+    async with RawPeer(ScriptedAgent("on prompt\n  wait 1000").command(tmp_path)) as peer:
+        await peer.send({"jsonrpc": "2.0", "id": 1, "method": "_there"})
+        await peer.read_line()
+        peer.send_signal(number)
+        assert await peer.wait() == 0
+        assert peer.stderr == ""
 
 
 async def test_a_process_dies_after_everything_it_said_has_left(tmp_path: Path) -> None:

@@ -2,21 +2,12 @@
 
 import re
 from pathlib import Path
-from textwrap import dedent, indent
 
 import pytest
 
-from dragoman.testing import ScriptedAgent, ScriptedClient, ScriptError, ScriptFailed, Transcript
+from dragoman.testing import ScriptedAgent, ScriptedClient, ScriptError, ScriptFailed
 from dragoman.testing.script.verbs import VERBS
-
-
-async def play(agent: str, client: str, *, rules: str = "", can: str = "load") -> Transcript:
-    """Play the lines of an agent's turn to a client that has already opened a session."""
-    script = f"agent tester\n  can {can}\non prompt\n{indent(dedent(agent), '  ')}"
-    story = (
-        f"{dedent(rules)}\nclient\n  initialize\n  new cwd=/work\n  prompt go\n{indent(dedent(client), '  ')}"
-    )
-    return await ScriptedClient(story).talk_to(ScriptedAgent(script))
+from tests.testing.script.playing import play
 
 
 async def test_say_think_and_user_are_chunks() -> None:
@@ -213,58 +204,6 @@ async def test_waiting_and_repeating() -> None:
     await play("repeat 3\n  say $n\n  wait 0.001", "expect turn 123")
 
 
-async def test_numbers_may_be_what_the_prompt_says() -> None:
-    agent = """
-    on prompt "flood $count $size"
-      flood $count $size
-      repeat $count
-        wait $size
-    on prompt
-      flood "$text"
-    """
-    story = """
-    client
-      initialize
-      new
-      prompt "flood 2 0"
-      expect turn "0 1 "
-      prompt "flood 2"
-      expect error -32603 *
-    """
-    with pytest.raises(ScriptError, match="line 7: 'flood 2' is no whole number"):
-        await ScriptedClient(story).talk_to(ScriptedAgent(agent))
-
-
-async def test_a_line_can_wait_for_a_message() -> None:
-    await play(
-        "say before\nuntil _go\nsay after",
-        "expect update agent_message_chunk before\nnotify _other\nnotify _go\nexpect turn after",
-    )
-    await play("until _go", "cancel\nexpect stop cancelled")
-
-
-async def test_files_can_be_written_behind_the_back_of_the_client(tmp_path: Path) -> None:
-    agent = """
-    on prompt
-      save made "first $text\\n"
-      append "$cwd/made" second
-      save missing/made x
-        failed
-          say "not made"
-      append missing/made x
-    """
-    story = """
-    client
-      initialize
-      new cwd="$folder"
-      prompt go
-      expect update agent_message_chunk "not made"
-      expect error -32603 "*append did not work"
-    """
-    await ScriptedClient(story, names={"folder": str(tmp_path)}).talk_to(ScriptedAgent(agent))
-    assert (tmp_path / "made").read_text() == "first go\nsecond"
-
-
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
@@ -408,5 +347,6 @@ async def test_permission_can_only_be_given_when_it_was_asked_for() -> None:
 
 def test_every_verb_is_tried_here() -> None:
     """Adding a verb without a test would go unnoticed otherwise."""
-    words = re.findall(r"[a-z]+", Path(__file__).read_text("utf-8").replace("\\n", " "))
+    text = " ".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    words = re.findall(r"[a-z]+", text.replace("\\n", " "))
     assert VERBS.keys() - set(words) == set()

@@ -3,8 +3,9 @@
 Without a word in the script it can be initialized and gives sessions ids that can be told apart at a
 glance. A prompt that no rule is for is refused, because a script that does not foresee it is a mistake.
 
-What a script does not say is done as a good agent does it: nothing before `initialize`, no id twice, no
-params of a wrong shape (see `checking`), one turn at a time in a session (see `turning`).
+What a script does not say is done as a good agent does it: nothing before `initialize` and no id twice, which
+are the rules of `core`, no params of a wrong shape (see `checking`), one turn at a time in a session (see
+`turning`), and no more at once than memory can hold.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ hanging up both close the connection, without a word.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -61,6 +62,8 @@ class ProcessBody:
 
     async def die(self, status: int) -> NoReturn:
         if status < 0:
+            with contextlib.suppress(OSError, ValueError):  # nobody can, or has to
+                signal.signal(-status, signal.SIG_DFL)  # we handle some, and are to die of this one
             os.kill(os.getpid(), -status)
             await asyncio.sleep(1)  # a signal that is handled, or stopped us, gives us time
         os._exit(status if status >= 0 else 128 - status)

@@ -26,7 +26,7 @@ def _kept(statement: Statement, mode: str) -> Action:
         except (OSError, ValueError) as error:
             if failed is None:
                 raise CallFailed(0, f"{statement.verb} did not work") from error
-            scene.names["message"] = str(error)
+            scene.names.update(code=getattr(error, "errno", None) or 0, message=str(error))
             await perform(failed, scene)
 
     return act
