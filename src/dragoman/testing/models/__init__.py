@@ -1,0 +1,57 @@
+"""A model that says what a script says: a local HTTP server for tests of agents, in two vendors' formats.
+
+    async with scripted_model([turn(call("read", path="a.py")), turn("It is empty.")]) as model:
+        ...  # an agent with the base URL model.openai_url or model.anthropic_url
+    assert model.requests[1].messages[-1].results[0].text == ""
+
+docs/testing-models.md shows the rest.
+"""
+
+from dragoman.testing.models.requests import Image, Message, ModelRequest, Tool, ToolResult, ToolUse
+from dragoman.testing.models.script import ModelScript
+from dragoman.testing.models.server import NoTurnLeft, ScriptedModel, scripted_model
+from dragoman.testing.models.turns import (
+    Turn,
+    Usage,
+    begin,
+    call,
+    cut,
+    endless,
+    fail,
+    garbage,
+    hold,
+    huge,
+    refuse,
+    say,
+    think,
+    turn,
+    wait,
+)
+
+__all__ = [
+    "Image",
+    "Message",
+    "ModelRequest",
+    "ModelScript",
+    "NoTurnLeft",
+    "ScriptedModel",
+    "Tool",
+    "ToolResult",
+    "ToolUse",
+    "Turn",
+    "Usage",
+    "begin",
+    "call",
+    "cut",
+    "endless",
+    "fail",
+    "garbage",
+    "hold",
+    "huge",
+    "refuse",
+    "say",
+    "scripted_model",
+    "think",
+    "turn",
+    "wait",
+]

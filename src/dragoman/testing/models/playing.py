@@ -1,0 +1,197 @@
+"""Plays a turn: its steps in their order, into one answer, as a stream or whole.
+
+The head of the answer is sent with its first byte, so an error before anything was said has a status, and one
+after that stands in the stream. When no stream was asked for, the same steps are gathered and sent at last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from dragoman.testing.models.http import Connection
+from dragoman.testing.models.requests import ModelRequest, Outcome
+from dragoman.testing.models.turns import (
+    Begin,
+    Call,
+    Cut,
+    Endless,
+    Fail,
+    Hold,
+    Raw,
+    Refuse,
+    Step,
+    Text,
+    Thought,
+    Turn,
+    Usage,
+    Wait,
+)
+from dragoman.testing.models.voice import Called, Event, Said, Voice, arguments_text, cut_into, encode_event
+
+JSON = {"content-type": "application/json"}
+STREAM = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+
+
+class House(Protocol):
+    """What the server does for a turn."""
+
+    async def hold(self, name: str) -> None: ...
+
+    def refuse(self, seconds: float | None = None) -> None: ...
+
+
+class Player:
+    """Plays one turn for one request."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        request: ModelRequest,
+        voice: Voice,
+        connection: Connection,
+        house: House,
+        *,
+        number: int,
+    ) -> None:
+        self._turn = turn
+        self._request = request
+        self._voice = voice
+        self._connection = connection
+        self._house = house
+        self._number = number
+        self._said = Said(stop=turn.stop or "stop")
+        self._begun = False
+        self._raw: list[bytes] = []
+
+    async def play(self) -> Outcome:
+        for step in self._turn.steps:
+            outcome = await self._step(step)
+            if outcome is not None:
+                return outcome
+        self._said.usage = self._usage()
+        self._request.end("answered")
+        if not self._request.streams:
+            await self._whole()
+            return "answered"
+        await self._emit(self._voice.end(self._said))
+        await self._connection.finish()
+        return "answered"
+
+    async def _step(self, step: Step) -> Outcome | None:
+        match step:
+            case Text() | Thought() | Call():
+                await self._speak(step)
+            case Wait(seconds):
+                await asyncio.sleep(seconds)
+            case Hold(name):
+                await self._house.hold(name)
+            case Begin():
+                await self._emit([])
+            case Raw(data):
+                await self._send_raw(data)
+            case Endless(piece, pace):
+                await self._forever(piece, pace)
+            case Cut():
+                return await self._cut(step)
+            case Refuse(seconds):
+                self._request.end("broken off")
+                self._house.refuse(seconds)
+                return "broken off"
+            case Fail():
+                return await self._fail(step)
+        return None
+
+    async def _speak(self, step: Text | Thought | Call) -> None:
+        if isinstance(step, Call):
+            called = Called(step.id or self._fresh_id(), step.name, arguments_text(step))
+            self._said.parts.append(("call", called))
+            await self._emit(
+                self._voice.call(called, cut_into(called.arguments, step.pieces)), pace=step.pace
+            )
+            return
+        for piece in step.pieces:
+            said = piece.replace("$text", self._request.text)
+            thinks = isinstance(step, Thought)
+            self._said.add("thought" if thinks else "text", said)
+            await self._emit(self._voice.thought(said) if thinks else self._voice.text(said), pace=step.pace)
+
+    async def _emit(self, events: Iterable[Event], *, pace: float = 0.0) -> None:
+        """Send events; whoever asked for no stream gets nothing yet."""
+        for event in events:
+            if pace:
+                await asyncio.sleep(pace)
+            await self._send(encode_event(event))
+        await self._send(b"")
+
+    async def _send(self, data: bytes) -> None:
+        if not self._request.streams:
+            return
+        if not self._begun:
+            self._begun = True
+            await self._connection.head(200, STREAM)
+            data = b"".join(map(encode_event, self._voice.begin(self._usage()))) + data
+        if data:
+            await self._connection.send(data, split=self._turn.split)
+
+    async def _send_raw(self, data: bytes) -> None:
+        self._raw.append(data)
+        await self._send(data)
+
+    async def _whole(self) -> None:
+        body = b"".join(self._raw) or json.dumps(self._voice.whole(self._said)).encode()
+        await self._connection.answer(200, JSON, body)
+
+    async def _forever(self, piece: str, pace: float) -> None:
+        if not self._request.streams:
+            await asyncio.get_running_loop().create_future()
+        while True:
+            await self._emit(self._voice.text(piece), pace=pace)
+            await asyncio.sleep(0)  # a pace of nothing must not keep everybody else waiting
+
+    async def _cut(self, step: Cut) -> Outcome:
+        if step.where != "head" and not self._request.streams:
+            body = json.dumps(self._voice.whole(self._said)).encode()
+            await self._connection.head(200, JSON, length=len(body))
+            await self._connection.send(body[: len(body) // 2])
+        elif step.where != "head":
+            await self._send(b"")
+            if step.where == "event":
+                event = b"".join(map(encode_event, self._voice.text("and the rest of it")))
+                await self._connection.send(event[: len(event) // 2])
+        self._request.end("broken off")
+        self._connection.close()
+        return "broken off"
+
+    async def _fail(self, fail: Fail) -> Outcome:
+        self._request.end("failed")
+        if self._begun:
+            await self._emit(self._voice.broken(fail))
+            await self._connection.finish()
+        else:
+            headers, body = self._error(fail)
+            await self._connection.answer(fail.status, headers, body)
+        return "failed"
+
+    def _error(self, fail: Fail) -> tuple[Mapping[str, str], bytes]:
+        own = {name.lower(): value for name, value in fail.headers.items()}
+        headers = {**JSON, **self._voice.headers(fail, now=time.time()), **own}
+        if fail.body is None:
+            return headers, json.dumps(self._voice.error(fail)).encode()
+        if fail.body.lstrip().startswith("<"):
+            headers = {**headers, "content-type": "text/html", **own}
+        return headers, fail.body.encode()
+
+    def _usage(self) -> Usage:
+        """As scripted; otherwise four characters are a token, which is about right and always the same."""
+        if self._turn.usage is not None:
+            return self._turn.usage
+        asked = len(json.dumps(self._request.body)) // 4
+        thought = len(self._said.joined("thought")) // 4
+        return Usage(asked, self._said.size // 4 + 1, reasoning=thought)
+
+    def _fresh_id(self) -> str:
+        return f"call_{self._number}_{len(self._said.calls) + 1}"

@@ -1,0 +1,275 @@
+"""What was asked of a scripted model: each request as it came, and the same in words that do not depend on
+the wire format.
+
+    request.messages[-1].text       what was said last
+    request.system                  the instructions
+    request.tools["read"]           a tool the model was offered, with its schema
+    request.images                  pictures, wherever they stand
+    request.body, request.headers   as they came
+
+Reading is lenient: what has another shape is left out, and stays in `body`. Nothing that is printed shows a
+header's value or a key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Format: TypeAlias = Literal["chat", "responses", "messages"]
+"""`/v1/chat/completions` and `/v1/responses` as OpenAI has them, `/v1/messages` as Anthropic has it."""
+
+Outcome: TypeAlias = Literal["under way", "answered", "failed", "broken off", "abandoned"]
+"""`failed` is an error on purpose, `broken off` a cut on purpose; `abandoned` means that the client left."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A picture: its bytes, or where it is."""
+
+    media_type: str | None
+    data: bytes = field(default=b"", repr=False)
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """A call the model made earlier, as the client remembers it."""
+
+    id: str
+    name: str
+    arguments: Any
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a tool said."""
+
+    id: str
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of the conversation so far."""
+
+    role: str
+    text: str
+    images: tuple[Image, ...] = ()
+    calls: tuple[ToolUse, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    thoughts: str = ""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool that the model may call."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+class ModelRequest:
+    """One request for a turn."""
+
+    def __init__(self, format: Format, path: str, headers: Mapping[str, str], body: Any) -> None:
+        self.format: Format = format
+        self.path = path
+        self.headers = headers
+        """Names in lower case."""
+        self.body: dict[str, Any] = body if isinstance(body, dict) else {}
+        self.outcome: Outcome = "under way"
+        self.turn: int | None = None
+        """Which turn of the script answers it, counted from 0; None if there was none."""
+        self._over = asyncio.Event()
+
+    def __repr__(self) -> str:
+        said = self.messages[-1].text if self.messages else ""
+        return (
+            f"<{self.format} to {self.model}: {len(self.messages)} messages, {len(self.tools)} tools, "
+            f"{self.outcome}, last said {said[:80]!r}>"
+        )
+
+    def end(self, outcome: Outcome) -> None:
+        """The server's: how it went. The first word counts: it is said before the last byte is sent, so that
+        whoever has the answer can look here.
+        """
+        if self.outcome == "under way":
+            self.outcome = outcome
+        self._over.set()
+
+    async def over(self) -> Outcome:
+        """Wait until it is answered, broken off or abandoned."""
+        await self._over.wait()
+        return self.outcome
+
+    @property
+    def model(self) -> str:
+        return str(self.body.get("model", ""))
+
+    @property
+    def streams(self) -> bool:
+        return self.body.get("stream") is True
+
+    @property
+    def key(self) -> str | None:
+        """The API key, wherever it was put."""
+        bearer = self.headers.get("authorization", "")
+        return bearer[7:] if bearer.lower().startswith("bearer ") else self.headers.get("x-api-key")
+
+    @property
+    def system(self) -> str:
+        """The instructions, joined."""
+        own = self.body.get("instructions" if self.format == "responses" else "system")
+        parts = [_text(own), *(message.text for message in self._all() if message.role in INSTRUCTING)]
+        return "\n".join(part for part in parts if part)
+
+    @property
+    def messages(self) -> list[Message]:
+        """The conversation without instructions; what a tool said has the role `tool`."""
+        return [message for message in self._all() if message.role not in INSTRUCTING]
+
+    @property
+    def tools(self) -> dict[str, Tool]:
+        return {tool.name: tool for tool in map(_tool, _dicts(self.body.get("tools"))) if tool.name}
+
+    @property
+    def images(self) -> list[Image]:
+        return [image for message in self._all() for image in message.images]
+
+    @property
+    def results(self) -> dict[str, ToolResult]:
+        """What tools said in the whole conversation, by the id of the call."""
+        return {result.id: result for message in self._all() for result in message.results}
+
+    @property
+    def text(self) -> str:
+        """What was said last, by the user or by a tool."""
+        last = self.messages[-1] if self.messages else None
+        if last is None:
+            return ""
+        return last.text or "\n".join(result.text for result in last.results)
+
+    def _all(self) -> list[Message]:
+        given = self.body.get("input" if self.format == "responses" else "messages")
+        if isinstance(given, str):
+            return [Message("user", given)]
+        return [
+            _item(entry) if "type" in entry and "role" not in entry else _message(entry)
+            for entry in _dicts(given)
+        ]
+
+
+INSTRUCTING = ("system", "developer")
+
+
+def _message(entry: Mapping[str, Any]) -> Message:
+    """A message of any format: they differ in the parts of their content."""
+    content = entry.get("content")
+    parts = list(_dicts(content))
+    calls = [
+        ToolUse(
+            str(use.get("id")),
+            str(use.get("function", {}).get("name")),
+            _json(use.get("function", {}).get("arguments")),
+        )
+        for use in _dicts(entry.get("tool_calls"))
+    ]
+    calls += [
+        ToolUse(str(part.get("id")), str(part.get("name")), part.get("input"))
+        for part in parts
+        if part.get("type") == "tool_use"
+    ]
+    results = tuple(_result(part) for part in parts if part.get("type") == "tool_result")
+    role = str(entry.get("role"))
+    if role == "tool":
+        results = (ToolResult(str(entry.get("tool_call_id")), _text(content)),)
+    elif results and all(part.get("type") == "tool_result" for part in parts):
+        role = "tool"
+    thoughts = "".join(str(part.get("thinking", "")) for part in parts if part.get("type") == "thinking")
+    return Message(
+        role,
+        _text(content),
+        tuple(_images(parts)),
+        tuple(calls),
+        results,
+        thoughts or str(entry.get("reasoning_content") or ""),
+    )
+
+
+def _item(entry: Mapping[str, Any]) -> Message:
+    """An item of the responses format that is no message."""
+    if entry.get("type") == "function_call":
+        use = ToolUse(str(entry.get("call_id")), str(entry.get("name")), _json(entry.get("arguments")))
+        return Message("assistant", "", calls=(use,))
+    if entry.get("type") == "function_call_output":
+        text = _text(entry.get("output"))
+        return Message("tool", text, results=(ToolResult(str(entry.get("call_id")), text),))
+    thoughts = _text(entry.get("summary")) if entry.get("type") == "reasoning" else ""
+    return Message("assistant", "", thoughts=thoughts)
+
+
+def _result(part: Mapping[str, Any]) -> ToolResult:
+    return ToolResult(str(part.get("tool_use_id")), _text(part.get("content")), part.get("is_error") is True)
+
+
+def _tool(entry: Mapping[str, Any]) -> Tool:
+    inner = entry.get("function")
+    told = inner if isinstance(inner, dict) else entry
+    schema = told.get("parameters", told.get("input_schema"))
+    return Tool(
+        str(told.get("name", "")),
+        str(told.get("description") or ""),
+        schema if isinstance(schema, dict) else {},
+    )
+
+
+def _images(parts: list[dict[str, Any]]) -> Iterator[Image]:
+    for part in parts:
+        source = part.get("source")
+        address = part.get("image_url")
+        if part.get("type") == "image" and isinstance(source, dict):
+            data = _bytes(str(source.get("data", "")))
+            yield Image(source.get("media_type"), data, source.get("url"))
+        elif part.get("type") in ("image_url", "input_image"):
+            yield _from_address(str(address.get("url", "")) if isinstance(address, dict) else str(address))
+        elif part.get("type") == "tool_result":
+            yield from _images(list(_dicts(part.get("content"))))
+
+
+def _from_address(address: str) -> Image:
+    head, comma, data = address.partition(",")
+    if not (head.startswith("data:") and comma):
+        return Image(None, url=address)
+    return Image(head[5:].partition(";")[0] or None, _bytes(data))
+
+
+def _bytes(data: str) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except binascii.Error:
+        return b""
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part["text"]) for part in _dicts(content) if isinstance(part.get("text"), str))
+
+
+def _json(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return text
+
+
+def _dicts(value: Any) -> Iterator[dict[str, Any]]:
+    return (entry for entry in value if isinstance(entry, dict)) if isinstance(value, list) else iter(())

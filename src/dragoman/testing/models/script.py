@@ -1,0 +1,232 @@
+"""Scripts for models: a list of turns, or a text that says the same.
+
+    model small large              names for the list of models
+    key sk-test                    other keys are answered with 401
+
+    on "*weather*"                 whenever the last message is like this; also tool=, system=, has=, model=
+      think "They mean the sky."
+      call get_weather {"city": "Bern"}
+      call get_weather {"city": "Rome"}
+
+    turn                           once, in this place
+      say "Sunny, " "mostly." pace=0.2
+      usage input=900 output=12
+      stop length
+
+    turn
+      fail 429 "Slow down" retry_after=2 reset=90
+
+The grammar is that of all our scripts (`script.statements`). A mistake is found when the script is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
+
+from dragoman.testing.models.requests import ModelRequest
+from dragoman.testing.models.turns import (
+    Begin,
+    Call,
+    Cut,
+    Endless,
+    Fail,
+    Hold,
+    Raw,
+    Refuse,
+    Step,
+    Text,
+    Thought,
+    Turn,
+    Usage,
+    Wait,
+)
+from dragoman.testing.script.patterns import matches
+from dragoman.testing.script.statements import ScriptError, Statement, parse
+from dragoman.testing.script.verbs import no_body, number, seconds, texts, words
+
+ASPECTS: dict[str, Callable[[ModelRequest], list[str]]] = {
+    "has": lambda request: [message.text for message in request.messages],
+    "model": lambda request: [request.model],
+    "role": lambda request: [message.role for message in request.messages[-1:]],
+    "system": lambda request: [request.system],
+    "tool": lambda request: list(request.tools),
+}
+"""What `on` can look at besides the last message: any of the values must fit."""
+
+
+@dataclass(frozen=True)
+class ModelScript:
+    """Turns, and what the server says of itself."""
+
+    turns: tuple[Turn, ...]
+    models: tuple[str, ...] = ("scripted",)
+    key: str | None = None
+
+    @classmethod
+    def of(cls, script: ModelScript | str | Sequence[Turn | str], *, key: str | None = None) -> ModelScript:
+        """From whatever a test has: a script, its text, or turns; a turn that is text is said."""
+        if isinstance(script, str):
+            made = cls.parse(script)
+        elif isinstance(script, ModelScript):
+            made = script
+        else:
+            made = cls(tuple(Turn((Text((turn,)),)) if isinstance(turn, str) else turn for turn in script))
+        return made if key is None else replace(made, key=key)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ModelScript:
+        return cls.parse(Path(path).read_text(encoding="utf-8"))
+
+    @classmethod
+    def parse(cls, text: str) -> ModelScript:
+        """Read a text; raises `ScriptError`."""
+        made = cls(())
+        for statement in parse(text):
+            match statement.verb:
+                case "turn" | "on":
+                    made = replace(made, turns=(*made.turns, _turn(statement)))
+                case "model":
+                    made = replace(made, models=tuple(texts(statement, least=1, most=None)))
+                case "key":
+                    made = replace(made, key=texts(statement, least=1, most=1)[0])
+                case verb:
+                    raise ScriptError(statement.line, f"{verb!r} is no verb; known are key, model, on, turn")
+        return made
+
+
+def _turn(statement: Statement) -> Turn:
+    turn = Turn((), times=_times(statement), when=_when(statement), split=_split(statement))
+    steps: list[Step] = []
+    stop: str | None = None
+    for line in statement.body:
+        if line.verb == "stop":
+            stop = texts(line, least=1, most=1)[0]
+        elif line.verb == "usage":
+            turn = replace(turn, usage=_usage(line))
+        elif line.verb in STEPS:
+            steps.append(STEPS[line.verb](line))
+        else:
+            known = ", ".join(sorted([*STEPS, "stop", "usage"]))
+            raise ScriptError(line.line, f"{line.verb!r} is no step; known are {known}")
+    return replace(turn, steps=tuple(steps), stop=stop)
+
+
+def _times(statement: Statement) -> int | None:
+    if "times" in statement.options:
+        return number(statement, statement.options["times"])
+    return None if statement.verb == "on" else 1
+
+
+def _split(statement: Statement) -> int | None:
+    return number(statement, statement.options["split"]) if "split" in statement.options else None
+
+
+def _when(statement: Statement) -> Callable[[ModelRequest], bool] | None:
+    if statement.verb == "turn":
+        words(statement, options=("times", "split"))
+        return None
+    said = words(statement, most=1, options=(*ASPECTS, "times", "split"))
+    wanted = {name: pattern for name, pattern in statement.options.items() if name in ASPECTS}
+    if not (said or wanted):
+        raise ScriptError(statement.line, "on what? A pattern for the last message, or one of its options")
+
+    def fits(request: ModelRequest) -> bool:
+        if said and not matches(said[0], request.text, {}):
+            return False
+        return all(
+            any(matches(pattern, value, {}) for value in ASPECTS[name](request))
+            for name, pattern in wanted.items()
+        )
+
+    return fits
+
+
+def _usage(line: Statement) -> Usage:
+    words(line, options=("input", "output", "cached", "reasoning"))
+    given = {name: number(line, value) for name, value in line.options.items()}
+    return Usage(**{"input": 0, "output": 0, **given})
+
+
+def _pace(line: Statement, default: float = 0.0) -> float:
+    return seconds(line, line.options["pace"]) if "pace" in line.options else default
+
+
+def _say(line: Statement) -> Step:
+    return Text(tuple(texts(line, least=1, most=None, options=["pace"])), _pace(line))
+
+
+def _think(line: Statement) -> Step:
+    return Thought(tuple(texts(line, least=1, most=None, options=["pace"])), _pace(line))
+
+
+def _call(line: Statement) -> Step:
+    no_body(line)
+    name, *given = words(line, least=1, most=2, options=("id", "pieces", "pace"))
+    arguments: Any = given[0] if given else {}
+    if not isinstance(name, str) or not isinstance(arguments, str | dict):
+        raise ScriptError(line.line, "call takes a name, and an object or text")
+    pieces = number(line, line.options.get("pieces", 2))
+    return Call(name, arguments, line.options.get("id"), pieces, _pace(line))
+
+
+def _fail(line: Statement) -> Step:
+    no_body(line)
+    status, *message = words(
+        line, least=1, most=2, options=("kind", "code", "retry_after", "reset", "headers", "body")
+    )
+    given = line.options
+    times: dict[str, Any] = {
+        name: seconds(line, given[name]) for name in ("retry_after", "reset") if name in given
+    }
+    rest: dict[str, Any] = {name: value for name, value in given.items() if name not in times}
+    return Fail(number(line, status), message[0] if message else None, **times, **rest)
+
+
+def _cut(line: Statement) -> Step:
+    where = (texts(line, most=1) or ["event"])[0]
+    if where not in ("event", "between", "head"):
+        raise ScriptError(line.line, "cut takes event, between or head")
+    return Cut(cast(Literal["event", "between", "head"], where))
+
+
+def _refuse(line: Statement) -> Step:
+    given = texts(line, most=1)
+    return Refuse(seconds(line, given[0]) if given else None)
+
+
+def _garbage(line: Statement) -> Step:
+    return Raw("".join(texts(line, most=1) or ["data: {this is no JSON\n\n"]).encode())
+
+
+def _huge(line: Statement) -> Step:
+    return Text(("x" * number(line, texts(line, least=1, most=1)[0]),))
+
+
+def _endless(line: Statement) -> Step:
+    return Endless((texts(line, most=1, options=["pace"]) or ["and so on "])[0], _pace(line, 0.01))
+
+
+def _begin(line: Statement) -> Step:
+    texts(line)
+    return Begin()
+
+
+Make: TypeAlias = Callable[[Statement], Step]
+
+STEPS: dict[str, Make] = {
+    "say": _say,
+    "think": _think,
+    "call": _call,
+    "begin": _begin,
+    "wait": lambda line: Wait(seconds(line, texts(line, least=1, most=1)[0])),
+    "hold": lambda line: Hold((texts(line, most=1) or ["hold"])[0]),
+    "garbage": _garbage,
+    "huge": _huge,
+    "endless": _endless,
+    "cut": _cut,
+    "refuse": _refuse,
+    "fail": _fail,
+}

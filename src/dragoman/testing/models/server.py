@@ -1,0 +1,284 @@
+"""The server: takes requests, notes them, and has each answered by a turn of the script.
+
+    async with scripted_model(script) as model:
+        model.openai_url, model.anthropic_url      base URLs, as the vendors' clients want them
+        model.env                                  the same as environment variables
+        model.requests                             what was asked, in order
+        await model.received(2)                    the second request, as soon as it is there
+        await model.held(); model.release()        a turn that stands still at `hold`
+
+A request that no turn is left for is answered with an error that no client tries again, and leaving the block
+raises `NoTurnLeft`. It listens on loopback only, and everything it started is gone when the block is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from dragoman.testing.models.chat import CREATED, ChatVoice
+from dragoman.testing.models.http import LINE_LIMIT, BadRequest, Connection, Incoming
+from dragoman.testing.models.messages import MessagesVoice
+from dragoman.testing.models.playing import JSON, Player
+from dragoman.testing.models.requests import Format, ModelRequest, Outcome
+from dragoman.testing.models.script import ModelScript
+from dragoman.testing.models.turns import Fail, Turn
+from dragoman.testing.models.voice import Voice
+
+HOST = "127.0.0.1"
+
+PATHS: Mapping[str, Format] = {
+    "/chat/completions": "chat",
+    "/messages": "messages",
+}
+
+
+class NoTurnLeft(AssertionError):
+    """The model was asked more often than the script has turns."""
+
+
+class ScriptedModel:
+    """A running server; `scripted_model` makes one."""
+
+    def __init__(self, script: ModelScript, *, port: int = 0) -> None:
+        self.script = script
+        self.requests: list[ModelRequest] = []
+        """What was asked for turns, in order; also what was answered with an error."""
+        self.unanswered: list[ModelRequest] = []
+        """Those that no turn was left for."""
+        self._port = port
+        self._used = [0] * len(script.turns)
+        self._server: asyncio.Server | None = None
+        self._connections: dict[asyncio.Task[None], Connection] = {}
+        self._relisten: asyncio.TimerHandle | None = None
+        self._opening: asyncio.Task[None] | None = None
+        self._news = asyncio.Condition()
+        self._gates: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._holding: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._broken: list[BaseException] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self._port}"
+
+    @property
+    def openai_url(self) -> str:
+        return f"{self.url}/v1"
+
+    @property
+    def anthropic_url(self) -> str:
+        return self.url
+
+    @property
+    def env(self) -> dict[str, str]:
+        """What makes the vendors' clients come here."""
+        key = self.script.key or "scripted"
+        return {
+            "OPENAI_BASE_URL": self.openai_url,
+            "OPENAI_API_KEY": key,
+            "ANTHROPIC_BASE_URL": self.anthropic_url,
+            "ANTHROPIC_API_KEY": key,
+        }
+
+    async def received(self, count: int) -> ModelRequest:
+        """Wait for the request of this number, counted from 1."""
+        async with self._news:
+            await self._news.wait_for(lambda: len(self.requests) >= count)
+        return self.requests[count - 1]
+
+    def release(self, name: str = "hold") -> None:
+        """Let go on what stands still, or will stand still, at this `hold`."""
+        self._gates[name].set()
+
+    async def held(self, name: str = "hold") -> None:
+        """Wait until a turn stands still at this `hold`."""
+        await self._holding[name].wait()
+
+    async def listen(self) -> None:
+        """Take connections, again after `refuse`."""
+        if self._relisten is not None:
+            self._relisten.cancel()
+        if self._server is None:
+            self._server = await asyncio.start_server(self._accept, HOST, self._port, limit=LINE_LIMIT)
+            self._port = self._server.sockets[0].getsockname()[1]
+
+    def refuse(self, seconds: float | None = None) -> None:
+        """Drop every connection and refuse new ones: so long, or until `listen`."""
+        self._stop()
+        if seconds is not None:
+            self._relisten = asyncio.get_running_loop().call_later(seconds, self._reopen)
+
+    async def aclose(self) -> None:
+        """End everything; raises what went wrong in the server itself."""
+        self._stop()
+        if self._relisten is not None:
+            self._relisten.cancel()
+        tasks = [*self._connections, *([self._opening] if self._opening else [])]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        self._stop()
+        if self._broken:
+            raise self._broken[0]
+
+    async def hold(self, name: str) -> None:
+        """For a turn: stand still until it is released."""
+        self._holding[name].set()
+        await self._gates[name].wait()
+
+    def _stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for connection in self._connections.values():
+            connection.abort()
+
+    def _reopen(self) -> None:
+        self._opening = asyncio.get_running_loop().create_task(self.listen(), name="scripted model listens")
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = Connection(reader, writer)
+        task = asyncio.get_running_loop().create_task(self._serve(connection), name="scripted model")
+        self._connections[task] = connection
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._connections.pop(task).close()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._broken.append(error)
+
+    async def _serve(self, connection: Connection) -> None:
+        try:
+            while connection.lasting and (incoming := await connection.receive()) is not None:
+                await self._answer(connection, incoming)
+        except BadRequest as error:
+            connection.lasting = False
+            await connection.answer(400, {"content-type": "text/plain"}, f"{error}\n".encode())
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # the client has left; what that meant for a request stands in its outcome
+
+    async def _answer(self, connection: Connection, incoming: Incoming) -> None:
+        path = incoming.path.rstrip("/").removeprefix("/v1")
+        format = PATHS.get(path)
+        if incoming.method == "POST" and format is not None:
+            await self._turn(connection, format, incoming)
+        elif incoming.method == "GET" and path == "/models":
+            await _send(connection, 200, self._models(incoming.headers))
+        elif incoming.method == "POST" and path == "/messages/count_tokens":
+            await _send(connection, 200, {"input_tokens": len(incoming.body) // 4})
+        else:
+            error = {
+                "message": f"a scripted model has no {incoming.method} {incoming.path}",
+                "type": "not_found",
+            }
+            await _send(connection, 404, {"error": error})
+
+    async def _turn(self, connection: Connection, format: Format, incoming: Incoming) -> None:
+        try:
+            body = json.loads(incoming.body)
+        except ValueError:
+            raise BadRequest("the body of the request is no JSON") from None
+        request = ModelRequest(format, incoming.path, incoming.headers, body)
+        async with self._news:
+            self.requests.append(request)
+            self._news.notify_all()
+        number = len(self.requests)
+        turn = self._choose(request)
+        voice = _voice(request, turn, number=number)
+        player = Player(turn, request, voice, connection, self, number=number)
+        outcome: Outcome = "abandoned"
+        try:
+            outcome = await _unless_gone(player, connection)
+        finally:
+            request.end(outcome)
+        if outcome in ("broken off", "abandoned"):
+            connection.lasting = False
+
+    def _choose(self, request: ModelRequest) -> Turn:
+        """The turn for a request: one that was made for it, or the next in order."""
+        if self.script.key is not None and request.key != self.script.key:
+            return Turn((Fail(401),))
+        left = [
+            (index, turn)
+            for index, turn in enumerate(self.script.turns)
+            if turn.times is None or self._used[index] < turn.times
+        ]
+        fitting = [(index, turn) for index, turn in left if turn.when is not None and turn.when(request)]
+        in_order = [(index, turn) for index, turn in left if turn.when is None]
+        if not (fitting or in_order):
+            self.unanswered.append(request)
+            return Turn((Fail(400, "the script has no turn left for this request"),))
+        index, turn = (fitting or in_order)[0]
+        self._used[index] += 1
+        request.turn = index
+        return turn
+
+    def _models(self, headers: Mapping[str, str]) -> dict[str, Any]:
+        if "anthropic-version" in headers:
+            names = self.script.models
+            made = "2023-11-14T22:13:20Z"
+            entries = [
+                {"type": "model", "id": name, "display_name": name, "created_at": made} for name in names
+            ]
+            return {"data": entries, "has_more": False, "first_id": names[0], "last_id": names[-1]}
+        return {
+            "object": "list",
+            "data": [
+                {"id": name, "object": "model", "created": CREATED, "owned_by": "script"}
+                for name in self.script.models
+            ],
+        }
+
+
+@asynccontextmanager
+async def scripted_model(
+    script: ModelScript | str | Sequence[Turn | str],
+    *,
+    key: str | None = None,
+    strict: bool = True,
+    port: int = 0,
+) -> AsyncIterator[ScriptedModel]:
+    """Serve a script: its text, or its turns. With `key`, other keys are answered with 401.
+
+    `strict=False` does not mind requests that no turn was left for.
+    """
+    model = ScriptedModel(ModelScript.of(script, key=key), port=port)
+    await model.listen()
+    try:
+        yield model
+    finally:
+        await model.aclose()
+    if strict and model.unanswered:
+        raise NoTurnLeft(
+            f"the script has {len(model.script.turns)} turns, none left for {model.unanswered[0]!r}"
+        )
+
+
+async def _unless_gone(player: Player, connection: Connection) -> Outcome:
+    """Play, but not for a client that has left."""
+    playing = asyncio.ensure_future(player.play())
+    leaving = asyncio.ensure_future(connection.gone())
+    try:
+        await asyncio.wait({playing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        return playing.result() if playing.done() else "abandoned"
+    except OSError:  # it left while something was sent
+        return "abandoned"
+    finally:
+        for task in (playing, leaving):
+            task.cancel()
+        await asyncio.gather(playing, leaving, return_exceptions=True)
+
+
+def _voice(request: ModelRequest, turn: Turn, *, number: int) -> Voice:
+    if request.format == "messages":
+        return MessagesVoice(request, number=number)
+    return ChatVoice(request, number=number, refuses=turn.stop == "refusal")
+
+
+async def _send(connection: Connection, status: int, body: Any) -> None:
+    await connection.answer(status, JSON, json.dumps(body).encode())

@@ -1,0 +1,236 @@
+"""What a scripted model does: turns, made of steps.
+
+    turn(think("A file."), call("read", path="a.py"), call("read", path="b.py"))
+    turn(say("Both are ", "empty."), usage=Usage(input=900, output=7))
+    turn(fail(429, "Slow down", retry_after=2))
+    turn(say("The answer is for"), cut())
+
+A turn is the answer to one request. Without `when` it is used once, in its place; with `when` it answers any
+request that fits, before those in their place are looked at, `times` times or without end. The words are
+neutral: each wire format says them in its own way, and a step that a format does not know is left out.
+
+Nothing here knows HTTP or JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from dragoman.testing.models.requests import ModelRequest
+
+
+@dataclass(frozen=True)
+class Text:
+    """What the model says, piece by piece. `$text` in a piece is the text of the last message."""
+
+    pieces: tuple[str, ...]
+    pace: float = 0.0
+    """Seconds before each piece."""
+
+
+@dataclass(frozen=True)
+class Thought:
+    """What the model thinks, piece by piece."""
+
+    pieces: tuple[str, ...]
+    pace: float = 0.0
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call. Arguments that are text are sent as they are, whether they are JSON or not."""
+
+    name: str
+    arguments: Mapping[str, Any] | str
+    id: str | None = None
+    pieces: int = 2
+    """Into how many pieces the arguments are cut."""
+    pace: float = 0.0
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Seconds without a byte. Before anything was said, the head of the answer is late too."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Nothing, until the test says `model.release(name)`; a wait that needs no clock."""
+
+    name: str = "hold"
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Send the head of the answer and what opens a stream, before anything is said."""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """These bytes into the body, as they are."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Endless:
+    """The same piece again and again, until the client is gone."""
+
+    piece: str
+    pace: float = 0.01
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The connection ends here: in the middle of an event, between two, or before the first byte."""
+
+    where: Literal["event", "between", "head"] = "event"
+
+
+@dataclass(frozen=True)
+class Refuse:
+    """This connection is dropped, and new ones are refused: for some seconds, or until `model.listen()`."""
+
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Fail:
+    """An error: as the status of the answer, or inside of the stream when that has begun."""
+
+    status: int
+    message: str | None = None
+    kind: str | None = None
+    """The error's type, when it is not what the format has for this status."""
+    code: str | None = None
+    retry_after: float | None = None
+    reset: float | None = None
+    """In how many seconds the quota is there again; each format has its own headers for it."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+    """Sent instead of the format's error."""
+
+
+Step: TypeAlias = Text | Thought | Call | Wait | Hold | Begin | Raw | Endless | Cut | Refuse | Fail
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens. `input` counts everything, also what was cached; `output` counts thoughts too."""
+
+    input: int
+    output: int
+    cached: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The answer to one request."""
+
+    steps: tuple[Step, ...]
+    stop: str | None = None
+    """stop, length, tool_calls, refusal, content_filter, or the other format's word for one of them. Without
+    it, what fits the steps.
+    """
+    usage: Usage | None = None
+    when: Callable[[ModelRequest], bool] | None = None
+    times: int | None = 1
+    """How often it may be used; None is without end."""
+    split: int | None = None
+    """Bytes that are sent at once, to see whether a reader minds where a stream is cut."""
+
+    def __post_init__(self) -> None:
+        if self.stop is None:
+            calls = any(isinstance(step, Call) for step in self.steps)
+            object.__setattr__(self, "stop", "tool_calls" if calls else "stop")
+        else:
+            object.__setattr__(self, "stop", SAME.get(self.stop, self.stop))
+
+
+SAME = {
+    "end_turn": "stop",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+}
+"""Words of one format, and ours. Words that nobody knows are sent as they are."""
+
+
+def turn(
+    *steps: Step | str,
+    stop: str | None = None,
+    usage: Usage | None = None,
+    when: Callable[[ModelRequest], bool] | None = None,
+    times: int | Literal["default"] | None = "default",
+    split: int | None = None,
+) -> Turn:
+    """A turn of these steps; text alone is said. With `when` it is used without end unless `times` says."""
+    if times == "default":
+        times = 1 if when is None else None
+    made = tuple(Text((step,)) if isinstance(step, str) else step for step in steps)
+    return Turn(made, stop, usage, when, times, split)
+
+
+def say(*pieces: str, pace: float = 0.0) -> Text:
+    return Text(pieces, pace)
+
+
+def think(*pieces: str, pace: float = 0.0) -> Thought:
+    return Thought(pieces, pace)
+
+
+def call(tool: str, /, raw: str | None = None, **arguments: Any) -> Call:
+    """A call with these arguments; `raw` are arguments as text, also such that are no JSON."""
+    return Call(tool, arguments if raw is None else raw)
+
+
+def wait(seconds: float) -> Wait:
+    return Wait(seconds)
+
+
+def hold(name: str = "hold") -> Hold:
+    return Hold(name)
+
+
+def begin() -> Begin:
+    return Begin()
+
+
+def garbage(data: bytes = b"data: {this is no JSON\n\n") -> Raw:
+    return Raw(data)
+
+
+def huge(size: int) -> Text:
+    """One piece of this many characters."""
+    return Text(("x" * size,))
+
+
+def endless(piece: str = "and so on ", *, pace: float = 0.01) -> Endless:
+    return Endless(piece, pace)
+
+
+def cut(where: Literal["event", "between", "head"] = "event") -> Cut:
+    return Cut(where)
+
+
+def refuse(seconds: float | None = None) -> Refuse:
+    return Refuse(seconds)
+
+
+def fail(
+    status: int,
+    message: str | None = None,
+    *,
+    kind: str | None = None,
+    code: str | None = None,
+    retry_after: float | None = None,
+    reset: float | None = None,
+    headers: Mapping[str, str] | None = None,
+    body: str | None = None,
+) -> Fail:
+    return Fail(status, message, kind, code, retry_after, reset, headers or {}, body)

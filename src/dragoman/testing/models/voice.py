@@ -1,0 +1,110 @@
+"""What a wire format must be able to say, and what all of them share.
+
+A `Voice` speaks for one request. It gives events and bodies as values and knows no socket: `playing` decides
+when they are sent, cut or spoiled. Time is given to it, so that the same script gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from dragoman.testing.models.turns import Call, Fail, Usage
+
+
+class Event(NamedTuple):
+    """One event of a stream. Text is sent as it is, anything else as JSON."""
+
+    name: str | None
+    data: Any
+
+
+@dataclass(frozen=True)
+class Called:
+    """A call with everything that a format wants to know of it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass
+class Said:
+    """A whole answer, gathered from its steps in their order."""
+
+    parts: list[tuple[str, str | Called]] = field(default_factory=list)
+    """`text` and `thought` with what was said, `call` with the call."""
+    stop: str = "stop"
+    usage: Usage = field(default_factory=lambda: Usage(0, 0))
+
+    def add(self, kind: str, piece: str) -> None:
+        if self.parts and self.parts[-1][0] == kind:
+            piece = f"{self.parts[-1][1]}{piece}"
+            self.parts.pop()
+        self.parts.append((kind, piece))
+
+    def joined(self, kind: str) -> str:
+        return "".join(str(part) for name, part in self.parts if name == kind)
+
+    @property
+    def calls(self) -> list[Called]:
+        return [part for _, part in self.parts if isinstance(part, Called)]
+
+    @property
+    def size(self) -> int:
+        return sum(len(part.arguments if isinstance(part, Called) else part) for _, part in self.parts)
+
+
+class Voice(Protocol):
+    """One answer in one wire format."""
+
+    def begin(self, usage: Usage) -> Iterable[Event]: ...
+
+    def text(self, piece: str) -> Iterable[Event]: ...
+
+    def thought(self, piece: str) -> Iterable[Event]: ...
+
+    def call(self, called: Called, pieces: Sequence[str]) -> Iterable[Event]: ...
+
+    def end(self, said: Said) -> Iterable[Event]: ...
+
+    def whole(self, said: Said) -> Any:
+        """The answer when no stream was asked for."""
+        ...
+
+    def error(self, fail: Fail) -> Any:
+        """The body of an error."""
+        ...
+
+    def broken(self, fail: Fail) -> Iterable[Event]:
+        """The same error when a stream has begun."""
+        ...
+
+    def headers(self, fail: Fail, *, now: float) -> Mapping[str, str]:
+        """What goes with an error, besides what the script says."""
+        ...
+
+
+def encode_event(event: Event) -> bytes:
+    data = event.data if isinstance(event.data, str) else json.dumps(event.data, ensure_ascii=False)
+    head = f"event: {event.name}\n" if event.name else ""
+    return f"{head}data: {data}\n\n".encode()
+
+
+def arguments_text(call: Call) -> str:
+    return call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
+
+
+def cut_into(text: str, count: int) -> list[str]:
+    """The text in so many pieces of about the same length; fewer if it is shorter than that."""
+    size = max(1, -(-len(text) // max(1, count)))
+    return [text[at : at + size] for at in range(0, len(text), size)] or [""]
+
+
+def retry_headers(fail: Fail) -> dict[str, str]:
+    if fail.retry_after is None:
+        return {}
+    # Whole seconds are what the header's definition knows; vendors send fractions too.
+    return {"retry-after": f"{fail.retry_after:g}"}
