@@ -1,0 +1,114 @@
+"""Texts from the disk: which files of a folder are worth a review, and reading them.
+
+What is not reviewed (binary, too large) is told in a note, unless it is of a kind that nobody expects to be
+reviewed. A link is not followed and nothing but a regular file is opened: a pipe would wait for ever.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.review.finding import Note
+
+LARGEST = 4_000_000
+"""Bytes of a file; what is larger is data."""
+
+SKIPPED_FOLDERS = frozenset(
+    {
+        *(".git", ".hg", ".svn", ".jj", "node_modules", "bower_components", "vendor", "third_party"),
+        *(".venv", "venv", "site-packages", "__pycache__", ".tox", ".nox", ".eggs", ".direnv"),
+        *(".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".gradle", ".idea", ".vs"),
+        *("target", "dist", "build", "out", ".next", ".nuxt", ".terraform", "coverage", ".cache"),
+    }
+)
+_LOCKS = frozenset(
+    {
+        *("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"),
+        *(
+            "cargo.lock",
+            "poetry.lock",
+            "uv.lock",
+            "pdm.lock",
+            "pipfile.lock",
+            "composer.lock",
+            "gemfile.lock",
+        ),
+        *("go.sum", "flake.lock", "mix.lock", "packages.lock.json", "pubspec.lock"),
+    }
+)
+_MADE = (".min.js", ".min.css", ".map", ".bundle.js", ".pb.go", "_pb2.py", "_pb2.pyi", ".g.dart", ".snap")
+_BINARY = frozenset(
+    {
+        *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".bmp", ".tiff", ".pdf", ".zip", ".gz", ".bz2"),
+        *(".xz", ".zst", ".7z", ".tar", ".jar", ".war", ".class", ".pyc", ".so", ".dylib", ".dll", ".exe"),
+        *(".o", ".a", ".lib", ".wasm", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".mp3", ".mp4", ".mov"),
+        *(".avi", ".ogg", ".wav", ".db", ".sqlite", ".sqlite3", ".parquet", ".bin", ".dat", ".pack", ".idx"),
+        *(".pickle", ".pkl", ".npy", ".npz", ".pt", ".onnx", ".whl"),
+    }
+)
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+class Text(NamedTuple):
+    """A file that was read."""
+
+    text: str
+    data: bytes
+    """Exactly what was on the disk."""
+    codec: str
+    mark: bytes
+
+    def encode(self, text: str) -> bytes:
+        """Another text, in the file's own encoding."""
+        return self.mark + text.encode(self.codec)
+
+
+def is_worth_it(path: str) -> bool:
+    """Whether a file that nobody named is reviewed."""
+    name = path.replace("\\", "/").rpartition("/")[2].lower()
+    if name in _LOCKS or name.endswith(_MADE):
+        return False
+    return os.path.splitext(name)[1] not in _BINARY
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """The files of a folder that are worth a review, in order, without git's help."""
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+        for name in sorted(names):
+            path = Path(here) / name
+            if is_worth_it(name) and not path.is_symlink():
+                yield path
+
+
+def read_text(path: Path, *, largest: int = LARGEST) -> Text | Note:
+    """The text of a file, or why there is none."""
+    try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            return Note(str(path), "not reviewed: it is no regular file")
+        if about.st_size > largest:
+            return Note(str(path), f"not reviewed: {about.st_size} bytes are too many")
+        data = path.read_bytes()
+    except OSError as error:
+        return Note(str(path), f"not reviewed: {error.strerror or error}", is_failure=True)
+    return decode(data) or Note(str(path), "not reviewed: it is no text")
+
+
+def decode(data: bytes) -> Text | None:
+    """Bytes as text: UTF-8, or UTF-16 if marked as such. Anything else is never guessed."""
+    mark, codec = next(((mark, codec) for mark, codec in _MARKS if data.startswith(mark)), (b"", "utf-8"))
+    try:
+        text = data[len(mark) :].decode(codec)
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else Text(text, data, codec, mark)

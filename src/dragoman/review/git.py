@@ -1,0 +1,198 @@
+"""What git knows: which files changed, in which lines, and their texts before.
+
+Asked with the program `git`, so that nothing is written, no hook and no external tool is run, and no question
+is put to a person. Lines are those of the new text. What is read is the repository, never a remote.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.errors import LocalMistake
+from dragoman.review.programs import Done, ToolFailed, find_program, run_program
+
+_ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_PAGER": "cat",
+    "LC_ALL": "C",
+}
+# What says where the repository is: a hook is told this way, and its index may be a temporary one.
+_KEPT = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"})
+_GLOBAL = ("-c", "core.fsmonitor=false", "-c", "core.quotepath=true")
+_DIFF = (
+    *("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"),
+    *("--ignore-submodules", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/"),
+)
+_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
+_LETTERS = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
+
+
+class GitRefused(LocalMistake):
+    """There is no repository here, or it has no such revision."""
+
+
+class Changed(NamedTuple):
+    """One file that is new or different."""
+
+    path: str
+    """From the top of the repository, with slashes."""
+    lines: frozenset[int] | None
+    """The lines that are new; None if all of them are."""
+
+
+class Changes(NamedTuple):
+    """What is different from some revision."""
+
+    top: Path
+    """Where the repository's files begin."""
+    base: str | None
+    """The commit that was compared with; None if there is none yet."""
+    files: tuple[Changed, ...]
+
+
+async def find_top(folder: Path) -> Path | None:
+    """The top of the repository that a folder lies in; None if in none, or without git."""
+    try:
+        done = await _git(folder, "rev-parse", "--show-toplevel")
+    except ToolFailed:
+        return None
+    return Path(os.fsdecode(done.out.removesuffix(b"\n"))) if done.status == 0 and done.out.strip() else None
+
+
+async def changes(
+    folder: Path, *, against: str | None = None, staged: bool = False, paths: Sequence[str] = ()
+) -> Changes:
+    """What changed since the last commit, or since the history of `against` was left.
+
+    With `staged` only what is in the index, otherwise the files as they are, those included that git does not
+    know yet. `paths` are relative to the folder. Raises `GitRefused`.
+    """
+    top = await find_top(folder)
+    if top is None:
+        raise GitRefused(f"{folder} is in no git repository, or git is not installed")
+    base = await _base(folder, against)
+    shown = await _asked(
+        folder, *_DIFF, *(["--cached"] if staged else []), base or await _empty_tree(folder), "--", *paths
+    )
+    found = list(read_diff(shown))
+    if not staged:
+        listed = await _asked(
+            folder, "ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths
+        )
+        found += [Changed(os.fsdecode(name), None) for name in listed.split(b"\0") if name]
+    return Changes(top, base, tuple(found))
+
+
+async def listed_files(folder: Path) -> list[Path] | None:
+    """The files of a folder that git knows or would add; None if the folder is in no repository."""
+    try:
+        done = await _git(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
+    except ToolFailed:
+        return None
+    if done.status != 0:
+        return None
+    return [folder / os.fsdecode(name) for name in sorted(set(done.out.split(b"\0"))) if name]
+
+
+async def text_at(top: Path, revision: str, path: str) -> bytes | None:
+    """A file as it was at a revision, or as it is in the index (revision `:0`); None if it was not there."""
+    done = await _git(top, "cat-file", "blob", f"{revision}:{path}")
+    return done.out if done.status == 0 else None
+
+
+def changed_lines(before: str, after: str) -> frozenset[int]:
+    """The lines of a text that are new in it: for texts that are not on the disk."""
+    old, new = before.split("\n"), after.split("\n")
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(new) > 5_000)
+    return frozenset(
+        line + 1
+        for kind, _, _, begin, end in matcher.get_opcodes()
+        if kind in ("insert", "replace")
+        for line in range(begin, end)
+    )
+
+
+def read_diff(shown: bytes) -> Iterator[Changed]:
+    """The files and new lines of a diff without context."""
+    path: str | None = None
+    is_new = False
+    lines: set[int] = set()
+    rows = iter(shown.split(b"\n"))
+    for row in rows:
+        if row.startswith(b"diff --git "):
+            if path is not None:
+                yield Changed(path, None if is_new else frozenset(lines))
+            path, is_new, lines = None, False, set()
+        elif row.startswith(b"new file mode"):
+            is_new = True
+        elif row.startswith(b"+++ "):
+            path = _name(row[4:])
+        elif hunk := _HUNK.match(row):
+            removed, first, added = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
+            lines.update(range(first, first + added))
+            _skip(rows, removed + added)
+    if path is not None:
+        yield Changed(path, None if is_new else frozenset(lines))
+
+
+def _skip(rows: Iterator[bytes], count: int) -> None:
+    """Pass over the rows of a hunk: they are text of the file, whatever they look like."""
+    while count > 0 and (row := next(rows, None)) is not None:
+        count -= not row.startswith(b"\\")  # a remark that a line has no end
+
+
+def _name(shown: bytes) -> str | None:
+    """A file's name as a diff writes it."""
+    shown = shown.removesuffix(b"\t")
+    if shown.startswith(b'"'):
+        shown = _ESCAPE.sub(_unescaped, shown[1:-1])
+    return os.fsdecode(shown[2:]) if shown.startswith(b"b/") else None
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    escape = found[1]
+    return bytes([_LETTERS[escape] if escape in _LETTERS else int(escape, 8) & 0xFF])
+
+
+async def _base(folder: Path, against: str | None) -> str | None:
+    if against is None:
+        head = await _git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return head.out.decode().strip() if head.status == 0 else None
+    if against.startswith("-"):
+        raise GitRefused(f"{against!r} is no revision")
+    named = await _git(folder, "rev-parse", "--verify", "--quiet", f"{against}^{{commit}}")
+    if named.status != 0:
+        raise GitRefused(f"there is no revision {against!r} in this repository")
+    # What others did on that branch meanwhile is not a change of ours.
+    shared = await _git(folder, "merge-base", named.out.decode().strip(), "HEAD")
+    return (shared if shared.status == 0 else named).out.decode().strip().partition("\n")[0]
+
+
+async def _empty_tree(folder: Path) -> str:
+    return (await _asked(folder, "hash-object", "-t", "tree", "--stdin")).decode().strip()
+
+
+async def _asked(folder: Path, *words: str) -> bytes:
+    done = await _git(folder, *words)
+    if done.status != 0:
+        said = done.err.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise ToolFailed("git", said or f"ended with {done.status}")
+    return done.out
+
+
+async def _git(folder: Path, *words: str) -> Done:
+    program = find_program("git")
+    if program is None:
+        raise ToolFailed("git", "is not installed")
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT
+    }
+    return await run_program([program, *_GLOBAL, *words], cwd=str(folder), env={**inherited, **_ENVIRONMENT})
