@@ -1,11 +1,12 @@
 """What a run leaves behind: changes on disk, told and put back; history, and the way back into a session."""
 
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.run.running import home, run, scripted
+from tests.cli.run.running import DRAGOMAN, home, run, scripted
 from tests.cli.run.teletype import in_terminal
 
 KEEPER = "agent keeper\n  can load\non prompt\n  say $session\n"
@@ -102,6 +103,16 @@ def test_history_is_kept_unless_nobody_wants_it(tmp_path: Path) -> None:
     run("--agent", "echo", "Hello", folder=tmp_path)
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
         assert database.execute("select count(*) from sqlite_master").fetchone()[0] > 0
+
+
+def test_the_history_says_how_a_run_ended(tmp_path: Path) -> None:
+    agent = scripted(tmp_path, "agent rude\non prompt\n  die 1\n")
+    run("--agent", agent, "Hello", folder=tmp_path)
+    listed = subprocess.run(
+        [*DRAGOMAN, "sessions", "list"], capture_output=True, text=True, env=home(tmp_path), check=True
+    )
+    assert "rude" in listed.stdout
+    assert "agent_died" in listed.stdout
 
 
 def test_a_history_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from dragoman.cli.run.login import make_login
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.narrate import Narrator, now, raw
 from dragoman.cli.run.opening import Wanted, open_session, settle
-from dragoman.cli.run.outcome import Outcome, outcome_of_turn
+from dragoman.cli.run.outcome import Outcome, outcome_of_error, outcome_of_turn
 from dragoman.cli.run.output import Output
 from dragoman.cli.run.reporter import Reporter
 from dragoman.cli.run.stop import Stop
@@ -93,6 +93,9 @@ class Drive:
             try:
                 outcome = await self._connect(lending, history)
                 state = outcome.name
+            except DragomanError as error:
+                state = outcome_of_error(error).name
+                raise
             finally:
                 await history.describe(agent=self._agent_name(), state=self._stop.reason or state)
             return outcome
