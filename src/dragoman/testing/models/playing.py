@@ -117,29 +117,33 @@ class Player:
             said = piece.replace("$text", self._request.text)
             thinks = isinstance(step, Thought)
             self._said.add("thought" if thinks else "text", said)
-            await self._emit(self._voice.thought(said) if thinks else self._voice.text(said), pace=step.pace)
+            await asyncio.sleep(step.pace)
+            await self._emit(self._voice.thought(said) if thinks else self._voice.text(said))
 
     async def _emit(self, events: Iterable[Event], *, pace: float = 0.0) -> None:
-        """Send events; whoever asked for no stream gets nothing yet."""
-        for event in events:
-            if pace:
-                await asyncio.sleep(pace)
-            await self._send(encode_event(event))
-        await self._send(b"")
-
-    async def _send(self, data: bytes) -> None:
+        """Send events; whoever asked for no stream gets nothing yet, and its voice is not asked."""
         if not self._request.streams:
             return
+        await self._begin()  # before the first event is made: a voice may number them
+        for event in events:
+            await asyncio.sleep(pace)
+            await self._send(encode_event(event))
+
+    async def _begin(self) -> None:
         if not self._begun:
             self._begun = True
             await self._connection.head(200, STREAM)
-            data = b"".join(map(encode_event, self._voice.begin(self._usage()))) + data
-        if data:
-            await self._connection.send(data, split=self._turn.split)
+            for event in self._voice.begin(self._usage()):
+                await self._send(encode_event(event))
+
+    async def _send(self, data: bytes) -> None:
+        await self._connection.send(data, split=self._turn.split)
 
     async def _send_raw(self, data: bytes) -> None:
         self._raw.append(data)
-        await self._send(data)
+        if self._request.streams:
+            await self._begin()
+            await self._send(data)
 
     async def _whole(self) -> None:
         body = b"".join(self._raw) or json.dumps(self._voice.whole(self._said)).encode()
@@ -149,8 +153,8 @@ class Player:
         if not self._request.streams:
             await asyncio.get_running_loop().create_future()
         while True:
-            await self._emit(self._voice.text(piece), pace=pace)
-            await asyncio.sleep(0)  # a pace of nothing must not keep everybody else waiting
+            await asyncio.sleep(pace)  # also when it is nothing: it must not keep everybody else waiting
+            await self._emit(self._voice.text(piece))
 
     async def _cut(self, step: Cut) -> Outcome:
         if step.where != "head" and not self._request.streams:
@@ -158,10 +162,10 @@ class Player:
             await self._connection.head(200, JSON, length=len(body))
             await self._connection.send(body[: len(body) // 2])
         elif step.where != "head":
-            await self._send(b"")
+            await self._begin()
             if step.where == "event":
-                event = b"".join(map(encode_event, self._voice.text("and the rest of it")))
-                await self._connection.send(event[: len(event) // 2])
+                *before, last = map(encode_event, self._voice.text("and the rest of it"))
+                await self._send(b"".join([*before, last[: len(last) // 2]]))
         self._request.end("broken off")
         self._connection.close()
         return "broken off"

@@ -25,6 +25,7 @@ from dragoman.testing.models.http import LINE_LIMIT, BadRequest, Connection, Inc
 from dragoman.testing.models.messages import MessagesVoice
 from dragoman.testing.models.playing import JSON, Player
 from dragoman.testing.models.requests import Format, ModelRequest, Outcome
+from dragoman.testing.models.responses import ResponsesVoice
 from dragoman.testing.models.script import ModelScript
 from dragoman.testing.models.turns import Fail, Turn
 from dragoman.testing.models.voice import Voice
@@ -34,6 +35,7 @@ HOST = "127.0.0.1"
 PATHS: Mapping[str, Format] = {
     "/chat/completions": "chat",
     "/messages": "messages",
+    "/responses": "responses",
 }
 
 
@@ -184,11 +186,11 @@ class ScriptedModel:
         except ValueError:
             raise BadRequest("the body of the request is no JSON") from None
         request = ModelRequest(format, incoming.path, incoming.headers, body)
-        async with self._news:
-            self.requests.append(request)
-            self._news.notify_all()
-        number = len(self.requests)
         turn = self._choose(request)
+        self.requests.append(request)
+        number = len(self.requests)
+        async with self._news:
+            self._news.notify_all()
         voice = _voice(request, turn, number=number)
         player = Player(turn, request, voice, connection, self, number=number)
         outcome: Outcome = "abandoned"
@@ -277,6 +279,8 @@ async def _unless_gone(player: Player, connection: Connection) -> Outcome:
 def _voice(request: ModelRequest, turn: Turn, *, number: int) -> Voice:
     if request.format == "messages":
         return MessagesVoice(request, number=number)
+    if request.format == "responses":
+        return ResponsesVoice(request, number=number, refuses=turn.stop == "refusal")
     return ChatVoice(request, number=number, refuses=turn.stop == "refusal")
 
 

@@ -1,0 +1,177 @@
+"""`/v1/responses`: OpenAI's newer format.
+
+An answer is a list of items: reasoning, a message, function calls. Each is announced, filled by deltas and
+told once more when it is whole, and the last event tells all of them again; clients rely on any of these, so
+all are sent. What the server would have to remember between requests (`previous_response_id`) is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dragoman.testing.models.chat import CREATED, error_of, limit_headers
+from dragoman.testing.models.requests import ModelRequest
+from dragoman.testing.models.turns import Fail, Usage
+from dragoman.testing.models.voice import Called, Event, Said
+
+INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+
+
+class ResponsesVoice:
+    """Says one answer as response, whole or in events."""
+
+    def __init__(self, request: ModelRequest, *, number: int, refuses: bool) -> None:
+        self._model = request.model
+        self._number = number
+        self._refuses = refuses
+        self._sequence = 0
+        self._items: list[dict[str, Any]] = []
+        self._open: str | None = None
+        self._written = ""
+
+    def begin(self, usage: Usage) -> Iterator[Event]:
+        for kind in ("response.created", "response.in_progress"):
+            yield self._event(kind, response=self._response("in_progress"))
+
+    def text(self, piece: str) -> Iterator[Event]:
+        yield from self._item("message")
+        kind = "response.refusal.delta" if self._refuses else "response.output_text.delta"
+        yield self._in_part(kind, delta=piece, **({} if self._refuses else {"logprobs": []}))
+        self._written += piece
+
+    def thought(self, piece: str) -> Iterator[Event]:
+        yield from self._item("reasoning")
+        yield self._in_part("response.reasoning_summary_text.delta", delta=piece)
+        self._written += piece
+
+    def call(self, called: Called, pieces: Sequence[str]) -> Iterator[Event]:
+        yield from self._close()
+        item = {"type": "function_call", "call_id": called.id, "name": called.name, "arguments": ""}
+        yield self._add(item)
+        place = {"item_id": self._items[-1]["id"], "output_index": len(self._items) - 1}
+        for piece in pieces:
+            yield self._event("response.function_call_arguments.delta", **place, delta=piece)
+        self._items[-1] |= {"arguments": called.arguments, "status": "completed"}
+        yield self._event("response.function_call_arguments.done", **place, arguments=called.arguments)
+        yield self._done()
+
+    def end(self, said: Said) -> Iterator[Event]:
+        yield from self._close()
+        status = "incomplete" if said.stop in INCOMPLETE else "completed"
+        yield self._event(f"response.{status}", response=self._response(status, said=said))
+
+    def whole(self, said: Said) -> dict[str, Any]:
+        for kind, part in said.parts:
+            if isinstance(part, Called):
+                events = self.call(part, [part.arguments])
+            else:
+                events = self.thought(part) if kind == "thought" else self.text(part)
+            for _ in events:  # they fill the items
+                pass
+        last = list(self.end(said))[-1]
+        whole: dict[str, Any] = last.data["response"]
+        return whole
+
+    def error(self, fail: Fail) -> dict[str, Any]:
+        return error_of(fail)
+
+    def broken(self, fail: Fail) -> Iterator[Event]:
+        told = error_of(fail)["error"]
+        error = {"code": told["code"] or told["type"], "message": told["message"]}
+        yield self._event("response.failed", response={**self._response("failed"), "error": error})
+
+    def headers(self, fail: Fail, *, now: float) -> Mapping[str, str]:
+        return limit_headers(fail)
+
+    def _item(self, kind: str) -> Iterator[Event]:
+        """Open an item of this kind, unless it is the one that is open."""
+        if self._open == kind:
+            return
+        yield from self._close()
+        self._open, self._written = kind, ""
+        if kind == "reasoning":
+            yield self._add({"type": "reasoning", "summary": []})
+            yield self._in_part("response.reasoning_summary_part.added", part=self._part(""))
+        else:
+            yield self._add({"type": "message", "role": "assistant", "content": []})
+            yield self._in_part("response.content_part.added", part=self._part(""))
+
+    def _close(self) -> Iterator[Event]:
+        if self._open is None:
+            return
+        part = self._part(self._written)
+        item = self._items[-1]
+        if self._open == "reasoning":
+            yield self._in_part("response.reasoning_summary_text.done", text=self._written)
+            yield self._in_part("response.reasoning_summary_part.done", part=part)
+            item["summary"] = [part]
+        else:
+            if self._refuses:
+                yield self._in_part("response.refusal.done", refusal=self._written)
+            else:
+                yield self._in_part("response.output_text.done", text=self._written, logprobs=[])
+            yield self._in_part("response.content_part.done", part=part)
+            item["content"] = [part]
+        item["status"] = "completed"
+        self._open = None
+        yield self._done()
+
+    def _part(self, text: str) -> dict[str, Any]:
+        if self._open == "reasoning":
+            return {"type": "summary_text", "text": text}
+        if self._refuses:
+            return {"type": "refusal", "refusal": text}
+        return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+    def _add(self, item: dict[str, Any]) -> Event:
+        self._items.append(
+            {"id": f"item_{self._number}_{len(self._items) + 1}", "status": "in_progress", **item}
+        )
+        return self._told("response.output_item.added")
+
+    def _done(self) -> Event:
+        return self._told("response.output_item.done")
+
+    def _told(self, kind: str) -> Event:
+        return self._event(kind, output_index=len(self._items) - 1, item=dict(self._items[-1]))
+
+    def _in_part(self, kind: str, **members: Any) -> Event:
+        index = "summary_index" if self._open == "reasoning" else "content_index"
+        place = {"item_id": self._items[-1]["id"], "output_index": len(self._items) - 1, index: 0}
+        return self._event(kind, **place, **members)
+
+    def _event(self, kind: str, **members: Any) -> Event:
+        number, self._sequence = self._sequence, self._sequence + 1
+        return Event(kind, {"type": kind, "sequence_number": number, **members})
+
+    def _response(self, status: str, *, said: Said | None = None) -> dict[str, Any]:
+        reason = INCOMPLETE.get(said.stop) if said else None
+        return {
+            "id": f"resp_{self._number}",
+            "object": "response",
+            "created_at": CREATED,
+            "status": status,
+            "error": None,
+            "incomplete_details": {"reason": reason} if reason else None,
+            "instructions": None,
+            "metadata": {},
+            "model": self._model,
+            "output": [dict(item) for item in self._items],
+            "parallel_tool_calls": True,
+            "temperature": 1.0,
+            "tool_choice": "auto",
+            "tools": [],
+            "top_p": 1.0,
+            "usage": _usage(said.usage) if said else None,
+        }
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "input_tokens": usage.input,
+        "input_tokens_details": {"cached_tokens": usage.cached},
+        "output_tokens": usage.output,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+        "total_tokens": usage.input + usage.output,
+    }
