@@ -24,12 +24,12 @@ CFR-X10 | JSON that is cut, has a comma too many, single quotes, comments | cost
 CFR-X11 | millions of empty lines and blanks | 32 MiB at most
 CFR-X12 | the agent ends without a newline behind its last answer | the answer counts
 CFR-X13 | log lines between updates, shown to people | only the text is on stdout
-CFR-X14 | an update of 40 MiB | shown whole
+CFR-X14 | an update of 24 MiB | shown whole
 CFR-X15 | colours, event stream fields and record separators before a message | that line is left out
 CFR-X16 | numbers of 5000 digits and beyond any exponent | the turn completes, no Infinity
 CFR-X17 | a member of the envelope named twice | that message is left out
 CFR-X18 | member names that mean something to some language | mean nothing
-CFR-X19 | 100 000 lines of garbage from an agent that does not read | no deadlock, 64 MiB at most
+CFR-X19 | 50 000 lines of garbage from an agent that does not read | no deadlock, 64 MiB at most
 CFR-X20 | a byte order mark before a later message | costs only itself
 CFR-X21 | a message spread over many lines | costs only itself
 CFR-X22 | Content-Length headers | cost only themselves
@@ -220,11 +220,11 @@ CTE-X19 | SIGKILL for the client while a command runs | the command is ended
 CBP-01 | 50 000 updates in one turn | all shown in order, 200 MiB at most
 CBP-02 | nobody reads while the agent sends 64 MiB | the agent has to wait, 128 MiB at most; then all of it
 CBP-X02 | a growing output, resent whole 3000 times | 64 MiB at most
-CBP-X03 | 50 000 requests from an agent that does not read | an answer each, 64 MiB at most
-CBP-X04 | updates without end before the session is open | the deadline ends it, 128 MiB at most
-CBP-X05 | notifications without end before the introduction | the deadline ends it, 128 MiB at most
+CBP-X03 | 20 000 requests from an agent that does not read | an answer each, 64 MiB at most
+CBP-X04 | updates without end before the session is open | the deadline ends it, 64 MiB at most
+CBP-X05 | notifications without end before the introduction | the deadline ends it, 64 MiB at most
 CBP-X06 | nobody reads; SIGTERM | gone within ten seconds
-CBP-X07 | updates without end in a turn | the deadline ends it, 128 MiB at most
+CBP-X07 | updates without end in a turn | the deadline ends it, 64 MiB at most
 CBP-X08 | the agent says nothing for a while | the client sleeps
 CBP-X09 | 20 000 tool calls | 64 MiB at most
 """

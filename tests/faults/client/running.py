@@ -20,6 +20,9 @@ from dragoman.testing import RawPeer
 from tests.faults.watch import eventually, peak
 
 ROOT = Path(__file__).parents[3]
+BYTECODE = ROOT / ".pytest_cache" / "bytecode"
+"""Hundreds of processes need not compile the same modules."""
+
 RUN = (sys.executable, "-m", "dragoman", "run")
 IN_TIME = 15.0
 WELL = "all is well"
@@ -39,9 +42,9 @@ class Folder:
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
         home = {"HOME": str(self.place), "XDG_STATE_HOME": str(self.place / "state")}
-        return {**kept, **home, "TMPDIR": str(self.temporary), "TERM": "xterm"}
+        here = {"TMPDIR": str(self.temporary), "PYTHONPYCACHEPREFIX": str(BYTECODE)}
+        return {"PATH": os.environ["PATH"], "TERM": "xterm", **home, **here}
 
     @property
     def notes(self) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ def test_noise_costs_only_itself(fault: str, case: tuple[int, str], noisy: Run) 
     assert b"MARK" not in b"".join(noisy.out)
 
 
-@cases({"CFR-07": 8, "CFR-X14": 40})
+@cases({"CFR-07": 8, "CFR-X14": 24})
 async def test_a_large_update_is_shown_whole(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("framing", fault, tmp_path)
     assert run.status == 0

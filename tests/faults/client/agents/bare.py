@@ -162,14 +162,18 @@ def usual(agent: Agent, request: Message) -> None:
             pass
 
 
+def nothing(agent: Agent, _: Message) -> None:
+    pass
+
+
 def main() -> None:
     fault, report = sys.argv[1:]
     agent = Agent(report)
     agent.note(pid=os.getpid())
-    STEPS.get((START, fault), lambda *_: None)(agent, {})
+    STEPS.get((START, fault), nothing)(agent, {})
     while (message := agent.read()) is not None:
         method = message.get("method", "")
         if method == "session/prompt":
             agent.turn = message
         STEPS.get((method, fault), usual)(agent, message)
-    STEPS.get((END, fault), lambda *_: None)(agent, {})
+    STEPS.get((END, fault), nothing)(agent, {})

@@ -45,12 +45,12 @@ def growing_output(agent: Agent, request: Message) -> None:
 
 @at(PROMPT, "CBP-X03")
 def requests_and_deaf(agent: Agent, request: Message) -> None:
-    """50 000 requests, and it reads none of the answers before the last was sent."""
+    """20 000 requests, and it reads none of the answers before the last was sent."""
     agent.note_memory("before")
-    for start in range(0, 50_000, 1000):
+    for start in range(0, 20_000, 1000):
         asked = range(start, start + 1000)
         agent.send(*({"jsonrpc": "2.0", "id": n, "method": "_flood", "params": {}} for n in asked))
-    agent.note(answered=[answer["id"] for answer in agent.answers(50_000)] == list(range(50_000)))
+    agent.note(answered=[answer["id"] for answer in agent.answers(20_000)] == list(range(20_000)))
     usual(agent, request)
 
 
@@ -58,16 +58,18 @@ def requests_and_deaf(agent: Agent, request: Message) -> None:
 def endless_notifications(agent: Agent, request: Message) -> None:
     agent.note_memory("before")
     block = line(notification("_flood", {"text": "x" * 1000})) * 100
-    while True:
+    for _ in range(1000):  # a hundred megabytes; and then nothing
         agent.raw(block)
+    time.sleep(60)
 
 
 @at("session/new", "CBP-X04")
 def endless_updates_of_the_coming_session(agent: Agent, request: Message) -> None:
     agent.note_memory("before")
     block = line(chunk("x" * 1000)) * 100
-    while True:
+    for _ in range(1000):  # a hundred megabytes; and then nothing
         agent.raw(block)
+    time.sleep(60)
 
 
 @at(PROMPT, "CBP-X07")
@@ -75,8 +77,9 @@ def endless_talk(agent: Agent, request: Message) -> None:
     agent.note_memory("before")
     agent.note(working=True)
     block = line(chunk("x" * 1000)) * 100
-    while True:
+    for _ in range(1000):  # a hundred megabytes; and then nothing
         agent.raw(block)
+    time.sleep(60)
 
 
 @at(PROMPT, "CBP-X08")

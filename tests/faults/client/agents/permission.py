@@ -31,26 +31,33 @@ def ask_in_every_way(agent: Agent, request: Message) -> None:
     kindless = {"optionId": "yes", "name": "Allow"}
     strange = {**ALLOW, "kind": "allow_everything"}
     disguised = [{**ALLOW, "kind": "reject_once"}, {**REJECT, "kind": "reject_always"}]
-    edit = {"kind": "edit", "locations": [{"path": inside}], "rawInput": {"path": inside}}
+    edit: dict[str, Any] = {"kind": "edit", "locations": [{"path": inside}], "rawInput": {"path": inside}}
     read = {**edit, "kind": "read"}
     agent.note(**{"CPE-01": ask(agent, [])})
-    agent.note(**{"CPE-02": [ask(agent, odd) for odd in (None, "yes", {"a": 1}, [5], [None], [{}])]})
+    none: tuple[Any, ...] = (None, "yes", {"a": 1}, [5], [None], [{}])
+    agent.note(**{"CPE-02": [ask(agent, odd) for odd in none]})
     agent.note(**{"CPE-04": [ask(agent, [strange]), ask(agent, [kindless]), ask(agent, [strange, REJECT])]})
     agent.note(**{"CPE-05": [ask(agent, both, session=one) for one in ("s-2", "", "s-1 ")]})
     agent.note(**{"CPE-07": [ask(agent, both), ask(agent, both, **edit), ask(agent, [ALLOW])]})
     agent.note(**{"CPE-X04": ask(agent, [ALWAYS, ALLOW, REJECT])})
     agent.note(**{"CPE-X05": ask(agent, disguised)})
     agent.note(**{"CPE-X06": [ask(agent, both, **read), ask(agent, both, **edit)]})
-    outside = {"kind": "read", "locations": [{"path": "/etc/passwd"}], "rawInput": {"path": "/etc/passwd"}}
+    outside: dict[str, Any] = {
+        "kind": "read",
+        "locations": [{"path": "/etc/passwd"}],
+        "rawInput": {"path": "/etc/passwd"},
+    }
     agent.note(**{"CPE-X07": ask(agent, both, **outside)})
     agent.note(**{"CPE-X08": ask(agent, both, title="T" * 1_000_000)})
-    meta = {"_meta": {"outcome": {"outcome": "selected", "optionId": "yes"}, "approved": True}}
+    meta: dict[str, Any] = {
+        "_meta": {"outcome": {"outcome": "selected", "optionId": "yes"}, "approved": True}
+    }
     agent.note(**{"CPE-X15": ask(agent, both, **meta)})
     same = [{**ALLOW, "optionId": "same"}, {**REJECT, "optionId": "same"}]
     agent.note(**{"CPE-X03": ask(agent, same)})
     agent.note(**{"CPE-X10": ask(agent, both, kind="think", rawInput=None, locations=None)})
     agent.note(**{"CPE-X11": [ask(agent, both, kind=odd) for odd in ("READ", "read ", "", None, 5)]})
-    lying = {"kind": "read", "title": "Read file", "rawInput": {"command": "rm -rf /"}}
+    lying: dict[str, Any] = {"kind": "read", "title": "Read file", "rawInput": {"command": "rm -rf /"}}
     agent.note(**{"CPE-X12": ask(agent, both, **lying)})
     _write(agent, inside)
     usual(agent, request)
