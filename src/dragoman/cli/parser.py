@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from dragoman.agents import VERSION
-from dragoman.cli import agents, agents_list, doctor, policy, sessions
+from dragoman.cli import agents, agents_list, doctor, policy, review, sessions
 from dragoman.cli.run import arguments
 
 EXAMPLES = """examples:
@@ -59,6 +59,7 @@ def make_parser() -> argparse.ArgumentParser:
     agents_list.add_parser(commands)
     doctor.add_parser(commands)
     policy.add_parser(commands)
+    review.add_parser(commands)
     sessions.add_parser(commands)
     return parser
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from dragoman.review.finding import Finding, Note, Source
@@ -36,7 +36,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 async def review(
     sources: Sources, settings: Settings | None = None, *, note: Tell | None = None
-) -> AsyncIterator[Finding]:
+) -> AsyncGenerator[Finding, None]:
     """Review some texts. `note` is told what a reader should know beside the findings.
 
     Whoever stops before the end does so within `contextlib.aclosing`, so that everything is gone at once.

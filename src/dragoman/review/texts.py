@@ -98,7 +98,8 @@ def fixed(text: str, findings: Iterable[Finding], *, unsafe: bool = False) -> Fi
 
 def diff(path: str, before: str, after: str) -> str:
     """A unified diff; empty if nothing changed."""
-    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}")
+    name = path.lstrip("/")
+    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}")
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )

@@ -1,0 +1,72 @@
+"""The fixes of `dragoman review`: written to files, or shown as diffs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from dragoman.cli.review_sources import Gathered
+from dragoman.review import Finding, Note, Settings, Source, diff, fixed, review
+from dragoman.review.fixing import StaleFile, write_fixed
+
+_MOST_PASSES = 5
+"""Reviews of one file: a fix may uncover another. Two that undo each other must come to an end."""
+
+
+async def mend(
+    findings: list[Finding],
+    gathered: Gathered,
+    settings: Settings,
+    note: Callable[[Note], None],
+    *,
+    unsafe: bool,
+) -> list[Finding]:
+    """Write what can be mended, and return what is left to find."""
+    left: list[Finding] = []
+    for path, here in _by_file(findings).items():
+        left += await _mend_file(path, here, gathered, settings, note, unsafe=unsafe)
+    return left
+
+
+async def _mend_file(
+    path: str,
+    findings: list[Finding],
+    gathered: Gathered,
+    settings: Settings,
+    note: Callable[[Note], None],
+    *,
+    unsafe: bool,
+) -> list[Finding]:
+    was = gathered.texts[path]
+    text, left, applied = was.text, findings, 0
+    for _ in range(_MOST_PASSES):
+        done = fixed(text, left, unsafe=unsafe)
+        if done.text == text:
+            break
+        text, applied = done.text, applied + len(done.applied)
+        left = [finding async for finding in review([Source(path, text)], settings)]
+    if text == was.text or path not in gathered.paths:
+        return findings
+    try:
+        write_fixed(gathered.paths[path], was, text)
+    except (StaleFile, OSError) as error:
+        note(Note(path, f"not mended: {error}", is_failure=True))
+        return findings
+    gathered.texts[path] = was._replace(text=text, data=was.encode(text))
+    print(f"{path}: {applied} mended", file=sys.stderr)
+    return left
+
+
+def show_diffs(findings: Iterable[Finding], gathered: Gathered, *, unsafe: bool) -> None:
+    """What the fixes would change, for people and for `patch`."""
+    for path, here in _by_file(findings).items():
+        text = gathered.texts[path].text
+        sys.stdout.write(diff(Path(path).as_posix(), text, fixed(text, here, unsafe=unsafe).text))
+
+
+def _by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    files: dict[str, list[Finding]] = {}
+    for finding in findings:
+        files.setdefault(finding.path, []).append(finding)
+    return files

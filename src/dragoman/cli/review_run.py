@@ -1,0 +1,174 @@
+"""What `dragoman review` does: reviews, mends, shows, and ends with a status that CI understands."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from dragoman.agents import VERSION
+from dragoman.cli.review_list import list_rules
+from dragoman.cli.review_mending import mend, show_diffs
+from dragoman.cli.review_sources import Gathered
+from dragoman.errors import DragomanError, LocalMistake
+from dragoman.review import Baseline, Finding, Note, Settings, Severity, Source, ToolFailed, by_place, review
+from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
+from dragoman.review.git import changes
+from dragoman.review.loading import BASELINE, load_rules, project_rules
+from dragoman.review.texts import Lines
+
+FOUND, MISTAKEN, FAILED = 1, 2, 3
+
+_PROGRESS = 1.0
+"""Seconds after which somebody who waits is told how far it is, and between two such words."""
+
+
+def run(chosen: argparse.Namespace) -> int:
+    try:
+        settings = _settings(chosen)
+        if chosen.list_rules:
+            return list_rules(settings.rules)
+        return asyncio.run(_Run(chosen, settings).run())
+    except ToolFailed as error:
+        return _complain(error, FAILED)
+    except LocalMistake as error:
+        return _complain(error, MISTAKEN)
+    except KeyboardInterrupt:
+        return 130  # as a shell reports of a program that was interrupted
+
+
+def _complain(error: DragomanError, status: int) -> int:
+    print(f"dragoman review: {error}", file=sys.stderr)
+    return status
+
+
+def _settings(chosen: argparse.Namespace) -> Settings:
+    rules = [rule for path in chosen.rules for rule in load_rules(Path(path))]
+    known = Path(chosen.baseline) if chosen.baseline else BASELINE if BASELINE.is_file() else None
+    return Settings(
+        rules=(*project_rules(Path.cwd()), *rules),
+        only=tuple(chosen.only),
+        without=tuple(chosen.without),
+        severity=Severity(chosen.severity),
+        baseline=Baseline.read(known) if known and not chosen.write_baseline else None,
+        use_ruff=not chosen.no_tools,
+        use_oxlint=not chosen.no_tools,
+    )
+
+
+class _Run:
+    """One run of the command."""
+
+    def __init__(self, chosen: argparse.Namespace, settings: Settings) -> None:
+        self._chosen = chosen
+        self._settings = settings
+        self._notes: list[Note] = []
+        self._gathered = Gathered(self._notes.append)
+        self._count = 0
+
+    async def run(self) -> int:
+        chosen = self._chosen
+        if chosen.staged and chosen.fix:
+            raise LocalMistake("--fix writes files, and --staged looks at the index: use --diff")
+        with _Progress(self):
+            findings = await self._review(await self._sources())
+            if chosen.fix:
+                findings = await mend(
+                    findings, self._gathered, self._settings, self._notes.append, unsafe=chosen.unsafe
+                )
+        findings.sort(key=by_place)
+        if chosen.write_baseline:
+            Baseline.of(findings).write(Path(chosen.write_baseline))
+            print(f"{len(findings)} findings are known from now on: {chosen.write_baseline}", file=sys.stderr)
+            return 0
+        self._show(findings)
+        return self._status(findings)
+
+    async def _sources(self) -> AsyncIterator[Source]:
+        chosen, gathered = self._chosen, self._gathered
+        if chosen.diff is None and not chosen.staged:
+            return gathered.files(chosen.paths or ["."], stdin_name=chosen.stdin_name)
+        found = await changes(
+            Path.cwd(), against=chosen.diff or None, staged=chosen.staged, paths=chosen.paths
+        )
+        if chosen.staged:
+            return gathered.staged(found, whole=chosen.whole_files)
+        return gathered.changed(found, whole=chosen.whole_files)
+
+    async def _review(self, sources: AsyncIterator[Source]) -> list[Finding]:
+        found = review(self._counted(sources), self._settings, note=self._notes.append)
+        async with contextlib.aclosing(found):
+            return [finding async for finding in found]
+
+    async def _counted(self, sources: AsyncIterator[Source]) -> AsyncIterator[Source]:
+        async for source in sources:
+            self._count += 1
+            yield source
+
+    @property
+    def progress(self) -> str:
+        return f"{self._count} files read"
+
+    def _show(self, findings: list[Finding]) -> None:
+        chosen, out = self._chosen, sys.stdout
+        match chosen.format:
+            case "json":
+                out.write(as_json(findings, self._notes, files=self._count).decode())
+            case "sarif":
+                out.write(as_sarif(findings, self._notes, version=VERSION).decode())
+            case "github":
+                out.writelines(map(as_github, findings))
+            case "diff":
+                show_diffs(findings, self._gathered, unsafe=chosen.unsafe)
+            case _:
+                self._show_text(findings)
+        if chosen.format in ("text", "github", "diff"):
+            for note in self._notes:
+                print(f"note: {note.path + ': ' if note.path else ''}{note.text}", file=sys.stderr)
+
+    def _show_text(self, findings: list[Finding]) -> None:
+        colour = self._chosen.colour == "always" or (self._chosen.colour == "auto" and sys.stdout.isatty())
+        path, lines = "", None
+        for finding in findings:
+            if finding.path != path:
+                path = finding.path
+                kept = self._gathered.texts.get(path)
+                lines = Lines(kept.text) if kept else None
+            print(as_text(finding, lines, colour=colour))
+        print(summary(findings, files=self._count))
+
+    def _status(self, findings: list[Finding]) -> int:
+        if any(note.is_failure for note in self._notes):
+            return FAILED
+        limit = Severity(self._chosen.fail_on)
+        return FOUND if any(finding.severity.is_at_least(limit) for finding in findings) else 0
+
+
+class _Progress:
+    """Says how far it is, to a person who waits; to nobody else."""
+
+    def __init__(self, running: _Run) -> None:
+        self._running = running
+        self._has_spoken = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> None:
+        if sys.stderr.isatty():
+            self._wait()
+
+    def __exit__(self, *failure: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._has_spoken:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def _wait(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(_PROGRESS, self._tell)
+
+    def _tell(self) -> None:
+        self._has_spoken = True
+        print(f"\r{self._running.progress} …", end="", file=sys.stderr, flush=True)
+        self._wait()

@@ -1,0 +1,111 @@
+"""What `dragoman review` looks at: files, folders, standard input, or what git says has changed.
+
+Texts are read as the review asks for them, and kept, because findings are shown with their lines and fixes
+are written over exactly what was read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+
+from dragoman.errors import LocalMistake
+from dragoman.review import Note, Source
+from dragoman.review import git as repository
+from dragoman.review.gathering import Text, decode, files_below, is_worth_it, read_text
+
+
+class NothingThere(LocalMistake):
+    """A path on the command line does not exist."""
+
+
+class Gathered:
+    """The texts of one run."""
+
+    def __init__(self, note: Callable[[Note], None]) -> None:
+        self.texts: dict[str, Text] = {}
+        """Everything that was read, by the path that findings have."""
+        self.paths: dict[str, Path] = {}
+        """Where it can be written; nothing for what is not on the disk."""
+        self._note = note
+
+    async def files(self, names: Sequence[str], *, stdin_name: str) -> AsyncIterator[Source]:
+        """Some files and folders. Raises `NothingThere`."""
+        for name in names:
+            if name == "-":
+                data = await asyncio.to_thread(sys.stdin.buffer.read)
+                source = self._keep(
+                    stdin_name, decode(data) or Note(stdin_name, "not reviewed: it is no text")
+                )
+                if source is not None:
+                    yield source
+                continue
+            for path in await _expanded(Path(name)):
+                if (source := await self._read(path)) is not None:
+                    yield source
+
+    async def changed(self, changes: repository.Changes, *, whole: bool) -> AsyncIterator[Source]:
+        """Files as they are on the disk, with the lines that changed."""
+        for file in changes.files:
+            path = changes.top / file.path
+            if is_worth_it(file.path) and not path.is_symlink():
+                source = await self._read(path)
+                if source is not None:
+                    yield source if whole else source._replace(changed=file.lines)
+
+    async def staged(self, changes: repository.Changes, *, whole: bool) -> AsyncIterator[Source]:
+        """Files as they are in the index."""
+        for file in changes.files:
+            data = await repository.text_at(changes.top, ":0", file.path) if is_worth_it(file.path) else None
+            if data is None:
+                continue
+            name = _shown(changes.top / file.path)
+            source = self._keep(name, decode(data) or Note(name, "not reviewed: it is no text"))
+            if source is not None:
+                yield source if whole else source._replace(changed=file.lines)
+
+    async def _read(self, path: Path) -> Source | None:
+        name = _shown(path)
+        if name in self.texts:
+            return None
+        read = await asyncio.to_thread(_read_text, path)
+        if read is None:
+            return None
+        self.paths[name] = path
+        return self._keep(name, read)
+
+    def _keep(self, name: str, read: Text | Note) -> Source | None:
+        if isinstance(read, Note):
+            self._note(read._replace(path=name))
+            return None
+        self.texts[name] = read
+        return Source(name, read.text)
+
+
+def _read_text(path: Path) -> Text | Note | None:
+    """None of what is not there: git lists what was deleted, too."""
+    return read_text(path) if path.exists() else None
+
+
+async def _expanded(path: Path) -> list[Path]:
+    """The files that a path stands for. One that somebody named is reviewed, whatever it is called."""
+    if not await asyncio.to_thread(path.exists):
+        raise NothingThere(f"there is no file or folder {path}")
+    if not await asyncio.to_thread(path.is_dir):
+        return [path]
+    return await asyncio.to_thread(_worth_it, path, await repository.listed_files(path))
+
+
+def _worth_it(folder: Path, listed: list[Path] | None) -> list[Path]:
+    if not listed:
+        return list(files_below(folder))
+    return [file for file in listed if is_worth_it(file.name) and not file.is_symlink()]
+
+
+def _shown(path: Path) -> str:
+    """As short as it can be said from here, with slashes."""
+    here = os.path.relpath(path)
+    return (str(path) if here.startswith("..") else here).replace(os.sep, "/")
