@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from dragoman import Agent, AgentHandle, Client, Kit, KitTurn, Limits, connect
+from dragoman.journal import MemoryJournal
 from dragoman.schema.v1 import SessionNotification, SessionUpdate
 
 
@@ -24,7 +26,7 @@ class Chat:
         return len(self.heard)
 
 
-def chatting(path: Path | None = None, **options: Any) -> tuple[Agent, Kit[Chat]]:
+def chatting(path: Any = None, **options: Any) -> tuple[Agent, Kit[Chat]]:
     """An agent that answers each prompt with its number and its text."""
     agent = Agent("chat")
     kit = Kit(agent, conversation=Chat, journal=path, **options)
@@ -78,3 +80,25 @@ async def listening(
         client(heard.client)
     async with connect(agent, client=heard.client, limits=limits) as handle:
         yield handle, heard
+
+
+def handled_by(work: Callable[[KitTurn[None]], Any], **options: Any) -> Agent:
+    """An agent whose prompts are handled by this function; nothing else is said in its sessions."""
+    agent = Agent("worker")
+    kit = Kit(agent, journal=MemoryJournal(), titles="none", **options)
+    kit.prompt(work)
+    return agent
+
+
+async def eventually(condition: Callable[[], object]) -> None:
+    """Until something outside this loop has happened, such as a process having written a file."""
+    while not condition():  # noqa: ASYNC110  # nothing here is told of it
+        await asyncio.sleep(0.005)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and is not yet buried does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -23,7 +23,7 @@ from dragoman.schema.v1 import (
 )
 from tests.runtime.raw import request
 from tests.sdk.ends import raw_client
-from tests.sdk.kit.keeping import listening
+from tests.sdk.kit.keeping import alive, listening
 
 pytest.importorskip("mcp")
 
@@ -186,11 +186,3 @@ async def test_what_is_advertised_is_what_can_be_done() -> None:
     Kit(plain, journal=MemoryJournal(), mcp=False)
     async with listening(plain) as (handle, _):
         assert "mcpCapabilities.http" not in handle.capabilities
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"  # ended, and not yet buried by whoever adopted it

@@ -1,0 +1,157 @@
+"""Turns of a kit: cancel, and tasks and commands of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from pathlib import Path
+
+import pytest
+
+from dragoman import KitTurn, Limits
+from dragoman.errors import CallFailed, ErrorAnswer
+from tests.runtime.raw import until
+from tests.sdk.ends import cancel, raw_client
+from tests.sdk.kit.keeping import alive, eventually, handled_by, listening
+
+
+async def test_a_cancelled_turn_is_answered_cancelled_with_its_last_words_before_the_answer() -> None:
+    async def work(turn: KitTurn[None]) -> None:
+        async with turn.tool("Wait", kind="execute"):
+            await turn.say("begun")
+            try:
+                await asyncio.sleep(60)
+            finally:
+                await turn.say("stopped")
+
+    agent = handled_by(work)
+    async with raw_client(agent) as client:
+        session_id = await client.open()
+        client.prompt(1, session_id)
+        await until(lambda: "begun" in client.texts(session_id))
+        client.send(cancel(session_id))
+        answer = await client.answer_to(1)
+        assert answer["result"]["stopReason"] == "cancelled"
+        assert client.seen[-1] is answer
+        said = [update.get("status") or update["content"]["text"] for update in client.updates(session_id)]
+        assert said == ["pending", "begun", "stopped", "failed"]
+
+
+async def test_an_error_of_an_aborted_library_is_no_error_after_a_cancel() -> None:
+    async def work(turn: KitTurn[None]) -> None:
+        await turn.say("begun")
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            raise ConnectionError("the stream was cut") from None
+
+    agent = handled_by(work)
+    async with raw_client(agent) as client:
+        session_id = await client.open()
+        client.prompt(1, session_id)
+        await until(lambda: client.texts(session_id))
+        client.send(cancel(session_id))
+        assert (await client.answer_to(1))["result"]["stopReason"] == "cancelled"
+
+
+async def test_commands_die_as_trees_and_the_answer_comes_within_200_ms_of_that(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    ended: list[float] = []
+
+    async def work(turn: KitTurn[None]) -> None:
+        try:
+            await turn.run("sh", "-c", f"sleep 600 & echo $! > {pids}; echo $$ >> {pids}; wait")
+        finally:
+            ended.append(time.monotonic())
+
+    agent = handled_by(work)
+    async with raw_client(agent) as client:
+        session_id = await client.open()
+        client.prompt(1, session_id)
+        await eventually(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+        client.send(cancel(session_id))
+        answer = await client.answer_to(1)
+        assert answer["result"]["stopReason"] == "cancelled"
+        assert time.monotonic() - ended[0] < 0.2
+        assert not any(alive(int(pid)) for pid in pids.read_text().split())
+
+
+async def test_tasks_of_a_turn_end_with_a_cancel() -> None:
+    ended: list[str] = []
+
+    async def beside() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("beside")
+
+    async def work(turn: KitTurn[None]) -> None:
+        turn.start(beside())
+        await turn.say("begun")
+        await asyncio.sleep(60)
+
+    agent = handled_by(work)
+    async with raw_client(agent) as client:
+        session_id = await client.open()
+        client.prompt(1, session_id)
+        await until(lambda: client.texts(session_id))
+        client.send(cancel(session_id))
+        await client.answer_to(1)
+        assert ended == ["beside"]
+
+
+async def test_tasks_of_a_turn_are_waited_for_and_their_failure_is_the_turns() -> None:
+    async def beside(turn: KitTurn[None]) -> None:
+        await asyncio.sleep(0.01)
+        await turn.say("beside")
+        if turn.text == "fail":
+            raise ErrorAnswer(-32000, "Authentication required")
+
+    async def work(turn: KitTurn[None]) -> None:
+        turn.start(beside(turn))
+
+    agent = handled_by(work)
+    async with listening(agent) as (handle, _):
+        session = await handle.new_session(cwd="/tmp")
+        assert (await session.prompt("go")).text == "beside"
+        with pytest.raises(CallFailed) as caught:
+            await session.prompt("fail")
+        assert caught.value.code == -32000
+        assert (await session.prompt("again")).text == "beside"
+
+
+async def test_a_late_cancel_does_not_hit_the_next_turn() -> None:
+    async def work(turn: KitTurn[None]) -> None:
+        await turn.say(turn.text)
+
+    agent = handled_by(work)
+    async with raw_client(agent) as client:
+        session_id = await client.open()
+        for number in range(20):
+            client.prompt(number, session_id, str(number))
+            await client.answer_to(number)
+            client.send(cancel(session_id))
+            client.prompt(f"n{number}", session_id, "next")
+            assert (await client.answer_to(f"n{number}"))["result"]["stopReason"] == "end_turn"
+
+
+async def test_a_handler_that_does_not_stop_is_left_behind_and_the_session_goes_on() -> None:
+    release = asyncio.Event()
+
+    async def work(turn: KitTurn[None]) -> None:
+        await turn.say(turn.text)
+        while turn.text == "stubborn" and not release.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await release.wait()
+
+    agent = handled_by(work)
+    async with raw_client(agent, limits=Limits(cancel_seconds=0.05)) as client:
+        session_id = await client.open()
+        client.prompt(1, session_id, "stubborn")
+        await until(lambda: client.texts(session_id))
+        client.send(cancel(session_id))
+        assert (await client.answer_to(1))["result"]["stopReason"] == "cancelled"
+        client.prompt(2, session_id, "next")
+        assert (await client.answer_to(2))["result"]["stopReason"] == "end_turn"
+        release.set()
