@@ -80,6 +80,43 @@ def test_ctrl_c_before_the_turn_ends_everything(tmp_path: Path) -> None:
         assert person.wait(seconds=15) == 130
 
 
+LOCKED = """
+import json, os, pathlib, sys
+key = pathlib.Path("key")
+if "--login" in sys.argv:
+    assert os.isatty(0)
+    key.write_text(os.environ["WHERE"])
+    sys.exit(0)
+open("starts", "a").write("x")
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {"result": {}}
+    if asked["method"] == "initialize":
+        login = {"type": "terminal", "id": "tty", "name": "In a terminal"}
+        login |= {"args": ["--login"], "env": {"WHERE": "here"}}
+        answer = {"result": {"protocolVersion": 1, "agentCapabilities": {}, "authMethods": [login]}}
+    elif asked["method"] == "session/new":
+        refused = {"error": {"code": -32000, "message": "Log in first"}}
+        answer = {"result": {"sessionId": "s"}} if HAS_KEY == "here" else refused
+    elif asked["method"] == "session/prompt":
+        answer = {"result": {"stopReason": "end_turn"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), **answer}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_after_a_login_in_the_terminal_the_agent_is_started_again_once(helps: bool, tmp_path: Path) -> None:
+    # It looks for its key when it starts, as agents do.
+    has_key = "key.exists() and key.read_text()" if helps else "None"
+    program = LOCKED.replace('open("starts"', f'HAS_KEY = {has_key}\nopen("starts"')
+    (tmp_path / "locked.py").write_text(program)
+    agent = f"{sys.executable} locked.py"
+    with in_terminal("--agent", agent, "--no-color", "Hello", folder=tmp_path) as person:
+        assert person.wait() == (0 if helps else 8)
+    assert "started again" in person.shown
+    assert (tmp_path / "starts").read_text() == "xx"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_run_and_the_agent_within_seconds(number: int, tmp_path: Path) -> None:
     with subprocess.Popen(

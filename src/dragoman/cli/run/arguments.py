@@ -104,6 +104,11 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
         help="what is allowed without asking (reads, where nobody can be asked)",
     )
     group.add_argument("--policy", metavar="FILE", help="the rules, as TOML (see `dragoman policy`)")
+    group.add_argument(
+        "--shell-lines",
+        action="store_true",
+        help="let a shell run what an agent asks for as one line of shell, if it is allowed (else refused)",
+    )
     group.add_argument("--answers", metavar="FILE", help="answers to the agent's questions, as JSON or TOML")
     group.add_argument(
         "--changes",

@@ -85,6 +85,7 @@ def make_plan(chosen: argparse.Namespace) -> Plan:
                 roots, file=chosen.policy, approve=chosen.approve or (None if attended else "reads")
             ),
             answers=load_answers(chosen.answers),
+            shell_lines=chosen.shell_lines,
             ask=attended,
         ),
         limits=Limits(handshake_seconds=chosen.start_timeout or None),

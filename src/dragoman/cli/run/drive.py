@@ -18,7 +18,7 @@ from dragoman.cli.run.attach import Attachment, blocks_of
 from dragoman.cli.run.changes import What, look_before, tell_changes
 from dragoman.cli.run.history import History
 from dragoman.cli.run.lend import Lending, Rules
-from dragoman.cli.run.login import make_login
+from dragoman.cli.run.login import StartAgain, make_login
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.narrate import Narrator, now, raw
 from dragoman.cli.run.opening import Wanted, open_session, settle
@@ -32,6 +32,7 @@ from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.client.session import Session
+from dragoman.sdk.connect import Connecting
 from dragoman.sdk.known import Source
 from dragoman.sdk.login import logged_in
 from dragoman.workspace.changes import Snapshot
@@ -76,6 +77,7 @@ class Drive:
         self._agent: AgentHandle | None = None
         self.session_id: str | None = None
         self._stop = stop
+        self._logged_in = False  # in a terminal, which is done once
 
     async def run(self) -> Outcome:
         plan = self._plan
@@ -105,8 +107,8 @@ class Drive:
             self._reporter.stderr(chunk)
             history.stderr(chunk)
 
-        async with lending.workspace:
-            connecting = connect(
+        def start() -> Connecting:
+            return connect(
                 self._plan.target.open(),
                 client=lending.client,
                 limits=self._plan.limits,
@@ -115,11 +117,21 @@ class Drive:
                 on_stderr=complained,
                 tap=history.tap,
             )
-            async with connecting as agent:
-                self._owns(agent)
-                self._introduce(agent)
-                wanted = await self._wanted(agent, history)
-                return await self._converse(agent, lending, wanted)
+
+        async with lending.workspace:
+            try:
+                return await self._talk(start(), lending, history)
+            except StartAgain:
+                self._logged_in = True
+                self._reporter.note("logged in; the agent is started again")
+                return await self._talk(start(), lending, history)
+
+    async def _talk(self, connecting: Connecting, lending: Lending, history: History) -> Outcome:
+        async with connecting as agent:
+            self._owns(agent)
+            self._introduce(agent)
+            wanted = await self._wanted(agent, history)
+            return await self._converse(agent, lending, wanted)
 
     async def _wanted(self, agent: AgentHandle, history: History) -> Wanted:
         wanted = self._plan.wanted
@@ -135,7 +147,8 @@ class Drive:
 
     async def _converse(self, agent: AgentHandle, lending: Lending, wanted: Wanted) -> Outcome:
         blocks = blocks_of(self._plan.attachments, agent.capabilities)
-        login = make_login(agent, self._plan.target, self._reporter, attended=self._plan.attended)
+        attended = self._plan.attended and not self._logged_in
+        login = make_login(agent, self._plan.target, self._reporter, attended=attended)
         looking = asyncio.create_task(look_before(self._plan.roots, self._reporter), name="snapshot")
         try:
             session, how = await logged_in(

@@ -13,6 +13,7 @@ from dragoman.cli.run.reporter import Reporter
 from dragoman.workspace.policy.answers import Answers
 from dragoman.workspace.policy.loading import places
 from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
 
 
@@ -22,6 +23,8 @@ class Rules:
 
     policy: Policy
     answers: Answers | None
+    shell_lines: bool
+    """Whether a line of shell is run by a shell, once it is permitted; else it is refused."""
     ask: bool
     """Whether the person at the terminal is asked; else `policy` and `answers` say everything."""
 
@@ -60,5 +63,6 @@ class Lending:
         self.client.update(calls.hear)
         self.client.request_permission(self.desk.permission)
         self.client.elicit(questions.elicit)
-        self.workspace = Workspace(guard=self.desk.guard)
+        terminals = TerminalSettings(shell_lines=rules.shell_lines)
+        self.workspace = Workspace(guard=self.desk.guard, terminals=terminals)
         self.workspace.serve(self.client)

@@ -1,7 +1,8 @@
 """When the agent of a run wants a login: what is tried, once, and with which patience.
 
 A method that the agent handles by itself is asked for; one that needs a terminal gets ours, if there is one.
-What is missing otherwise is told by name (see `dragoman.sdk.login`).
+After a login in a terminal the agent is started again: it looks for what was stored when it starts. What is
+missing otherwise is told by name (see `dragoman.sdk.login`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ ATTENDED = 300.0
 """Seconds for a person who has to find a browser first."""
 
 
+class StartAgain(Exception):
+    """The person has logged in beside the running agent, which cannot know of it."""
+
+
 def make_login(agent: AgentHandle, target: Target, reporter: Reporter, *, attended: bool) -> Login:
+    """`attended`: there is a person, who has not logged in in vain before."""
+
     async def in_terminal(method: v1.AuthMethodTerminal) -> bool:
         reporter.note(f"logging in: {method.name}")
         # Standard output is the run's: what the login says goes to the person, beside it.
@@ -36,11 +43,13 @@ def make_login(agent: AgentHandle, target: Target, reporter: Reporter, *, attend
             stdout=sys.stderr.fileno(),
         )
         try:
-            return await process.wait() == 0
+            if await process.wait() != 0:
+                return False
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
+        raise StartAgain
 
     can_start = attended and bool(target.agent.command)
     plan = plan_login(agent.auth_methods, os.environ, can_start, handed=target.env.keys())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.environment import agent_environment
-from dragoman.sdk.known import KnownAgent, find_agent, read_config
+from dragoman.sdk.known import KnownAgent, reach_agent, read_config
 from dragoman.transport.address import UnixAddress, parse_address
 from dragoman.transport.contract import Transport
 
@@ -40,9 +41,10 @@ def find_target(wanted: str | None, variables: Iterable[str]) -> Target:
         if wanted is None:
             wanted = "echo"
             note = "no agent was named, so the built-in echo answers; choose one with --agent"
-        agent = find_agent(wanted)
+        reached = asyncio.run(reach_agent(wanted))
     except LocalMistake as error:
         raise Mistake(str(error), "see `dragoman agents`") from error
+    agent = reached.agent
     allow, explicit = [*agent.allow], dict(agent.env)
     for variable in variables:
         name, is_set, value = variable.partition("=")
@@ -52,7 +54,7 @@ def find_target(wanted: str | None, variables: Iterable[str]) -> Target:
             explicit[name] = value
         else:
             allow.append(name)
-    return Target(agent, agent_environment(allow=allow, explicit=explicit), note)
+    return Target(agent, agent_environment(allow=allow, explicit=explicit, path=reached.path), note)
 
 
 def _dial(text: str) -> Transport:
