@@ -46,10 +46,17 @@ class Connection:
             raise
         self._journal.set_result(journal)
         try:
-            await asyncio.get_running_loop().create_future()  # until the link closes
+            await self._client.link.wait_ended()
+            # The link grants turns that are under way a moment, and then cancels them and us.
+            await self._idle()
         finally:
             ended()
             await self._end()
+
+    async def _idle(self) -> None:
+        running = [turn.over for session in self.sessions for turn in session.running]
+        if running:
+            await asyncio.wait(running)
 
     async def _end(self) -> None:
         try:
