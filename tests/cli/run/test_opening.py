@@ -1,5 +1,8 @@
 """The session of a run: its mode and its options."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from dragoman import Agent, ClientHandle
@@ -8,6 +11,7 @@ from dragoman.cli.run.opening import Wanted, open_session, settle
 from dragoman.schema import v1
 from dragoman.testing import talking_to
 from dragoman.workspace.workspace import Workspace
+from tests.cli.run.running import run, scripted
 
 
 def chosen(**settings: str) -> Wanted:
@@ -82,3 +86,17 @@ async def test_what_there_is_not_is_answered_with_what_there_is(
                 await settle(session, chosen(**settings))
     assert known in told.value.next_step
     assert seen == []
+
+
+def test_a_replay_that_comes_after_the_answer_is_not_taken_for_the_turn(tmp_path: Path) -> None:
+    said = json.dumps({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "old"}})
+    agent = scripted(
+        tmp_path,
+        f"agent late\n  can load\non load\n  answer {{}}\n  wait 0.15\n  update {said}\n  update {said}\n"
+        "on prompt\n  say new\n",
+    )
+    done = run("--agent", agent, "--session", "s", "--format", "json", "x", folder=tmp_path)
+    assert done.status == 0
+    assert [event["text"] for event in done.named("text") if "phase" not in event] == ["new"]
+    replayed = [event for event in done.events if event.get("phase") == "replay"]
+    assert len(replayed) == 2

@@ -40,6 +40,9 @@ from dragoman.workspace.changes import Snapshot
 QUIET = 0.08
 """Seconds without a frame after which an agent that has answered has said everything."""
 
+REPLAY = 0.4
+"""Seconds that a loaded session may need to begin a replay that should have come before the answer."""
+
 LINGER = 2.0
 """Seconds that it may go on talking after its answer, because some never stop."""
 
@@ -156,6 +159,8 @@ class Drive:
             )
             self.session_id = session.id
             self._reporter.emit(_opened(session, how))
+            if how == "loaded" and not session.late:
+                await self._hear_replay(session)
             self._tell_late(session, "before" if how == "new" else "replay")
             await settle(session, wanted)
             self._tell_late(session, "before")
@@ -190,6 +195,16 @@ class Drive:
             # An agent that is gone cannot be told; the turn itself says so.
             await asyncio.gather(*cancelling, return_exceptions=True)
         return turn.result
+
+    async def _hear_replay(self, session: Session) -> None:
+        """Some agents replay only after they answered; what they replay is not what they will say."""
+        loop, link = asyncio.get_running_loop(), session.agent.link
+        began = loop.time()
+        while link.gone is None and loop.time() < began + LINGER:
+            quiet_at = link.heard + QUIET if session.late else began + REPLAY
+            if loop.time() >= quiet_at:
+                return
+            await asyncio.sleep(min(QUIET, quiet_at - loop.time()))
 
     async def _listen(self, session: Session) -> None:
         """Some agents speak on after their answer: until they pause, what they say belongs to this run."""
