@@ -157,6 +157,11 @@ class Player:
             await self._emit(self._voice.text(piece))
 
     async def _cut(self, step: Cut) -> Outcome:
+        if step.where == "quietly" and self._request.streams:
+            await self._begin()
+            self._request.end("broken off")
+            await self._connection.finish()
+            return "broken off"
         if step.where != "head" and not self._request.streams:
             body = json.dumps(self._voice.whole(self._said)).encode()
             await self._connection.head(200, JSON, length=len(body))

@@ -17,6 +17,7 @@ import asyncio
 import base64
 import binascii
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -76,14 +77,23 @@ class Tool:
     parameters: Mapping[str, Any]
 
 
+class Headers(dict[str, str]):
+    """Headers by their names in lower case. Printed, they keep to themselves what opens doors."""
+
+    def __repr__(self) -> str:
+        return repr({name: "…" if SECRET.search(name) else value for name, value in self.items()})
+
+
+SECRET = re.compile(r"auth|key|token|cookie|secret")
+
+
 class ModelRequest:
     """One request for a turn."""
 
     def __init__(self, format: Format, path: str, headers: Mapping[str, str], body: Any) -> None:
         self.format: Format = format
         self.path = path
-        self.headers = headers
-        """Names in lower case."""
+        self.headers = Headers(headers)
         self.body: dict[str, Any] = body if isinstance(body, dict) else {}
         self.outcome: Outcome = "under way"
         self.turn: int | None = None
@@ -159,7 +169,7 @@ class ModelRequest:
 
     def _all(self) -> list[Message]:
         given = self.body.get("input" if self.format == "responses" else "messages")
-        if isinstance(given, str):
+        if isinstance(given, str) and self.format == "responses":
             return [Message("user", given)]
         return [
             _item(entry) if "type" in entry and "role" not in entry else _message(entry)

@@ -24,10 +24,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, TypeAlias, cast, get_args
 
 from dragoman.testing.models.requests import ModelRequest
 from dragoman.testing.models.turns import (
+    GARBAGE,
     Begin,
     Call,
     Cut,
@@ -42,6 +43,7 @@ from dragoman.testing.models.turns import (
     Turn,
     Usage,
     Wait,
+    Where,
 )
 from dragoman.testing.script.patterns import matches
 from dragoman.testing.script.statements import ScriptError, Statement, parse
@@ -187,9 +189,9 @@ def _fail(line: Statement) -> Step:
 
 def _cut(line: Statement) -> Step:
     where = (texts(line, most=1) or ["event"])[0]
-    if where not in ("event", "between", "head"):
-        raise ScriptError(line.line, "cut takes event, between or head")
-    return Cut(cast(Literal["event", "between", "head"], where))
+    if where not in get_args(Where):
+        raise ScriptError(line.line, f"cut takes one of {', '.join(get_args(Where))}")
+    return Cut(cast(Where, where))
 
 
 def _refuse(line: Statement) -> Step:
@@ -198,7 +200,8 @@ def _refuse(line: Statement) -> Step:
 
 
 def _garbage(line: Statement) -> Step:
-    return Raw("".join(texts(line, most=1) or ["data: {this is no JSON\n\n"]).encode())
+    given = texts(line, most=1)
+    return Raw(given[0].encode() if given else GARBAGE)
 
 
 def _huge(line: Statement) -> Step:

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 if TYPE_CHECKING:
     from dragoman.testing.models.requests import ModelRequest
 
+Where: TypeAlias = Literal["event", "between", "head", "quietly"]
+
 
 @dataclass(frozen=True)
 class Text:
@@ -87,9 +89,11 @@ class Endless:
 
 @dataclass(frozen=True)
 class Cut:
-    """The connection ends here: in the middle of an event, between two, or before the first byte."""
+    """The answer ends here: in the middle of an event, between two, or before its first byte, each time with
+    the connection; or `quietly`, as if that had been all.
+    """
 
-    where: Literal["event", "between", "head"] = "event"
+    where: Where = "event"
 
 
 @dataclass(frozen=True)
@@ -184,8 +188,8 @@ def think(*pieces: str, pace: float = 0.0) -> Thought:
     return Thought(pieces, pace)
 
 
-def call(tool: str, /, raw: str | None = None, **arguments: Any) -> Call:
-    """A call with these arguments; `raw` are arguments as text, also such that are no JSON."""
+def call(tool: str, raw: str | None = None, /, **arguments: Any) -> Call:
+    """A call with these arguments, or with a text in their place, which need not be JSON."""
     return Call(tool, arguments if raw is None else raw)
 
 
@@ -201,7 +205,11 @@ def begin() -> Begin:
     return Begin()
 
 
-def garbage(data: bytes = b"data: {this is no JSON\n\n") -> Raw:
+GARBAGE = b"event: content_block_delta\ndata: {this is no JSON\n\n"
+"""Named, because Anthropic's clients pass over events without a known name; others do not look at it."""
+
+
+def garbage(data: bytes = GARBAGE) -> Raw:
     return Raw(data)
 
 
@@ -214,7 +222,7 @@ def endless(piece: str = "and so on ", *, pace: float = 0.01) -> Endless:
     return Endless(piece, pace)
 
 
-def cut(where: Literal["event", "between", "head"] = "event") -> Cut:
+def cut(where: Where = "event") -> Cut:
     return Cut(where)
 
 
