@@ -104,6 +104,13 @@ FIGURES: list[Figure] = [
         more=True,
         goals=(Versus("official", OFFICIAL, 15),),
     ),
+    Figure(
+        "load.rate",
+        "load of a stored session (the others: from memory), updates/s",
+        more=True,
+        goals=(Versus("Python", PYTHON, 10),),
+    ),
+    Figure("load.agent_mb", "… agent's peak above idle, MB", more=False, goals=(AtMost(32, "MB"),)),
     Figure("import.cpu_ms", "import of the SDK, CPU ms", more=False, goals=(Versus("Python", PYTHON, 8),)),
     Figure(
         "import_used.cpu_ms",

@@ -75,7 +75,7 @@ def _typescript() -> Peer:
 
 def _raw() -> Peer:
     programs = {**_python_programs(sys.executable, "raw"), "import": [sys.executable, "-c", "pass"]}
-    return Peer("raw", "raw pipe", programs, skips=frozenset({"large"}))
+    return Peer("raw", "raw pipe", programs, skips=frozenset({"large", "load"}))
 
 
 def _dragoman() -> Peer:
@@ -94,7 +94,7 @@ def _dragoman_blocking() -> Peer:
         "dragoman_blocking",
         "Dragoman, blocking",
         programs,
-        skips=frozenset({"inflight", "replay", "large"}),
+        skips=frozenset({"inflight", "replay", "load", "large"}),
     )
 
 

@@ -16,9 +16,12 @@ from peers.table import Peer
 Order = dict[str, Any]
 
 
-def carry_out(peer: Peer, order: Order, *, warm: Order | None = None, seconds: float) -> dict[str, Any]:
+def carry_out(
+    peer: Peer, order: Order, *, warm: Order | None = None, seconds: float, agent: list[str] | None = None
+) -> dict[str, Any]:
+    """``agent`` is the command of another agent than the peer's usual one."""
     plan = json.dumps({"warm": warm, "order": order})
-    finished = run([*peer.programs["client"], plan, *peer.programs["agent"]], seconds=seconds)
+    finished = run([*peer.programs["client"], plan, *(agent or peer.programs["agent"])], seconds=seconds)
     lines = finished.stdout.strip().splitlines()
     if not lines:
         raise Failed("the client printed no result")

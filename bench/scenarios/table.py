@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios import large, pairs, pool, reads, relay, replay, starting, stream
+from scenarios import large, load, pairs, pool, reads, relay, replay, starting, stream
 from scenarios.scenario import Scenario
 
 SCENARIOS: list[Scenario] = [
@@ -11,6 +11,7 @@ SCENARIOS: list[Scenario] = [
     reads.ONE,
     reads.MANY,
     replay.REPLAY,
+    load.LOAD,
     starting.IMPORT,
     starting.IMPORT_USED,
     starting.IMPORT_ALL,
