@@ -1,10 +1,11 @@
-"""The pytest plugin: fixtures for raw and scripted agents, and for golden transcripts.
+"""The pytest plugin: fixtures for raw and scripted agents, for models, and for golden transcripts.
 
 It is loaded wherever Dragoman is installed and does nothing until a fixture is used. The fixtures are plain
 functions that give async context managers, so they need no particular plugin for async tests.
 
     raw_agent(command)      a `RawPeer`; without a command, that of `--dragoman-agent` or `dragoman_agent`
     scripted_agent(script)  a `ScriptedAgent`, whose `command()` needs no folder
+    scripted_model(script)  a `ScriptedModel` that listens, for agents that need one
     golden(frames, name)    compares with golden/NAME.ndjson beside the test file
 """
 
@@ -18,7 +19,10 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 if TYPE_CHECKING:  # imported when used: most test runs of those who installed us use none of it
+    from contextlib import AbstractAsyncContextManager
+
     from dragoman.testing import Passed, RawPeer, Script, ScriptedAgent
+    from dragoman.testing.models import ModelScript, ScriptedModel, Turn
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,6 +77,27 @@ def scripted_agent(tmp_path: Path) -> Callable[[Script | str], ScriptedAgent]:
     from dragoman.testing import ScriptedAgent
 
     return lambda script: ScriptedAgent(script, folder=tmp_path)
+
+
+class Model(Protocol):
+    """What the fixture `scripted_model` gives."""
+
+    def __call__(
+        self,
+        script: ModelScript | str | Sequence[Turn | str],
+        *,
+        key: str | None = None,
+        strict: bool = True,
+        port: int = 0,
+    ) -> AbstractAsyncContextManager[ScriptedModel]: ...
+
+
+@pytest.fixture
+def scripted_model() -> Model:
+    """`async with scripted_model(['Hello']) as model:` is a model for an agent, at `model.openai_url`."""
+    from dragoman.testing import models
+
+    return models.scripted_model
 
 
 class Golden(Protocol):
