@@ -1,0 +1,41 @@
+"""`dragoman run` with the agent that misbehaves somewhere on the way."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+from dragoman.cli.run.exits import EXITS
+from tests.faults.client.running import Run, running
+from tests.misbehaviour.agent import POINTS, WAYS
+from tests.misbehaviour.tour import AGENT
+
+TIMES = ("--start-timeout", "3", "--silence", "1", "--timeout", "6")
+IN_TIME = 25.0
+WAITING = ("waiting", "cancel asked", "cancel answered")
+OURS = EXITS["failed"].status
+KNOWN = {one.status for one in EXITS.values()} - {OURS}
+
+PAIRS = [(point, WAYS[number % len(WAYS)]) for number, point in enumerate(POINTS)]
+"""Each point in one way, each way at several points: a run costs more than a walk within a test."""
+
+
+async def run_through(point: str, way: str, place: Path) -> Run:
+    """One run, with a cancel where the point wants one; what must always hold has been checked."""
+    notes = place / "notes"
+    words = [sys.executable, "-S", "-E", str(AGENT), point, way, str(notes)]
+    waits = point in WAITING
+    session = ["--session", "s-1"] if point.startswith("load") else ["--mode", "b"]
+    options = [*TIMES, "--approve", "all", *session]
+    async with running(
+        "", "", place, *options, command=shlex.join(words), words=["wait" if waits else "hello"]
+    ) as run:
+        run.peer.close_stdin()
+        if waits:
+            await run.peer.read_until(lambda line: b'"waiting"' in line, seconds=IN_TIME)
+            run.peer.send_signal(signal.SIGINT)
+        await run.done(seconds=IN_TIME)
+    assert run.status in KNOWN, (point, way, run.status, run.err)
+    return run

@@ -1,0 +1,25 @@
+"""The same agent under supervision: it is started again and misbehaves again, and still everything ends."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.misbehaviour.agent import POINTS
+from tests.misbehaviour.leaks import look, strays
+from tests.misbehaviour.tour import walk_all, walk_supervised
+
+pytestmark = pytest.mark.bound(90)
+
+
+@pytest.mark.parametrize("way", ["kill", "hang", "flood", "lie"])
+async def test_every_await_ends_and_nothing_is_left(way: str, tmp_path: Path) -> None:
+    before = look()
+    walks = await walk_all(walk_supervised, POINTS, way, tmp_path)
+    for point, steps in walks.items():
+        assert steps[-1] == "leave: done", (point, steps)
+    await asyncio.sleep(0)
+    assert look().more_than(before) == {}
+    assert strays(tmp_path) == []
