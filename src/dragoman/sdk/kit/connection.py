@@ -7,6 +7,7 @@ sessions, stores what they said, and gives the journal back.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import ErrorAnswer
@@ -27,14 +28,14 @@ class Connection:
         self._journal: asyncio.Future[Journal] = asyncio.get_running_loop().create_future()
         self.sessions: set[KitSession[Any]] = set()
 
-    def begin(self, ended: Any) -> None:
+    def begin(self, ended: Callable[[], object]) -> None:
         """Hold the journal until the link closes, then call `ended`."""
         self._client.link.own(self._keep(ended))
 
     async def journal(self) -> Journal:
         return await asyncio.shield(self._journal)
 
-    async def _keep(self, ended: Any) -> None:
+    async def _keep(self, ended: Callable[[], object]) -> None:
         try:
             journal = await self._shelf.borrow()
         except BaseException as error:

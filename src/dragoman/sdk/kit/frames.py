@@ -8,6 +8,7 @@ told apart.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -19,9 +20,8 @@ from dragoman.schema.codec import write
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":'
 ANSWER = b'{"jsonrpc":"2.0","id":'
 
-UNREPLAYED = ("config_option_update", "available_commands_update", "notice")
-"""What is true of a moment or for one client, and is told anew or not at all; the rest is the conversation.
-"""
+UNREPLAYED = ("config_option_update", "available_commands_update", "notice", "compaction_summary_chunk")
+"""What is true of a moment or for one client, and is told anew, elsewhere, or not at all."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -57,10 +57,10 @@ def update_frame(session_id: str, update: v1.SessionUpdate) -> bytes:
     return update_head(session_id) + write(update) + b"}}"
 
 
-def unreplayed(session_id: str) -> tuple[bytes, ...]:
-    """How updates begin that are not sent again."""
+def beginnings(session_id: str, tags: Iterable[str]) -> tuple[bytes, ...]:
+    """How updates of these kinds begin."""
     head = update_head(session_id) + b'{"sessionUpdate":"'
-    return tuple(head + tag.encode() + b'"' for tag in UNREPLAYED)
+    return tuple(head + tag.encode() + b'"' for tag in tags)
 
 
 def note(kind: str, value: Any = None) -> bytes:

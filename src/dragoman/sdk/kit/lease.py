@@ -44,7 +44,6 @@ class Lease:
             os.close(self._descriptor)
             self._descriptor = None
 
-    @property
     def is_held_elsewhere(self) -> bool:
         """Whether a turn is running in this session, in another process or another connection of ours."""
         if self._path is None or self._descriptor is not None or not self._path.exists():

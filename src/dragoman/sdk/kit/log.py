@@ -66,24 +66,30 @@ class SessionLog:
         """Until everything that was added is stored. Raises what the client is told when it cannot be."""
         while self._waiting or self._described or self._task is not None:
             await self._step()
+        self._check_ours()
 
     async def _step(self) -> None:
         self._failed = None  # whoever waits wants it tried again
         self._go()
-        assert self._task is not None
-        await asyncio.shield(self._task)
+        if self._task is not None:
+            await asyncio.shield(self._task)
+        self._check_ours()
+        self._check_stored()
+
+    def _check_ours(self) -> None:
         if self.moved:
             raise invalid_request("the session was opened elsewhere since; load it again to go on here")
+
+    def _check_stored(self) -> None:
         if self._failed is not None:
-            raise ErrorAnswer(
-                INTERNAL_ERROR, f"Internal error: the session could not be stored ({_kind(self._failed)})"
-            )
+            why = _kind(self._failed)
+            raise ErrorAnswer(INTERNAL_ERROR, f"Internal error: the session could not be stored ({why})")
 
     def _go(self) -> None:
-        if self._task is None and self._failed is None and not self.moved:
-            self._task = asyncio.get_running_loop().create_task(self._store(), name=f"log of {self.stream}")
-        elif self.moved and self._task is None:
+        if self.moved:
             self._forget()
+        elif self._task is None and self._failed is None:
+            self._task = asyncio.get_running_loop().create_task(self._store(), name=f"log of {self.stream}")
 
     async def _store(self) -> None:
         try:

@@ -7,7 +7,7 @@ it is ended here, with words that a reader sees, and is never run again.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -28,7 +28,8 @@ Send = Callable[[bytes], Awaitable[None]]
 class Recalled:
     """What the notes of a session come to."""
 
-    def __init__(self, session_id: str) -> None:
+    def __init__(self, session_id: str, *, withheld: Sequence[str] = ()) -> None:
+        """`withheld` are kinds of updates that this client does not take."""
         self.session_id = session_id
         self.last = 0
         self.turns = 0
@@ -38,7 +39,7 @@ class Recalled:
         self.usage = SessionUsage(spent=Spent())
         self.memories: list[Any] = []
         self._head = frames.update_head(session_id)
-        self._unreplayed = frames.unreplayed(session_id)
+        self._unreplayed = frames.beginnings(session_id, (*frames.UNREPLAYED, *withheld))
 
     def take(self, page: Page) -> bytes:
         """Learn from a page; what of it a client is told."""

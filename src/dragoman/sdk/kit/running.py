@@ -43,16 +43,11 @@ async def run_turn(
     begun: Callable[[KitTurn[Any]], Awaitable[None]],
 ) -> v1.PromptResponse:
     """What a kit makes of a prompt handler. `begun` is called when the prompt is stored."""
-    session = turn.session
-    if not session.lease.take():
+    if not turn.session.lease.take():
         raise invalid_request(RUNNING)
+    turn.begin()
     try:
-        turn.begin()
-        await session.log.flush()
-    except BaseException:
-        turn.leave()
-        raise
-    try:
+        await turn.session.log.flush()
         await begun(turn)
         response = await _handled(turn, handler, client)
     except BaseException as error:

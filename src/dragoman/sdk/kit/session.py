@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from msgspec import UNSET
 
+from dragoman.errors import ErrorAnswer
 from dragoman.runtime.owner import Owner
 from dragoman.schema import v1
 from dragoman.schema.codec import read
@@ -200,6 +201,9 @@ class KitSession(Recorded, AgentSession, Generic[C]):
             await self._local.aclose()
         try:
             await self.log.flush()
+        except ErrorAnswer:
+            if not self.log.moved:  # then it is stored by whoever has it now
+                raise
         finally:
             self.lease.drop()
 

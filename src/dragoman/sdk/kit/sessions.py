@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import inspect
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
@@ -55,7 +57,8 @@ class Sessions:
         await journal.describe(stream, agent=self._kit.agent.name, cwd=request.cwd, session=session_id)
         found = Recalled(session_id)
         found.last = last
-        session = await self._open(connection, client, request, found, journal)
+        async with _undone(journal, stream):
+            session = await self._open(connection, client, request, found, journal)
         return v1.NewSessionResponse(
             session_id=session_id, modes=session.settings.modes(), config_options=_options(session)
         )
@@ -87,12 +90,13 @@ class Sessions:
             await open_here.log.flush()
         session_id = str(uuid4())
         stream = self._kit.shelf.stream(session_id)
-        found = await copy(journal, info.stream, stream, Recalled(session_id), request.session_id)
-        await journal.describe(
-            stream, agent=self._kit.agent.name, cwd=request.cwd, session=session_id, title=info.title
-        )
-        await self._take(journal, stream, found, None)
-        session = await self._open(connection, client, request, found, journal, title=info.title)
+        async with _undone(journal, stream):
+            found = await copy(journal, info.stream, stream, Recalled(session_id), request.session_id)
+            await journal.describe(
+                stream, agent=self._kit.agent.name, cwd=request.cwd, session=session_id, title=info.title
+            )
+            await self._take(journal, stream, found, None)
+            session = await self._open(connection, client, request, found, journal, title=info.title)
         return v1.ForkSessionResponse(
             session_id=session_id, modes=session.settings.modes(), config_options=_options(session)
         )
@@ -107,9 +111,10 @@ class Sessions:
                 raise invalid_request("a turn is running in this session")
             await self._close(connection, before)
             cast("dict[str, Any]", client.sessions).pop(session_id, None)
-        if self._lease(info.stream).is_held_elsewhere:
+        if self._lease(info.stream).is_held_elsewhere():
             raise invalid_request(RUNNING)
-        found = Recalled(session_id)
+        withheld = () if "session.compaction" in client.capabilities else ("compaction_update",)
+        found = Recalled(session_id, withheld=withheld)
         try:
             await self._take(journal, info.stream, found, send)
         except NoSuchStream:
@@ -124,7 +129,7 @@ class Sessions:
         """Read a stream to its end and make it ours, whoever may write to it meanwhile."""
         while True:
             await recall(journal, stream, found, send)
-            if self._lease(stream).is_held_elsewhere:
+            if self._lease(stream).is_held_elsewhere():
                 raise invalid_request(RUNNING)
             told = await ending(journal, stream, found) if found.open_since is not None else []
             now = time.time()
@@ -202,7 +207,7 @@ class Sessions:
                 raise invalid_request("a turn is running in this session")
             await self._close(connection, session)
             cast("dict[str, Any]", client.sessions).pop(request.session_id, None)
-        if self._lease(stream).is_held_elsewhere:
+        if self._lease(stream).is_held_elsewhere():
             raise invalid_request(RUNNING)
         await journal.delete(stream)
 
@@ -240,6 +245,16 @@ class Sessions:
     async def _close(connection: Connection, session: KitSession[Any]) -> None:
         connection.sessions.discard(session)
         await session.aclose()
+
+
+@asynccontextmanager
+async def _undone(journal: Journal, stream: str) -> AsyncIterator[None]:
+    """What a client was not given does not stay behind."""
+    try:
+        yield
+    except BaseException:
+        await journal.delete(stream)
+        raise
 
 
 def _note(kind: str) -> Entry:

@@ -1,0 +1,123 @@
+"""A session's log: in order, bounded, and honest about what could not be stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import ErrorAnswer, JournalFull
+from dragoman.journal import Entry, Journal, MemoryJournal, open_journal
+from dragoman.sdk.kit import log as log_module
+from dragoman.sdk.kit.log import SessionLog
+from tests.sdk.kit.keeping import chatting, listening
+
+
+async def stored(journal: Journal) -> list[bytes]:
+    return [entry.frame async for page in journal.replay("s") for entry in page]
+
+
+class Narrow(MemoryJournal):
+    """A journal that has no room while it is `full`, and waits while it is `slow`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.full = False
+        self.fast = asyncio.Event()
+        self.fast.set()
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        await self.fast.wait()
+        if self.full:
+            raise JournalFull("/some/place: no room is left for the journal")
+        return await super().append(stream, entries, after=after)
+
+
+async def test_what_is_added_is_stored_in_order(tmp_path: Path) -> None:
+    async with open_journal(tmp_path / "s.db") as journal:
+        log = SessionLog(journal, "s", last=0)
+        frames = [str(number).encode() for number in range(500)]
+        for frame in frames:
+            log.add("to_client", frame)
+            if frame.endswith(b"7"):
+                await asyncio.sleep(0)
+        await log.flush()
+        assert await stored(journal) == frames
+        assert log.last == 500
+
+
+async def test_a_full_disk_is_told_without_the_place_and_what_was_said_is_stored_when_there_is_room() -> None:
+    journal = Narrow()
+    log = SessionLog(journal, "s", last=0)
+    journal.full = True
+    log.add("to_client", b"one")
+    for _ in range(2):
+        with pytest.raises(ErrorAnswer, match="no room is left") as caught:
+            await log.flush()
+        assert caught.value.code == -32603
+        assert "/some/place" not in caught.value.message
+    log.add("to_client", b"two")
+    journal.full = False
+    await log.flush()
+    assert await stored(journal) == [b"one", b"two"]
+
+
+async def test_who_speaks_faster_than_the_disk_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_module, "WAITING_BYTES", 10)
+    journal = Narrow()
+    log = SessionLog(journal, "s", last=0)
+    journal.fast.clear()
+    log.add("to_client", b"twelve bytes")
+    assert log.is_full
+    waiting = asyncio.ensure_future(log.room())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    journal.fast.set()
+    await waiting
+    assert not log.is_full
+
+
+async def test_a_stream_that_moved_is_over_here_for_good() -> None:
+    journal = MemoryJournal()
+    log = SessionLog(journal, "s", last=await journal.append("s", [Entry("note", b"a", 0)]))
+    await journal.append("s", [Entry("note", b"b", 0)])
+    for frame in (b"c", b"d"):
+        log.add("to_client", frame)
+        log.describe(title="new")
+        with pytest.raises(ErrorAnswer, match="opened elsewhere"):
+            await log.flush()
+    assert await stored(journal) == [b"a", b"b"]
+    assert (info := await journal.info("s"))
+    assert info.title == ""
+
+
+async def test_a_flush_that_nobody_waits_for_is_carried_out() -> None:
+    journal = Narrow()
+    log = SessionLog(journal, "s", last=0)
+    journal.fast.clear()
+    log.add("to_client", b"one")
+    flushing = asyncio.ensure_future(log.flush())
+    await asyncio.sleep(0)
+    flushing.cancel()
+    await asyncio.wait([flushing])
+    journal.fast.set()
+    await log.flush()
+    assert await stored(journal) == [b"one"]
+
+
+async def test_a_turn_that_cannot_be_stored_is_not_answered_as_if_it_were() -> None:
+    journal = Narrow()
+    agent, kit = chatting(journal)
+
+    @kit.command("fill", "Fills the disk")
+    async def fill(turn: object, argument: str) -> None:
+        journal.full = True
+
+    async with listening(agent) as (handle, _):
+        session = await handle.new_session(cwd="/tmp")
+        with pytest.raises(Exception, match="could not be stored"):
+            await session.prompt("/fill")
+        journal.full = False
+        assert (await session.prompt("again")).text == "1: again"
