@@ -1,0 +1,190 @@
+"""Which model the coder works with, and how it is reached: from the command line, the environment and a file.
+
+Whatever is said more closely wins: the command line over the environment over the file. A key that belongs
+to one vendor (`OPENAI_API_KEY`) is sent to that vendor only, never to a server that somebody else named.
+Nothing here speaks to anyone. The key's file is read anew for each turn, so that a new key needs no restart.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+Api = Literal["openai", "anthropic"]
+
+KEYS: dict[Api, str] = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+ADDRESSES: dict[Api, str] = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
+KEY = "DRAGOMAN_API_KEY"
+
+ENVIRONMENT = {
+    "DRAGOMAN_MODEL": "model",
+    "DRAGOMAN_BASE_URL": "base_url",
+    "DRAGOMAN_API": "api",
+    "DRAGOMAN_KEY_FILE": "key_file",
+    "DRAGOMAN_SYSTEM": "system",
+}
+"""The variables that stand for a setting of the file."""
+
+
+class BadConfig(Exception):
+    """The configuration makes no sense; the text says where."""
+
+
+class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a million tokens cost, for models that no price list knows."""
+
+    input: float
+    output: float
+    currency: str = "USD"
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that can be set. The names are those of the file."""
+
+    model: str | None = None
+    """Its name, with `openai:` or `anthropic:` before it where the name alone does not say whose it is."""
+    models: list[str] = field(default_factory=list)
+    """What is offered besides, in the option `model` of every session."""
+    api: Api | None = None
+    """The wire format of the server, if the model's name does not say it."""
+    base_url: str | None = None
+    key_env: str | None = None
+    """The variable that holds the key, if it is none of the usual ones."""
+    key_file: str | None = None
+    system: str | None = None
+    """A file that replaces the system prompt."""
+    max_tokens: int | None = None
+    """Tokens of one answer; None leaves it to the model."""
+    max_turn_requests: int = 100
+    """Requests to the model in one turn. A loop that has not ended by then is stuck."""
+    context_size: int | None = None
+    """Tokens that the model takes; None for what is known of it."""
+    compact_at: float = 0.8
+    """The share of the context above which the conversation is compacted."""
+    retries: int = 4
+    """How often a request is repeated after a failure that may pass."""
+    retry_seconds: float = 1.0
+    """The first wait before a repetition; each further one is twice as long."""
+    patience: float = 60.0
+    """The longest wait that a server may ask for before the turn is given up."""
+    price: Price | None = None
+    sessions: str | None = None
+    """The journal of the sessions, if not in the usual place."""
+    config_dir: str | None = None
+    """Where the file lies, for the relative paths in it."""
+
+    @property
+    def offered(self) -> list[str]:
+        """The models of the option, the usual one first."""
+        named = [] if self.model is None else [self.model]
+        return list(dict.fromkeys([*named, *self.models]))
+
+    def path(self, name: str) -> Path:
+        """A path of the file: `~` is the home folder, a relative one starts at the file's folder."""
+        path = Path(name).expanduser()
+        return path if path.is_absolute() or self.config_dir is None else Path(self.config_dir) / path
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """One model, and how it is reached."""
+
+    api: Api
+    model: str
+    base_url: str | None
+    """None is the vendor's own."""
+    key: str | None
+
+    def __repr__(self) -> str:  # the key must not slip into a log
+        return f"Endpoint(api={self.api!r}, model={self.model!r}, base_url={self.base_url!r})"
+
+
+def config_path(environ: Mapping[str, str]) -> Path:
+    """`dragoman/code.toml` in the folder for configuration."""
+    if os.name == "nt":
+        folder = Path(environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+    else:
+        named = environ.get("XDG_CONFIG_HOME", "")
+        folder = Path(named) if named.startswith("/") else Path.home() / ".config"
+    return folder / "dragoman" / "code.toml"
+
+
+def load_config(
+    given: Mapping[str, Any] | None = None,
+    *,
+    file: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Config:
+    """The configuration; `given` is what the command line says. Raises `BadConfig`."""
+    path = config_path(environ) if file is None else Path(file)
+    fields: dict[str, Any] = _read(path, must_exist=file is not None)
+    if fields:
+        fields["config_dir"] = str(path.parent.absolute())
+    here = {
+        name: os.path.abspath(environ[variable]) if name in _PATHS else environ[variable]
+        for variable, name in ENVIRONMENT.items()
+        if environ.get(variable)
+    }
+    said = {
+        name: os.path.abspath(value) if name in _PATHS else value
+        for name, value in (given or {}).items()
+        if value is not None
+    }
+    try:
+        return msgspec.convert({**fields, **here, **said}, Config)
+    except msgspec.ValidationError as error:
+        raise BadConfig(f"{path if fields else 'the environment'}: {error}") from None
+
+
+_PATHS = ("key_file", "system")
+
+
+def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:
+    try:
+        with path.open("rb") as opened:
+            return tomllib.load(opened)
+    except FileNotFoundError:
+        if must_exist:
+            raise BadConfig(f"{path}: there is no such file") from None
+        return {}
+    except OSError as error:
+        raise BadConfig(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadConfig(f"{path}: {error}") from None
+
+
+def split_model(name: str, api: Api | None) -> tuple[Api, str]:
+    """Whose wire format a model speaks, and its bare name."""
+    for known in KEYS:
+        if name.startswith(f"{known}:"):
+            return known, name[len(known) + 1 :]
+    return api or ("anthropic" if name.startswith("claude") else "openai"), name
+
+
+def endpoint(config: Config, model: str, environ: Mapping[str, str] = os.environ) -> Endpoint:
+    """How this model is reached. Raises `BadConfig` if the key's file cannot be read."""
+    api, name = split_model(model, config.api)
+    base_url = config.base_url or environ.get(ADDRESSES[api]) or None
+    return Endpoint(api=api, model=name, base_url=base_url, key=_key(config, api, environ))
+
+
+def _key(config: Config, api: Api, environ: Mapping[str, str]) -> str | None:
+    if config.key_file is not None:
+        path = config.path(config.key_file)
+        try:
+            return path.read_text("utf-8").strip() or None
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadConfig(f"the key cannot be read from {path}: {_why(error)}") from None
+    names = [config.key_env] if config.key_env else [KEY]
+    if config.base_url is None:  # a vendor's key is for that vendor, or for whom its own variable names
+        names.append(KEYS[api])
+    return next((value for name in names if (value := environ.get(name, "").strip())), None)
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror or "it cannot be opened") if isinstance(error, OSError) else "it is not UTF-8"

@@ -1,0 +1,42 @@
+"""What the coder keeps of an open session: the model's history, what was allowed, what was attached."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dragoman.agents.code.permission import Grants
+from dragoman.schema import v1
+
+if TYPE_CHECKING:
+    from dragoman import KitSession
+    from dragoman.agents.code.history import History
+
+
+class Conversation:
+    """Made when a session is opened, which reads nothing yet."""
+
+    def __init__(self, session: KitSession[Conversation]) -> None:
+        self._session = session
+        self._history: History | None = None
+        self.grants = Grants()
+        self.changing = asyncio.Lock()
+        """Held by whatever changes something: such calls run one after another, also when made at once."""
+        self.attachments: dict[str, str] = {}
+        """The texts that came with prompts, by address."""
+
+    @property
+    def history(self) -> History:
+        """The model's messages. Needs the model layer; see `models`."""
+        if self._history is None:
+            from dragoman.agents.code.history import History
+
+            self._history = History(self._session)
+        return self._history
+
+    def attach(self, blocks: Sequence[v1.ContentBlock]) -> None:
+        """Keep what came with a prompt, for the tool `fetch`."""
+        for block in blocks:
+            if isinstance(block, v1.EmbeddedResource) and isinstance(block.resource, v1.TextResourceContents):
+                self.attachments[block.resource.uri] = block.resource.text

@@ -1,0 +1,140 @@
+"""What went wrong between us and a model, in words for a person: whose fault it is, and what helps.
+
+Every error of pydantic-ai becomes one `Fault`, which says whether trying again may help. The text of a vendor
+is passed on, because it is often the only hint, but cut short and with the key taken out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, NamedTuple
+
+from pydantic_ai import exceptions as model_errors
+
+from dragoman.agents.code.config import KEYS, Endpoint
+from dragoman.agents.code.login import auth_required
+from dragoman.errors import ErrorAnswer
+
+INTERNAL_ERROR = -32603
+SAID = 400
+"""Characters of a vendor's own words that are passed on."""
+
+Kind = Literal["auth", "quota", "busy", "network", "too_long", "not_found", "rejected", "server", "broken"]
+
+PASSING: frozenset[Kind] = frozenset({"busy", "network", "server", "broken"})
+"""What may be over in a moment."""
+
+
+class Fault(NamedTuple):
+    """One failed request."""
+
+    kind: Kind
+    words: str
+    wait: float | None = None
+    """Seconds that the server asks us to wait."""
+
+    @property
+    def may_pass(self) -> bool:
+        return self.kind in PASSING
+
+    def answer(self, *, now: datetime | None = None) -> ErrorAnswer:
+        """The error that the client gets."""
+        if self.kind == "auth":
+            return auth_required(self.words)
+        data: dict[str, Any] = {"kind": self.kind}
+        words = self.words
+        if self.wait is not None:
+            at = (now or datetime.now(UTC)) + timedelta(seconds=self.wait)
+            data |= {"retryAfter": self.wait, "resetsAt": at.isoformat(timespec="seconds")}
+            words = f"{words} It can be asked again at {at:%Y-%m-%d %H:%M:%S} UTC."
+        return ErrorAnswer(INTERNAL_ERROR, words, data)
+
+
+def fault_of(error: Exception, endpoint: Endpoint) -> Fault:
+    """What an error of the model layer means."""
+    where = endpoint.base_url or f"the {_VENDORS[endpoint.api]} API"
+    said = _said(error, endpoint)
+    wait = _wait(error)
+    match error:
+        case model_errors.ModelAuthenticationError():
+            wanted = KEYS[endpoint.api] if endpoint.base_url is None else "DRAGOMAN_API_KEY"
+            return Fault("auth", f"{where} refuses the key. Set {wanted} or --key-file to a valid one{said}")
+        case model_errors.ModelQuotaExceededError():
+            return Fault("quota", f"The quota of the account at {where} is used up{said}", wait)
+        case model_errors.ModelRateLimitError():
+            return Fault("busy", f"Too many requests, or tokens, for {where}{said}", wait)
+        case model_errors.ModelUnavailableError():
+            return Fault("busy", f"The model is overloaded or away at {where}{said}", wait)
+        case model_errors.ModelContextWindowExceededError():
+            return Fault("too_long", f"The conversation is too long for {endpoint.model}{said}")
+        case model_errors.ModelNotFoundError():
+            return Fault("not_found", f"There is no model {endpoint.model} at {where}{said}")
+        case model_errors.ModelRequestRejectedError():
+            return Fault("rejected", f"The request was rejected by {where}{said}")
+        case model_errors.ModelConnectionError(phase="read") | model_errors.ModelRequestTimeout():
+            return Fault("broken", f"The answer of {where} broke off.")
+        case model_errors.ModelConnectionError():
+            return Fault("network", f"{where} cannot be reached{said}")
+        case model_errors.ModelServerError():
+            return Fault("server", f"{where} failed{said}", wait)
+        case _:
+            return Fault("broken", f"The answer of {where} makes no sense{said}")
+
+
+_VENDORS = {"openai": "OpenAI", "anthropic": "Anthropic"}
+
+
+def _said(error: Exception, endpoint: Endpoint) -> str:
+    """`: what the server said.`, or a full stop."""
+    body = getattr(error, "body", None)
+    found = _message(body) or (str(error.__cause__) if error.__cause__ is not None and body is None else "")
+    if endpoint.key:
+        found = found.replace(endpoint.key, "…")
+    line = " ".join(found.split())
+    line = line if len(line) <= SAID else f"{line[:SAID]}…"
+    return f": {line.rstrip('.')}." if line else "."
+
+
+def _message(body: object) -> str:
+    if isinstance(body, Mapping):
+        inner = body.get("error", body)
+        found = inner.get("message") if isinstance(inner, Mapping) else inner
+        return found if isinstance(found, str) else ""
+    return ""
+
+
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _wait(error: Exception) -> float | None:
+    """How long the server asks us to wait: as it says, or until the latest of its limits is reset."""
+    asked = getattr(error, "retry_after", None)
+    if isinstance(asked, int | float):
+        return max(float(asked), 0.0)
+    headers = getattr(error, "headers", None) or {}
+    times = [
+        seconds
+        for name, value in headers.items()
+        if "ratelimit" in name and "reset" in name and (seconds := seconds_until(value)) is not None
+    ]
+    return max(times, default=None)
+
+
+def seconds_until(text: str, *, now: datetime | None = None) -> float | None:
+    """`1m30s`, `20ms`, `12`, or a point in time, in seconds from now."""
+    parts = _PART.findall(text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    try:
+        return max(float(text), 0.0)
+    except ValueError:
+        pass
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    return max((at - (now or datetime.now(UTC))).total_seconds(), 0.0)

@@ -1,0 +1,191 @@
+"""The conversation with the model in one turn: ask, do what it calls for, tell it what came of it, ask again.
+
+It ends when the model calls for nothing more, or with the protocol's reason for ending otherwise: too many
+tokens, too many requests, a refusal. Whatever way it ends, the history stays one that a model takes; after a
+refusal it is as it was before the prompt, as the protocol has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from pydantic_ai.messages import (
+    BinaryContent,
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.tools import ToolDefinition
+
+from dragoman import StopTurn
+from dragoman.agents.code.asking import Asking, Failed
+from dragoman.agents.code.calling import Call, Calling, Result
+from dragoman.agents.code.compacting import Compacting
+from dragoman.agents.code.config import Config
+from dragoman.agents.code.models import Answering, Offer
+from dragoman.agents.code.permission import PLAN
+from dragoman.agents.code.prompting import content_of
+from dragoman.agents.code.spending import spend
+from dragoman.agents.code.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from dragoman import KitTurn
+    from dragoman.agents.code.conversation import Conversation
+    from dragoman.agents.code.history import History
+
+DONE = frozenset({"stop", "tool_call", None})
+
+
+class Loop:
+    """One turn."""
+
+    def __init__(
+        self,
+        turn: KitTurn[Conversation],
+        model: Answering,
+        config: Config,
+        *,
+        system: str,
+        tools: Sequence[Tool[Any]],
+    ) -> None:
+        self._turn = turn
+        self._model = model
+        self._config = config
+        self._system = system
+        self._calling = Calling(turn, tools)
+        self._message_id = ""
+        self._asking = Asking(model, config, hear=self._hear, tell=self._tell)
+        self._compacting = Compacting(turn, model, config)
+
+    @property
+    def _history(self) -> History:
+        return self._turn.session.conversation.history
+
+    async def run(self) -> None:
+        """To the end of the turn."""
+        history = self._history
+        before = len(history)
+        content = content_of(self._turn.prompt, images=self._model.takes_images)
+        prompt = UserPromptPart(content=content)
+        history.add(ModelRequest(parts=[prompt]))
+        try:
+            await self._converse(prompt)
+        except StopTurn as stop:
+            if stop.reason == "refusal":
+                history.cut(min(before, len(history)))
+            raise
+        finally:
+            history.break_off(self._asking.heard)
+
+    async def _converse(self, prompt: UserPromptPart) -> None:
+        while True:
+            response = await self._answer(prompt)
+            if refused := (response.provider_details or {}).get("refusal"):
+                await self._hear("text", str(refused))
+            calls = self._taken(response)
+            if not calls:
+                return
+            results: dict[str, Result] = {}
+            try:
+                results = await self._calling([_call(part) for part in calls])
+            finally:
+                results = results or self._calling.results
+                done = [
+                    _returned(part, results[part.tool_call_id])
+                    for part in calls
+                    if part.tool_call_id in results
+                ]
+                rest = [part for part in calls if part.tool_call_id not in results]
+                self._history.add(ModelRequest(parts=[*done, *_interrupted(rest)]))
+
+    async def _answer(self, prompt: UserPromptPart) -> ModelResponse:
+        """The next response; a conversation that has become too long is compacted for it."""
+        if self._compacting.is_due:
+            await self._compacting.run(prompt)
+        for attempt in (1, 2):
+            self._turn.count_request()
+            self._message_id = str(uuid4())
+            try:
+                response = await self._asking(
+                    self._history.messages, self._offer(), thinking=str(self._turn.session["thinking"])
+                )
+            except Failed as failed:
+                if failed.fault.kind != "too_long" or attempt == 2:
+                    raise failed.fault.answer() from None
+                await self._compacting.run(prompt)
+            else:
+                await spend(self._turn, response, self._model, self._config)
+                return response
+        raise AssertionError("the second attempt returns or raises")
+
+    def _taken(self, response: ModelResponse) -> list[ToolCallPart]:
+        """Keep a response; the calls that it makes, or the end of the turn."""
+        self._asking.heard = ""  # from here on it is part of the history
+        if response.finish_reason == "content_filter":
+            raise StopTurn("refusal")
+        calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
+        if response.finish_reason == "length":
+            # The last call is half a call, and nobody knows which of the others hang on it.
+            response.parts = [part for part in response.parts if not isinstance(part, ToolCallPart)]
+            calls = []
+        if response.parts:
+            self._history.add(response)
+        if response.finish_reason == "length":
+            raise StopTurn("max_tokens")
+        return calls
+
+    def _offer(self) -> Offer:
+        is_planning = self._turn.session.mode_id == PLAN
+        tools = [tool for tool in self._calling.tools.values() if not (is_planning and tool.changes)]
+        mode = (
+            "You are planning only: you cannot change files or run commands. End with a plan for the user."
+            if is_planning
+            else ""
+        )
+        return Offer(fixed=self._system, changing=mode, tools=[_definition(tool) for tool in tools])
+
+    async def _hear(self, kind: Literal["text", "thought"], text: str) -> None:
+        if kind == "text":
+            await self._turn.say(text, message_id=self._message_id)
+        else:
+            await self._turn.think(text, message_id=f"{self._message_id}-thought")
+
+    async def _tell(self, words: str) -> None:
+        await self._turn.notice(words, severity="warning")
+        self._message_id = str(uuid4())  # what is said after it is another message
+
+
+def _definition(tool: Tool[Any]) -> ToolDefinition:
+    return ToolDefinition(
+        name=tool.name, description=tool.description, parameters_json_schema=tool.schema, strict=False
+    )
+
+
+def _call(part: ToolCallPart) -> Call:
+    try:
+        arguments: dict[str, Any] | None = part.args_as_dict(raise_if_invalid=True)
+    except (ValueError, AssertionError):
+        arguments = None
+    return Call(id=part.tool_call_id, name=part.tool_name, arguments=arguments)
+
+
+def _returned(part: ToolCallPart, result: Result) -> ToolReturnPart:
+    pictures = [BinaryContent(data=found.data, media_type=found.media_type) for found in result.pictures]
+    return ToolReturnPart(
+        tool_name=part.tool_name,
+        content=[result.text, *pictures] if pictures else result.text,
+        tool_call_id=part.tool_call_id,
+        outcome=result.outcome,
+    )
+
+
+def _interrupted(calls: Sequence[ToolCallPart]) -> list[ToolReturnPart]:
+    from dragoman.agents.code.history import interrupted
+
+    return [interrupted(part) for part in calls]

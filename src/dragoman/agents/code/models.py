@@ -1,0 +1,136 @@
+"""The edge to pydantic-ai: which of its models an endpoint is, and one streamed request to it.
+
+This module imports pydantic-ai and the vendors' clients, which takes a second: it is imported when a session
+has been asked for, in a thread. It does not retry and judges no error; `asking` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic_ai.messages import (
+    InstructionPart,
+    ModelMessage,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+)
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from dragoman.agents.code.config import Config, Endpoint
+
+NO_KEY = "none"
+"""Sent to servers that want no key: the vendors' clients insist on sending one."""
+
+CONTEXT = 128_000
+"""Tokens that a model takes of which nothing is known. Fewer would compact too early, more would fail."""
+
+Hear = Callable[[Literal["text", "thought"], str], Awaitable[None]]
+
+
+class Offer:
+    """What a request carries besides the conversation."""
+
+    def __init__(self, *, fixed: str, changing: str = "", tools: Sequence[ToolDefinition] = ()) -> None:
+        self.fixed = fixed
+        self.changing = changing
+        self.tools = list(tools)
+
+    def parameters(self) -> ModelRequestParameters:
+        # What changes between requests comes last, so that vendors can keep the rest in their caches.
+        parts = [InstructionPart(content=self.fixed)] if self.fixed else []
+        if self.changing:
+            parts.append(InstructionPart(content=self.changing, dynamic=True))
+        return ModelRequestParameters(function_tools=self.tools, instruction_parts=parts)
+
+
+class Answering:
+    """One model at one endpoint. Used within `async with`, which closes its connections."""
+
+    def __init__(self, endpoint: Endpoint, config: Config) -> None:
+        self.endpoint = endpoint
+        self._model = make_model(endpoint)
+        self._max_tokens = config.max_tokens
+        self.context_size = config.context_size or self._model.context_window or CONTEXT
+        self.takes_images = bool(self._model.profile.get("supports_image_input", True))
+
+    async def __aenter__(self) -> Answering:
+        await self._model.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._model.__aexit__(None, None, None)
+
+    async def request(
+        self, messages: list[ModelMessage], offer: Offer, hear: Hear, *, thinking: str | None = None
+    ) -> ModelResponse:
+        """One request; what comes is heard as it comes. Cancelled, it closes the connection."""
+        parameters = offer.parameters()
+        async with self._model.request_stream(messages, self._settings(thinking), parameters) as stream:
+            async for event in stream:
+                if isinstance(event, PartStartEvent):
+                    await _hear_part(event.part, hear)
+                elif isinstance(event, PartDeltaEvent):
+                    await _hear_part(event.delta, hear)
+            return stream.get()
+
+    def _settings(self, thinking: str | None) -> ModelSettings:
+        # The clients shall not retry by themselves: the user would wait and not know what for.
+        settings = ModelSettings(max_retries=0, cache=True, parallel_tool_calls=True)
+        if self._max_tokens is not None:
+            settings["max_tokens"] = self._max_tokens
+        if thinking == "off":
+            settings["thinking"] = False
+        elif thinking in ("low", "medium", "high"):
+            settings["thinking"] = thinking  # type: ignore[typeddict-item]  # narrowed by the line above
+        return settings
+
+
+async def _hear_part(part: object, hear: Hear) -> None:
+    match part:
+        case TextPart(content=text) | TextPartDelta(content_delta=text) if text:
+            await hear("text", text)
+        case ThinkingPart(content=text) | ThinkingPartDelta(content_delta=text) if text:
+            await hear("thought", text)
+        case _:
+            pass  # calls are taken from the whole response: half of one can do nothing
+
+
+def make_model(endpoint: Endpoint) -> Model[Any]:
+    key, address = endpoint.key or NO_KEY, endpoint.base_url
+    if endpoint.api == "anthropic":
+        return AnthropicModel(
+            endpoint.model, provider=AnthropicProvider(api_key=key, base_url=_without_version(address))
+        )
+    # A stream that ends without a reason was cut off, also where the connection says nothing of it.
+    profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+    if address is None:
+        return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(api_key=key), profile=profile)
+    name = urlsplit(address).hostname or "server"
+    compatible = OpenAICompatibleProvider(name, base_url=address, api_key=key, profile=_with(profile))
+    return OpenAIChatModel(endpoint.model, provider=compatible)
+
+
+def _with(profile: OpenAIModelProfile) -> ModelProfile:
+    merged: ModelProfile = profile  # every profile of a vendor is one
+    return merged
+
+
+def _without_version(address: str | None) -> str | None:
+    """Anthropic's client adds `/v1` by itself; people write it down all the same."""
+    return None if address is None else address.rstrip("/").removesuffix("/v1")

@@ -1,0 +1,49 @@
+"""What a project says to agents: the notes that lie in the folders of a session.
+
+They are read at the beginning of each turn, so that a change counts at once. They are words of whoever wrote
+the project: they guide the model and permit nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from dragoman.errors import ErrorAnswer
+
+if TYPE_CHECKING:
+    from dragoman import KitSession
+
+NAMES = (
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".rules",
+    os.path.join(".github", "copilot-instructions.md"),
+)
+
+MOST = 32_000
+"""Characters of one note. More is a book, and would be sent with every request."""
+
+
+async def project_notes(session: KitSession[Any]) -> str:
+    """All notes, each under its path; a note that says the same as one before is left out."""
+    found: dict[str, str] = {}
+    for root in session.roots:
+        for name in NAMES:
+            path = os.path.join(root, name)
+            text = await _read(session, path)
+            if text and text not in found.values():
+                found[path] = text
+    return "\n\n".join(f"# Notes of the project, from {path}\n\n{text}" for path, text in found.items())
+
+
+async def _read(session: KitSession[Any], path: str) -> str:
+    try:
+        text = (await session.local.files.read(path)).text.strip()
+    except ErrorAnswer:  # there is none, it leads out of the folders, or it is no text
+        return ""
+    return text if len(text) <= MOST else f"{text[:MOST]}\n[…]"

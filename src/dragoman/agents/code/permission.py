@@ -1,0 +1,123 @@
+"""The modes of the coder, and who decides what: the mode, an earlier yes, or the user now.
+
+Everything that changes a file or runs a command passes here. What the user allowed for always holds for this
+session, in this process, and for exactly what was shown: all ordinary edits, one command, one tool of an MCP
+server. A path outside the session's folders, or within `.git`, is asked about in every mode but `full`: an
+edit there can make other programs run what was never shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from msgspec import UNSET
+
+from dragoman import Choice, Modes
+from dragoman.agents.code.tools.tool import Denied
+from dragoman.schema import v1
+
+if TYPE_CHECKING:
+    from dragoman import KitTurn
+
+ASK, ACCEPT_EDITS, PLAN, FULL = "ask", "accept_edits", "plan", "full"
+
+
+def modes() -> Modes:
+    return Modes(
+        Choice(ASK, "Ask", "Asks before every change and every command"),
+        Choice(ACCEPT_EDITS, "Accept edits", "Edits files in the project by itself, asks before commands"),
+        Choice(PLAN, "Plan only", "Reads and plans, changes nothing"),
+        Choice(FULL, "Full", "Edits and runs commands without asking"),
+    )
+
+
+class Report(Protocol):
+    """A tool call that was announced to the client."""
+
+    id: str
+    title: str
+    kind: v1.ToolKind
+    raw_input: Any
+    locations: list[v1.ToolCallLocation]
+
+    async def progress(
+        self,
+        *,
+        status: v1.ToolCallStatus | None = None,
+        title: str | None = None,
+        content: Sequence[v1.ToolCallContent | str] | None = None,
+        locations: Sequence[v1.ToolCallLocation] | None = None,
+        raw_output: Any = None,
+    ) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """Something that needs a yes."""
+
+    kind: Literal["edit", "run", "mcp"]
+    key: str
+    """What an answer for always is remembered under."""
+    always: str
+    """How that answer is called."""
+    content: Sequence[v1.ToolCallContent] = ()
+    """What the user sees beside the question, as a diff."""
+    risky: bool = False
+    """Whether it can do more than it seems."""
+
+
+class Grants:
+    """What was allowed for always in one session."""
+
+    def __init__(self) -> None:
+        self._keys: set[str] = set()
+
+    def decide(self, mode: str, wish: Wish) -> bool | None:
+        """Yes, no, or None: ask."""
+        if mode == PLAN:
+            return False
+        if mode == FULL:
+            return True
+        if wish.risky:
+            return None
+        if mode == ACCEPT_EDITS and wish.kind == "edit":
+            return True
+        return True if wish.key in self._keys else None
+
+    def remember(self, wish: Wish) -> None:
+        self._keys.add(wish.key)
+
+
+async def permit(turn: KitTurn[Any], report: Report, grants: Grants, wish: Wish) -> None:
+    """Returns if it may be done; raises `Denied` if not."""
+    decided = grants.decide(turn.session.mode_id, wish)
+    if decided is False:
+        raise Denied("Only plans are made in this mode: nothing is changed and nothing is run. Describe it.")
+    if decided is None:
+        permission = await turn.ask(_question(report, wish), _options(wish))
+        if not permission:
+            raise Denied("The user did not allow this.")
+        if permission.option is not None and permission.option.kind == "allow_always":
+            grants.remember(wish)
+    await report.progress(status="in_progress", content=wish.content or None)
+
+
+def _question(report: Report, wish: Wish) -> v1.ToolCallUpdate:
+    return v1.ToolCallUpdate(
+        tool_call_id=report.id,
+        title=report.title,
+        kind=report.kind,
+        status="pending",
+        raw_input=UNSET if report.raw_input is None else report.raw_input,
+        locations=report.locations or UNSET,
+        content=list(wish.content) or UNSET,
+    )
+
+
+def _options(wish: Wish) -> list[v1.PermissionOption]:
+    once = [v1.PermissionOption(option_id="allow", name="Allow", kind="allow_once")]
+    always = [v1.PermissionOption(option_id="always", name=wish.always, kind="allow_always")]
+    reject = [v1.PermissionOption(option_id="reject", name="Reject", kind="reject_once")]
+    return once + ([] if wish.risky else always) + reject

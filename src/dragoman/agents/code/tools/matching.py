@@ -1,0 +1,149 @@
+"""Finds the place of an edit in a text: exactly if possible, else by ever looser rules, never by luck.
+
+Models copy with small mistakes: other indentation, lost spaces at line ends, a word changed. Each rule must
+fit exactly one place, or the edit is refused with the reason. Pure: text in, text out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from dragoman.agents.code.tools.tool import Problem
+
+ALIKE = 0.9
+"""How alike a place must be, at least, to be taken for the one that is meant."""
+
+AHEAD = 0.05
+"""By how much it must be more alike than any other place."""
+
+MOST_LINES = 20_000
+LONGEST = 4_000
+"""Lines of a text, and characters of an edit, that are searched for something alike: the time grows with the
+first, and with the square of the second.
+"""
+
+
+class Edited(NamedTuple):
+    """A text with an edit in it."""
+
+    text: str
+    line: int
+    """Where the edit begins, counted from 1."""
+    note: str = ""
+    """What was not exact."""
+
+
+def replace(text: str, old: str, new: str, *, everywhere: bool = False) -> Edited:
+    """Replace `old` by `new`; raises a `Problem` that says why it cannot be done."""
+    if not old:
+        raise Problem("`old` is empty. To write a new file, or all of one, use write.")
+    if old == new:
+        raise Problem("`old` and `new` are the same: there is nothing to change.")
+    if "\r\n" in text and "\r\n" not in old:  # models write plain line ends, whatever the file has
+        old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
+    count = text.count(old)
+    if count == 1 or (count and everywhere):
+        line = text.count("\n", 0, text.index(old)) + 1
+        return Edited(text.replace(old, new), line)
+    if count:
+        places = ", ".join(str(line) for line in _exact_lines(text, old))
+        raise Problem(
+            f"`old` is there {count} times, in lines {places}. Give more of the text around it, or set `all`."
+        )
+    return _replace_loosely(text, old, new)
+
+
+def _replace_loosely(text: str, old: str, new: str) -> Edited:
+    lines, wanted = lines_of(text), lines_of(old)
+    for note, key in _RULES:
+        found = [at for at in _places(lines, wanted) if _same(lines[at : at + len(wanted)], wanted, key)]
+        if len(found) > 1:
+            where = ", ".join(str(at + 1) for at in found)
+            raise Problem(
+                f"`old` fits several places ({note}), from lines {where}. Give more text around it."
+            )
+        if found:
+            return _put(lines, found[0], wanted, new, note)
+    at, likeness = _most_alike(lines, wanted)
+    return _put(lines, at, wanted, new, f"{likeness:.0%} alike")
+
+
+_RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("but for spaces at line ends", str.rstrip),
+    ("but for indentation", str.strip),
+    ("but for spaces", lambda line: " ".join(line.split())),
+)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines with their ends. A line ends at `\\n` and nowhere else: a form feed is no line end."""
+    *whole, last = text.split("\n")
+    lines = [f"{line}\n" for line in whole]
+    return [*lines, last] if last else lines
+
+
+def _places(lines: list[str], wanted: list[str]) -> range:
+    return range(len(lines) - len(wanted) + 1)
+
+
+def _same(some: list[str], wanted: list[str], key: Callable[[str], str]) -> bool:
+    return all(key(a) == key(b) for a, b in zip(some, wanted, strict=True))
+
+
+def _most_alike(lines: list[str], wanted: list[str]) -> tuple[int, float]:
+    sought = "".join(wanted)
+    if len(lines) > MOST_LINES or len(sought) > LONGEST:
+        raise Problem("`old` is not in the file. Read the file again, and copy the text exactly.")
+    matcher = SequenceMatcher(b=sought, autojunk=False)
+    best, second, where = 0.0, 0.0, 0
+    for at in _places(lines, wanted):
+        matcher.set_seq1("".join(lines[at : at + len(wanted)]))
+        if min(matcher.real_quick_ratio(), matcher.quick_ratio()) <= second:
+            continue
+        likeness = matcher.ratio()
+        if likeness > best:
+            best, second, where = likeness, best, at
+        else:
+            second = max(second, likeness)
+    if best < ALIKE:
+        near = f" The most alike is line {where + 1}." if best > 0.6 else ""
+        raise Problem(f"`old` is not in the file.{near} Read the file again, and copy the text exactly.")
+    if best - second < AHEAD:
+        raise Problem("`old` is not in the file, and several places are alike. Copy the text exactly.")
+    return where, best
+
+
+def _put(lines: list[str], at: int, wanted: list[str], new: str, note: str) -> Edited:
+    replaced = lines[at : at + len(wanted)]
+    fitted = _indented_as(replaced, wanted, new)
+    if replaced[-1].endswith("\n") and fitted and not fitted.endswith("\n"):
+        fitted += "\r\n" if replaced[-1].endswith("\r\n") else "\n"
+    return Edited("".join([*lines[:at], fitted, *lines[at + len(wanted) :]]), at + 1, note)
+
+
+def _indented_as(replaced: list[str], wanted: list[str], new: str) -> str:
+    """The new text, moved as far as the old one has to be moved to fit."""
+    there, here = _indent(replaced), _indent(wanted)
+    if there == here:
+        return new
+    if there.startswith(here):
+        more = there[len(here) :]
+        return "".join(more + line if line.strip() else line for line in lines_of(new))
+    if here.startswith(there):
+        less = len(here) - len(there)
+        return "".join(line[less:] if line[:less].isspace() else line for line in lines_of(new))
+    return new
+
+
+def _indent(lines: list[str]) -> str:
+    first = next((line for line in lines if line.strip()), "")
+    return first[: len(first) - len(first.lstrip())]
+
+
+def _exact_lines(text: str, old: str) -> Iterator[int]:
+    at = text.find(old)
+    while at >= 0:
+        yield text.count("\n", 0, at) + 1
+        at = text.find(old, at + len(old))

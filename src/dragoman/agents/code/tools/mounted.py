@@ -1,0 +1,92 @@
+"""The tools of MCP servers that the client gave the session, as tools of ours.
+
+Nobody here knows what such a tool does, so each call is asked about, and none is offered while only planning.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dragoman.agents.code.permission import Wish
+from dragoman.agents.code.tools.tool import Done, Picture, Problem, Tool
+from dragoman.agents.code.tools.work import Work
+from dragoman.schema import v1
+
+if TYPE_CHECKING:
+    from dragoman import KitSession, MountedTool
+
+CHARACTERS = 60_000
+
+
+class Given(Struct):
+    """Arguments as they came: the server checks them."""
+
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerTool(Tool[Given]):
+    """A tool of a server."""
+
+    input_schema: dict[str, Any]
+
+    def read(self, arguments: dict[str, Any]) -> Given:
+        return Given(arguments)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return self.input_schema
+
+
+async def mounted_tools(session: KitSession[Any]) -> list[ServerTool]:
+    """All of them, once the servers have started."""
+    return [] if session.mcp is None else [_tool(found) for found in await session.mcp.tools()]
+
+
+def _tool(mounted: MountedTool) -> ServerTool:
+    async def run(work: Work, given: Given) -> Done:
+        return await _call(work, mounted, given.arguments)
+
+    return ServerTool(
+        name=mounted.full_name,
+        description=mounted.description,
+        arguments=Given,
+        input_schema=mounted.input_schema,
+        kind="other",
+        title=lambda _: f"{mounted.server}: {mounted.name}",
+        run=run,
+        changes=True,
+    )
+
+
+async def _call(work: Work, tool: MountedTool, arguments: dict[str, Any]) -> Done:
+    mounts = work.turn.session.mcp
+    if mounts is None:
+        raise Problem("The server is gone.")
+    await work.permit(
+        Wish(kind="mcp", key=f"mcp:{tool.full_name}", always=f"Allow {tool.name} of {tool.server}")
+    )
+    result = await mounts.call(tool, arguments)
+    text = result.text
+    text = text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]}\n(the rest is left out)"
+    if result.is_error:
+        raise Problem(text or "The tool failed and said nothing.")
+    content: list[v1.ToolCallContent | str] = [v1.Content(content=block) for block in result.content]
+    return Done(text or "(no text)", content, [*_pictures(result.content)])
+
+
+def _pictures(content: list[v1.ContentBlock]) -> list[Picture]:
+    found: list[Picture] = []
+    for block in content:
+        if isinstance(block, v1.ImageContent):
+            try:
+                data = base64.b64decode(block.data, validate=True)
+            except (binascii.Error, ValueError):
+                continue  # the text says that there was something; half a picture helps nobody
+            found.append(Picture(data=data, media_type=block.mime_type))
+    return found

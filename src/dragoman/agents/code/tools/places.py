@@ -1,0 +1,141 @@
+"""Where files are: at the client if it lends them, so that unsaved text counts, and else on this machine.
+
+On this machine everything is confined to the session's folders. What a client lends is the client's to
+confine; we still tell whether a path is within the folders, because that decides what is asked about. An
+edit reads where it will write, so that it never writes over a text that it has not seen.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from dragoman.agents.code.tools.tool import Problem
+from dragoman.errors import BadAnswer, CallFailed, DeadlineExceeded, ErrorAnswer
+
+if TYPE_CHECKING:
+    from dragoman import KitTurn
+
+READ, WRITE, TERMINAL = "fs.readTextFile", "fs.writeTextFile", "terminal"
+
+LARGEST_PICTURE = 8 * 1024 * 1024
+
+
+class Places:
+    """The files of one turn."""
+
+    def __init__(self, turn: KitTurn[Any]) -> None:
+        self._turn = turn
+        self._session = turn.session
+        lent = turn.client.capabilities
+        self._reads_there = READ in lent
+        self._writes_there = WRITE in lent
+        self.runs_there = TERMINAL in lent
+
+    @property
+    def cwd(self) -> str:
+        return self._session.cwd
+
+    def resolve(self, path: str) -> str:
+        """The absolute path that a model means."""
+        if path.startswith("file://"):
+            path = unquote(urlsplit(path).path)
+        if not path or "\0" in path:
+            raise Problem("The path is empty, or holds a NUL.")
+        return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(path)))
+
+    def shown(self, path: str) -> str:
+        """A path as people read it: relative where it lies in the working folder."""
+        path = self.resolve(path)
+        return os.path.relpath(path, self.cwd) if _is_below(path, self.cwd) else path
+
+    def is_risky(self, path: str) -> bool:
+        """Whether writing there can do more than change the project: outside its folders, or in `.git`."""
+        real = os.path.realpath(path)
+        if ".git" in real.split(os.sep):
+            return True
+        return not any(_is_below(real, os.path.realpath(root)) for root in self._session.roots)
+
+    # Reading.
+
+    async def read(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
+        """Some lines of a file, as the user sees it."""
+        if self._reads_there:
+            return await self._read_there(path, line=line, limit=limit)
+        return await self._read_here(path, line=line, limit=limit)
+
+    async def read_before_write(self, path: str) -> str | None:
+        """The whole text that a write would replace; None if there is no such file."""
+        if self._writes_there and self._reads_there:
+            try:
+                return await self._read_there(path)
+            except Problem:
+                if await self._is_here(path):
+                    raise
+                return None  # clients have no agreed way to say that a file does not exist
+        return await self._read_here(path) if await self._is_here(path) else None
+
+    async def bytes_of(self, path: str, *, most: int = LARGEST_PICTURE) -> bytes:
+        """What is in a file that is no text; from this machine, because clients lend texts only."""
+        try:
+            read = await self._session.local.files.read_range(path, limit=most + 1)
+        except ErrorAnswer as error:
+            raise Problem(error.message) from None
+        if len(read.data) > most:
+            raise Problem(f"The file is larger than {most} bytes.")
+        return read.data
+
+    async def is_folder(self, path: str) -> bool:
+        """Within the session's folders; raises a `Problem` for what lies outside."""
+        try:
+            return (await self._session.local.files.stat(path)).is_folder
+        except ErrorAnswer as error:
+            raise Problem(error.message) from None
+
+    async def glob(self, pattern: str, *, limit: int) -> tuple[list[str], bool]:
+        """The files that match, and whether there may be more."""
+        try:
+            found = await self._session.local.files.search(pattern, limit=limit)
+        except ErrorAnswer as error:
+            raise Problem(error.message) from None
+        return found.matches, found.truncated
+
+    # Writing.
+
+    async def write(self, path: str, text: str) -> None:
+        try:
+            if self._writes_there:
+                await self._turn.write_text_file(path, text)
+            else:
+                await self._session.local.files.write(path, text)
+        except (CallFailed, BadAnswer, DeadlineExceeded, ErrorAnswer) as error:
+            raise Problem(f"The file was not written: {_words(error)}") from None
+
+    async def _read_there(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
+        try:
+            return await self._turn.read_text_file(path, line=line, limit=limit)
+        except (CallFailed, BadAnswer, DeadlineExceeded) as error:
+            raise Problem(f"The file cannot be read: {_words(error)}") from None
+
+    async def _read_here(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
+        try:
+            return (await self._session.local.files.read(path, line=line or 1, limit=limit)).text
+        except ErrorAnswer as error:
+            raise Problem(f"The file cannot be read: {_words(error)}") from None
+
+    async def _is_here(self, path: str) -> bool:
+        try:
+            return (await self._session.local.files.stat(path)).exists
+        except ErrorAnswer as error:
+            if self._writes_there:
+                return False  # not ours to look at; the client knows
+            raise Problem(error.message) from None
+
+
+def _words(error: Exception) -> str:
+    return error.message if isinstance(error, CallFailed | ErrorAnswer) else str(error)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

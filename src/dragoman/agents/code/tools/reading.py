@@ -1,0 +1,164 @@
+"""Tools that look: read a file, list a folder, find files by name, fetch an attachment."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from dragoman.agents.code.tools.tool import Done, Picture, Problem, Tool
+from dragoman.agents.code.tools.work import Work
+
+LINES = 2000
+"""Lines of a file that are read when nobody says how many."""
+
+CHARACTERS = 60_000
+"""Characters of one result. A model can ask for more; it cannot forget what it was told."""
+
+ENTRIES = 500
+MATCHES = 200
+
+PICTURES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif"}
+PICTURES[".webp"] = "image/webp"
+
+
+class ReadArguments(Struct, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(description="The file, relative to the working folder or absolute")]
+    line: Annotated[int, Meta(ge=1, description="The first line, counted from 1")] = 1
+    limit: Annotated[int, Meta(ge=1, description="How many lines")] = LINES
+
+
+async def read(work: Work, arguments: ReadArguments) -> Done:
+    path = work.places.resolve(arguments.path)
+    kind = PICTURES.get(os.path.splitext(path)[1].lower())
+    if kind is not None:
+        data = await work.places.bytes_of(path)
+        words = f"{work.places.shown(path)}: a picture, {len(data)} bytes"
+        return Done(words, pictures=[Picture(data=data, media_type=kind)])
+    # One more than wanted tells whether there is more.
+    text = await work.places.read(path, line=arguments.line, limit=arguments.limit + 1)
+    return Done(numbered(text, first=arguments.line, limit=arguments.limit))
+
+
+def numbered(text: str, *, first: int, limit: int) -> str:
+    """Lines with their numbers, as many as there is room for; says what is left out."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if not lines:
+        return "(no lines)" if first > 1 else "(the file is empty)"
+    shown: list[str] = []
+    room = CHARACTERS
+    for number, line in enumerate(lines[:limit], first):
+        room -= len(line) + 8
+        if room < 0:
+            break
+        shown.append(f"{number:>6}\t{line.removesuffix(chr(13))}")
+    if not shown:
+        return f"{first:>6}\t{lines[0][:CHARACTERS]}\n(the rest of this line, and what follows, is left out)"
+    if len(shown) < len(lines):
+        shown.append(f"(there is more, from line {first + len(shown)} on)")
+    return "\n".join(shown)
+
+
+class ListArguments(Struct, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(description="The folder; the working folder if not given")] = "."
+
+
+async def list_folder(work: Work, arguments: ListArguments) -> Done:
+    path = work.places.resolve(arguments.path)
+    if not await work.places.is_folder(path):
+        raise Problem("There is no such folder.")
+    entries = await asyncio.to_thread(_entries, path)
+    more = [f"(and {len(entries) - ENTRIES} more)"] if len(entries) > ENTRIES else []
+    return Done("\n".join([*entries[:ENTRIES], *more]) or "(the folder is empty)")
+
+
+def _entries(path: str) -> list[str]:
+    try:
+        with os.scandir(path) as listed:
+            found = sorted(listed, key=lambda entry: entry.name)
+    except OSError as error:
+        raise Problem(f"The folder cannot be listed: {error.strerror}") from None
+    return [_described(entry) for entry in found]
+
+
+def _described(entry: os.DirEntry[str]) -> str:
+    try:
+        mode = entry.stat(follow_symlinks=False)
+    except OSError:
+        return entry.name
+    if stat.S_ISDIR(mode.st_mode):
+        return f"{entry.name}/"
+    if stat.S_ISLNK(mode.st_mode):
+        return f"{entry.name} (a link)"
+    return f"{entry.name} ({mode.st_size} bytes)"
+
+
+class GlobArguments(Struct, forbid_unknown_fields=True):
+    pattern: Annotated[str, Meta(description="Such as src/**/*.py; relative to the working folder")]
+
+
+async def glob(work: Work, arguments: GlobArguments) -> Done:
+    matches, more = await work.places.glob(arguments.pattern, limit=MATCHES)
+    lines = [work.places.shown(path) for path in matches]
+    return Done("\n".join([*lines, *(["(there may be more)"] if more else [])]) or "(no file matches)")
+
+
+class FetchArguments(Struct, forbid_unknown_fields=True):
+    uri: Annotated[str, Meta(description="The address of the attachment or link, as the prompt has it")]
+    offset: Annotated[int, Meta(ge=0, description="The first character")] = 0
+
+
+async def fetch(work: Work, arguments: FetchArguments) -> Done:
+    text = work.conversation.attachments.get(arguments.uri)
+    if text is None:
+        if not arguments.uri.startswith("file://"):
+            raise Problem(
+                "No such thing is attached. Only attachments and files can be fetched, no web pages."
+            )
+        text = await work.places.read(work.places.resolve(arguments.uri))
+    piece = text[arguments.offset : arguments.offset + CHARACTERS]
+    left = len(text) - arguments.offset - len(piece)
+    return Done(f"{piece}\n({left} more characters)" if left > 0 else piece or "(nothing)")
+
+
+READING = (
+    Tool(
+        name="read",
+        description="Read a text file, or see a picture. Each line comes after its number and a tab.",
+        arguments=ReadArguments,
+        kind="read",
+        title=lambda asked: f"Read {asked.path}",
+        path=lambda asked: asked.path,
+        run=read,
+    ),
+    Tool(
+        name="list",
+        description="List a folder: names, with a slash for folders and the size of files.",
+        arguments=ListArguments,
+        kind="read",
+        title=lambda asked: f"List {asked.path}",
+        path=lambda asked: asked.path,
+        run=list_folder,
+    ),
+    Tool(
+        name="glob",
+        description="Find files by their paths. `*` and `?` match within a name, `**` any folders.",
+        arguments=GlobArguments,
+        kind="search",
+        title=lambda asked: f"Find {asked.pattern}",
+        run=glob,
+    ),
+    Tool(
+        name="fetch",
+        description="Get the text of an attachment of the conversation, or of a linked file.",
+        arguments=FetchArguments,
+        kind="fetch",
+        title=lambda asked: f"Fetch {asked.uri}",
+        run=fetch,
+    ),
+)

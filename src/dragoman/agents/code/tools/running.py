@@ -1,0 +1,122 @@
+"""The tool that runs commands: in a terminal of the client if it lends one, so that the user sees it live,
+and else here, as a process tree that ends with the turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Annotated, NamedTuple
+
+from msgspec import UNSET, Meta, Struct
+
+from dragoman.agents.code.permission import Wish
+from dragoman.agents.code.tools.tool import Done, Problem, Tool
+from dragoman.agents.code.tools.work import Work
+from dragoman.errors import BadAnswer, CallFailed, DeadlineExceeded, ErrorAnswer
+from dragoman.schema import v1
+
+SECONDS = 120
+MOST_SECONDS = 3600
+OUTPUT = 256 * 1024
+"""Bytes of output that are kept; the end matters more than the beginning."""
+
+CHARACTERS = 30_000
+"""Characters of output that the model is told."""
+
+SHELL = ("cmd.exe", "/c") if os.name == "nt" else ("/bin/sh", "-c")
+
+
+class RunArguments(Struct, forbid_unknown_fields=True):
+    command: Annotated[str, Meta(description="A line for the shell, in the working folder")]
+    timeout: Annotated[int, Meta(ge=1, le=MOST_SECONDS, description="Seconds after which it is ended")] = (
+        SECONDS
+    )
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    output: str
+    code: int | None
+    signal: str | None
+    truncated: bool
+    timed_out: bool = False
+
+
+async def run(work: Work, arguments: RunArguments) -> Done:
+    if not arguments.command.strip():
+        raise Problem("The command is empty.")
+    await work.permit(
+        Wish(kind="run", key=f"run:{arguments.command}", always="Allow this command in this session")
+    )
+    try:
+        if work.places.runs_there:
+            return await _run_there(work, arguments)
+        ended = await _run_here(work, arguments)
+    except (CallFailed, BadAnswer, DeadlineExceeded) as error:
+        raise Problem(f"The command could not be run: {error}") from None
+    except ErrorAnswer as error:
+        raise Problem(f"The command could not be run: {error.message}") from None
+    text = _told(ended)
+    return Done(text, [f"```\n{text}\n```"])
+
+
+async def _run_here(work: Work, arguments: RunArguments) -> Ended:
+    try:
+        async with asyncio.timeout(arguments.timeout):
+            ran = await work.turn.run(*SHELL, arguments.command, cwd=work.places.cwd, output_bytes=OUTPUT)
+    except TimeoutError:
+        return Ended("", None, None, truncated=False, timed_out=True)
+    return Ended(ran.output, ran.exit_code, ran.signal, ran.truncated)
+
+
+async def _run_there(work: Work, arguments: RunArguments) -> Done:
+    shell, *flags = SHELL
+    timed_out = False
+    terminal = await work.turn.create_terminal(
+        shell, *flags, arguments.command, cwd=work.places.cwd, output_byte_limit=OUTPUT
+    )
+    async with terminal:  # leaving it ends the command, also when the turn is cancelled
+        await work.report.progress(content=[terminal.content])
+        try:
+            async with asyncio.timeout(arguments.timeout):
+                await terminal.wait()
+        except TimeoutError:
+            timed_out = True
+            await terminal.kill()
+        said = await terminal.output()
+    status = said.exit_status if isinstance(said.exit_status, v1.TerminalExitStatus) else None
+    code = status.exit_code if status is not None and status.exit_code is not UNSET else None
+    signal = status.signal if status is not None and status.signal is not UNSET else None
+    ended = Ended(said.output, code, signal, said.truncated, timed_out=timed_out)
+    return Done(_told(ended), [terminal.content])
+
+
+def _told(ended: Ended) -> str:
+    output = ended.output.rstrip("\n")
+    if ended.truncated or len(output) > CHARACTERS:
+        output = f"(the beginning is left out)\n{output[-CHARACTERS:]}"
+    return f"{output}\n({_ending(ended)})" if output else f"({_ending(ended)}; no output)"
+
+
+def _ending(ended: Ended) -> str:
+    if ended.timed_out:
+        return "it did not end in time, and was ended"
+    if ended.signal is not None:
+        return f"ended by signal {ended.signal}"
+    return f"exit status {ended.code}" if ended.code is not None else "ended"
+
+
+RUNNING = (
+    Tool(
+        name="run",
+        description="Run a command line in the shell and see its output and exit status. It gets no input; "
+        "do not start programs that wait for some, or servers that do not end.",
+        arguments=RunArguments,
+        kind="execute",
+        title=lambda asked: asked.command,
+        run=run,
+        changes=True,
+    ),
+)

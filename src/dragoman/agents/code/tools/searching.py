@@ -1,0 +1,104 @@
+"""The tool that searches in files: with ripgrep where it is installed, else with `grep.py` beside it.
+
+Either is a program of its own, because a pattern can take for ever: it ends after a while, and with the turn.
+It sees what is on disk, not what is unsaved in an editor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from dragoman.agents.code.tools.tool import Done, Problem, Tool
+from dragoman.agents.code.tools.work import Work
+from dragoman.errors import ErrorAnswer
+
+SECONDS = 20.0
+MATCHES = 200
+OUTPUT = 512 * 1024
+WIDTH = 300
+"""Characters of a line that are shown: minified files have one line."""
+
+OWN = str(Path(__file__).with_name("grep.py"))
+
+
+class SearchArguments(Struct, forbid_unknown_fields=True):
+    pattern: Annotated[str, Meta(description="A regular expression, matched within lines")]
+    path: Annotated[
+        str, Meta(description="The file or folder to search; the working folder if not given")
+    ] = "."
+    glob: Annotated[str, Meta(description="Only files whose names match, such as *.py")] = ""
+    ignore_case: bool = False
+
+
+async def search(work: Work, arguments: SearchArguments) -> Done:
+    path = work.places.resolve(arguments.path)
+    is_folder = await work.places.is_folder(path)  # and it lies within the session's folders
+    where = path if is_folder else os.path.dirname(path)
+    command = ripgrep(arguments, path) if has_ripgrep() else own(arguments, path)
+    try:
+        async with asyncio.timeout(SECONDS):
+            ran = await work.turn.run(*command, cwd=where, output_bytes=OUTPUT)
+    except TimeoutError:
+        raise Problem(
+            f"The search took longer than {SECONDS:.0f} seconds. Search less, or more plainly."
+        ) from None
+    except ErrorAnswer as error:
+        raise Problem(f"The search could not be run: {error.message}") from None
+    if ran.exit_code not in (0, 1):
+        raise Problem(f"The search failed: {ran.output.strip()[:1000]}")
+    return Done(shown(ran.output, work.places.cwd))
+
+
+@cache
+def has_ripgrep() -> bool:
+    return shutil.which("rg") is not None
+
+
+def ripgrep(arguments: SearchArguments, path: str) -> list[str]:
+    options = ["--ignore-case"] if arguments.ignore_case else []
+    options += ["--glob", arguments.glob] if arguments.glob else []
+    fixed = [
+        "--no-config",
+        "--line-number",
+        "--with-filename",
+        "--no-heading",
+        "--color=never",
+        "--sort=path",
+    ]
+    return ["rg", *fixed, "--max-count=50", *options, "--regexp", arguments.pattern, "--", path]
+
+
+def own(arguments: SearchArguments, path: str) -> list[str]:
+    options = ["--ignore-case"] if arguments.ignore_case else []
+    options += [f"--glob={arguments.glob}"] if arguments.glob else []
+    # Isolated: a module of the project that is called like one of the library's must not be run.
+    return [sys.executable, "-I", OWN, *options, f"--regexp={arguments.pattern}", "--", path]
+
+
+def shown(output: str, cwd: str) -> str:
+    lines = [line.removeprefix(cwd.rstrip(os.sep) + os.sep) for line in output.splitlines()]
+    cut = [line if len(line) <= WIDTH else f"{line[:WIDTH]}…" for line in lines[:MATCHES]]
+    more = [f"(and {len(lines) - MATCHES} more)"] if len(lines) > MATCHES else []
+    return "\n".join([*cut, *more]) or "(nothing found)"
+
+
+SEARCHING = (
+    Tool(
+        name="search",
+        description="Search the contents of files with a regular expression: path, line number and line of "
+        "each match.",
+        arguments=SearchArguments,
+        kind="search",
+        title=lambda asked: f"Search {asked.pattern}",
+        path=lambda asked: None if asked.path == "." else asked.path,
+        run=search,
+    ),
+)

@@ -1,0 +1,95 @@
+"""What a tool is: a name and a description for the model, arguments that are checked, and a function.
+
+A tool either returns what the model is told, or raises a `Problem`, whose text the model is told as well, so
+that it can do better; `Denied` is the problem that somebody did not want it. Anything else that is raised is
+our own mistake, and `calling` keeps it from ending the turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.schema import v1
+
+if TYPE_CHECKING:
+    from dragoman.agents.code.tools.work import Work
+
+P = TypeVar("P", bound=Struct)
+
+
+class Problem(Exception):
+    """Why a call did not work, for the model to read."""
+
+
+class Denied(Problem):
+    """The user, or the mode, does not want it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A picture that a tool found."""
+
+    data: bytes
+    media_type: str
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a call."""
+
+    text: str
+    """What the model is told."""
+    content: Sequence[v1.ToolCallContent | str] = ()
+    """What the user is shown; the text if there is nothing else."""
+    pictures: Sequence[Picture] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool(Generic[P]):
+    """One tool."""
+
+    name: str
+    description: str
+    arguments: type[P]
+    kind: v1.ToolKind
+    title: Callable[[P], str]
+    run: Callable[[Work, P], Awaitable[Done]]
+    path: Callable[[P], str | None] = lambda _: None
+    """The file that a call is about, for editors that follow along."""
+    changes: bool = False
+    """Whether it changes something. Such calls run one after another, and not at all while only planning."""
+    is_shown: bool = True
+    """Whether a call is reported to the client as one."""
+
+    def read(self, arguments: dict[str, Any]) -> P:
+        """The arguments, checked. Lenient: a model's `"3"` is a 3."""
+        try:
+            return msgspec.convert(arguments, self.arguments, strict=False)
+        except msgspec.ValidationError as error:
+            raise Problem(f"The arguments do not fit: {error}") from None
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return schema_of(self.arguments)
+
+
+def schema_of(arguments: type[Struct]) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments, in one piece: not every model follows references."""
+    (root,), parts = msgspec.json.schema_components([arguments])
+    inlined: dict[str, Any] = _inlined(root, parts)
+    inlined.pop("title", None)
+    return inlined
+
+
+def _inlined(schema: Any, parts: dict[str, Any]) -> Any:
+    if isinstance(schema, dict):
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            return _inlined(parts[reference.rpartition("/")[2]], parts)
+        return {name: _inlined(value, parts) for name, value in schema.items()}
+    return [_inlined(item, parts) for item in schema] if isinstance(schema, list) else schema

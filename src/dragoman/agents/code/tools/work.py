@@ -1,0 +1,30 @@
+"""What a tool works with during one call: the turn, the call's report, and the session's places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dragoman.agents.code.permission import Report, Wish, permit
+from dragoman.agents.code.tools.places import Places
+
+if TYPE_CHECKING:
+    from dragoman import KitTurn
+    from dragoman.agents.code.conversation import Conversation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """Made anew for each call."""
+
+    turn: KitTurn[Conversation]
+    report: Report
+    places: Places
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.turn.session.conversation
+
+    async def permit(self, wish: Wish) -> None:
+        """Returns if it may be done; raises `Denied` if not."""
+        await permit(self.turn, self.report, self.conversation.grants, wish)
