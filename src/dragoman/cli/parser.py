@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from dragoman.agents import VERSION
-from dragoman.cli import agent_code, agents, agents_list, doctor, policy, review, sessions
+from dragoman.cli import agent_code, agent_review, agents, agents_list, doctor, policy, review, sessions
 from dragoman.cli.run import arguments
 
 EXAMPLES = """examples:
@@ -77,6 +77,7 @@ def _add_agent(commands: argparse._SubParsersAction[Parser]) -> None:
         "echo", help="says what it was told; its slash commands do all that an agent can do"
     )
     echo.set_defaults(run=agents.run_echo)
+    agent_review.add_parser(names)
     agent_code.add_parser(names)
     script = names.add_parser("script", help="does what a script says, also what no agent should do")
     script.add_argument("file", metavar="FILE", help="the script; docs/testing.md describes the language")

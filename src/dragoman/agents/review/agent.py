@@ -1,0 +1,106 @@
+"""The review agent, declared: modes, options, commands. What they do is imported when it is first needed, so
+that an editor has its first answer at once.
+"""
+
+from __future__ import annotations
+
+import os
+
+from dragoman import Agent, Choice, Kit, KitSession, KitTurn, Modes, Option
+from dragoman.agents import VERSION
+from dragoman.agents.review.memory import Conversation
+from dragoman.schema import v1
+
+MODES = Modes(
+    Choice("review", "Review", "Reviews; fixes are applied when you ask for them"),
+    Choice("fix", "Review and fix", "Reviews, and offers the fixes at once; every file is asked for"),
+)
+SEVERITY = Option(
+    "severity",
+    [
+        Choice("info", "Everything"),
+        Choice("low", "Low and above"),
+        Choice("medium", "Medium and above"),
+        Choice("high", "High and above"),
+        Choice("critical", "Critical only"),
+    ],
+    name="Severity",
+    description="The mildest findings to tell",
+)
+SCOPE = Option(
+    "scope",
+    [Choice("changed", "Changed lines"), Choice("whole", "Whole files")],
+    name="Reviews of changes",
+    description="Whether a review of changes tells only about lines that are new",
+)
+
+
+def review_agent(*, sessions: str | os.PathLike[str] | None = None) -> Agent:
+    """A new review agent. `sessions` is the journal that its sessions are kept in, if not the usual one."""
+    agent = Agent(
+        "review", version=VERSION, title="Dragoman Review", embedded_context=True, additional_directories=True
+    )
+    kit: Kit[Conversation] = Kit(
+        agent,
+        conversation=_conversation,
+        journal=sessions,
+        modes=MODES,
+        options=(SEVERITY, SCOPE),
+        titles="none",
+        mcp=False,  # nothing here could use them
+    )
+
+    @kit.prompt
+    async def reply(turn: KitTurn[Conversation]) -> v1.PromptResponse:
+        from dragoman.agents.review.dialogue import answer
+
+        return await answer(turn, turn.text)
+
+    _add_commands(kit)
+    return agent
+
+
+def _conversation(session: KitSession[Conversation]) -> Conversation:
+    return Conversation(session)
+
+
+def _add_commands(kit: Kit[Conversation]) -> None:
+    @kit.command("review", "Review files, folders or changes", hint="PATHS, or nothing for your changes")
+    async def review(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
+        from dragoman.agents.review.dialogue import answer
+
+        return await answer(turn, f"review {argument}")
+
+    @kit.command("diff", "Review what has changed", hint="a branch or commit, staged, or nothing")
+    async def diff(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
+        from dragoman.agents.review.dialogue import carry_out
+        from dragoman.agents.review.intent import named_revision
+
+        return await carry_out(turn, named_revision(argument))
+
+    @kit.command("fix", "Apply fixes of the last review", hint="numbers, paths, or nothing for all safe ones")
+    async def fix(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
+        from dragoman.agents.review.dialogue import answer
+
+        return await answer(turn, f"fix {argument or 'it'}")
+
+    @kit.command("rules", "List the rules", hint="a language or a part of a name")
+    async def rules(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
+        from dragoman.agents.review.dialogue import carry_out
+        from dragoman.agents.review.intent import ShowRules
+
+        return await carry_out(turn, ShowRules(argument))
+
+    @kit.command("explain", "Explain a rule or a finding", hint="a rule, or the number of a finding")
+    async def explain(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
+        from dragoman.agents.review.dialogue import carry_out
+        from dragoman.agents.review.intent import Explain, Help
+
+        return await carry_out(turn, Explain(argument) if argument else Help())
+
+    @kit.command("help", "Say what can be done")
+    async def help_(turn: KitTurn[Conversation], argument: str) -> v1.PromptResponse:
+        from dragoman.agents.review.dialogue import carry_out
+        from dragoman.agents.review.intent import Help
+
+        return await carry_out(turn, Help())

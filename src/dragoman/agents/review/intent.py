@@ -1,0 +1,206 @@
+"""What a person wants, from what they wrote: rules over words, no model. Pure.
+
+Whatever is said, the answer is an intent; what cannot be understood is `Unclear`, and never an error. Which
+of the named things exist is not known here: words that may be paths are handed on as such.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman.agents.review.mentions import guesses, is_path, mentioned
+
+OWN_BRANCH = "the default branch"
+"""Stands for the branch that this one will be merged into, whatever it is called here."""
+
+
+class Review(Struct, frozen=True, kw_only=True):
+    """Review something, and perhaps mend it at once."""
+
+    paths: tuple[str, ...] = ()
+    """What was named for sure."""
+    guesses: tuple[str, ...] = ()
+    """Words that may be names of files or folders; only those that exist are meant."""
+    changes: Literal["working", "staged"] | None = None
+    against: str | None = None
+    everything: bool = False
+    fix: bool = False
+
+
+class ApplyFixes(Struct, frozen=True, kw_only=True):
+    """Apply fixes of the last review."""
+
+    numbers: tuple[int, ...] = ()
+    """Of findings; none for all."""
+    paths: tuple[str, ...] = ()
+    unsafe: bool = False
+    """Also those that may change what the program does."""
+
+
+class Explain(Struct, frozen=True):
+    """Explain a rule, or a finding by its number."""
+
+    what: str
+
+
+class ShowRules(Struct, frozen=True):
+    """List the rules, perhaps only those whose names hold this."""
+
+    wanted: str = ""
+
+
+class Help(Struct, frozen=True):
+    """Say what can be done."""
+
+
+class Unclear(Struct, frozen=True):
+    """It was not understood."""
+
+
+Intent: TypeAlias = Review | ApplyFixes | Explain | ShowRules | Help | Unclear
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_POLITE = _words(
+    r"^(?:(?:hi|hello|hey|ok|okay|yes|please|now|then|and|so|well|great|thanks|thank you|just|let us|let's"
+    r"|(?:can|could|would|will) you|i (?:want|would like) you to|i'd like you to|go ahead and)\b[\s,.!:]*)+"
+)
+_HELP = _words(
+    r"(?:\?|help(?: me)?|usage|commands|what (?:can|do) you do|how do(?:es)? (?:this|you) work)\W*"
+)
+_COMMAND = re.compile(r"/[\w-]*(?:\s|$)")
+"""A slash command that there is not: those that there are do not come here."""
+_EXPLAIN = _words(
+    r"(?:explain|describe|what(?: is|'s| does|s)|tell me (?:more )?about|why(?: is)?|more (?:on|about))\b"
+    r"\s*(.*)"
+)
+_RULES = _words(
+    r"(?:(?:list|show|print|what are|which(?: are)?)\b[^.]*?\brules\b|rules\b)"
+    r"(?: (?:for|about|of|on|named))?\s*(.*)"
+)
+_FIX = _words(r"(?:apply|fix|mend|repair|correct|auto-?fix|resolve|patch)\b\s*(.*)")
+_AND_FIX = _words(r"(?:\band\b|\bthen\b|,)\s*(?:then )?(?:apply|fix|mend|repair|correct)\b")
+_REVIEW = _words(
+    r"\b(?:re-?review|review|check|lint|inspect|analy[sz]e|audit|scan|examine|look (?:at|over|through|into)"
+    r"|go over|critique|proof-?read|any (?:bugs?|problems?|issues?)|what(?:'s| is) wrong|feedback on"
+    r"|(?:find|spot|see) (?:the |any |some )?(?:bugs?|problems?|issues?|mistakes?|errors?|secrets?))\b"
+)
+_STAGED = _words(r"\b(?:staged|cached|the index|(?:about|going) to commit)\b")
+_CHANGES = _words(
+    r"\b(?:changes?|changed|diffs?|uncommitted|unstaged|working (?:tree|copy)|modified|modifications|my edits"
+    r"|work in progress|wip|what i (?:did|have done|wrote|changed))\b"
+)
+_AGAINST = _words(
+    r"\b(?:against|compared? (?:to|with)|versus|vs\.?|since|relative to|from) (?:the )?"
+    r"(?:branch |commit |tag |revision |ref )?[`'\"]?(?P<ref>\w[\w./~^@{}-]*)"
+)
+_COMMITS = _words(r"\b(?:last|latest|previous|most recent) (?:(?P<count>\d{1,3}) )?commits?\b")
+_BRANCH = _words(
+    r"\b(?:this|my|the(?: whole| entire)?(?: current)?) (?:feature )?(?:branch|pull request|pr|mr)\b"
+)
+_EVERYTHING = _words(
+    r"\b(?:everything|all (?:the |my )?files|(?:the|this|my|our) (?:whole |entire )?"
+    r"(?:project|repo(?:sitory)?|code ?base|workspace|folder|directory|package))\b|(?:^|\s)\./?(?:\s|$)"
+)
+_NUMBER = re.compile(r"#?(\d{1,4})(?:\s*(?:-|to|through|–)\s*#?(\d{1,4}))?")
+_UNSAFE = _words(r"\b(?:unsafe|risky|really all|all of them|every(?: single)? one)\b")
+_PLEASED = _words(
+    r"(?:all|it|them|that|this|these|those|everything|fix(?:es)?|the|your|suggest\w*|propos\w*|findings?|number|no"
+    r"|issues?|problems?|bugs?|errors?|safe|unsafe|risky|ones?|of|and|also|including|please|now|in|for|only|single"
+    r"|every|really|to|automatically|[#\d\s.,!&–-])*"
+)
+"""What may follow "fix" when the findings of the last review are meant, and nothing else."""
+
+
+def understand(text: str, *, attached: bool = False) -> Intent:
+    """What is wanted. `attached` says whether the prompt brought texts or links to some."""
+    said = _POLITE.sub("", " ".join(text.split()))
+    if not said:
+        return Review() if attached else Help()
+    if _HELP.fullmatch(said):
+        return Help()
+    if _COMMAND.match(said):
+        return Unclear()
+    if (found := _RULES.match(said)) is not None:
+        return ShowRules(found[1].strip(" ?.!`"))
+    if (fixing := _fixing(said, attached=attached)) is not None:
+        return fixing
+    if _REVIEW.search(said) is None and (found := _EXPLAIN.match(said)) is not None:
+        return _explained(found[1])
+    return _reviewing(said, attached=attached)
+
+
+def named_revision(text: str) -> Review:
+    """What the argument of `/diff` means: nothing, `staged`, or a revision."""
+    word = text.strip().strip("`'\"")
+    if not word:
+        return Review(changes="working")
+    if word.lower() in ("staged", "--staged", "--cached", "index"):
+        return Review(changes="staged")
+    return _changes(text) or Review(changes="working", against=word.split()[-1])
+
+
+def _explained(what: str) -> Intent:
+    what = re.sub(r"^(?:the |a )?(?:rules?|findings?|number|issue|no\.)?\s*", "", what.strip(" ?.!`'\""))
+    what = re.sub(r"\s+(?:means?|bad|wrong|a problem)$", "", what).strip("`'\"# ")
+    return Explain(what) if what and len(what.split()) <= 6 else Unclear()
+
+
+def _fixing(said: str, *, attached: bool) -> Intent | None:
+    found = _FIX.match(said)
+    if found is None:
+        return None
+    paths = mentioned(said)
+    rest = " ".join(word for word in found[1].split() if not is_path(word))
+    if _PLEASED.fullmatch(rest):
+        if attached:
+            return Review(paths=paths, fix=True)
+        return ApplyFixes(numbers=_numbers(rest), paths=paths, unsafe=_UNSAFE.search(said) is not None)
+    # More than "fix it": it has to be found first.
+    review = _reviewing(said, attached=attached)
+    return replace(review, fix=True) if isinstance(review, Review) else review
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    numbers: list[int] = []
+    for found in _NUMBER.finditer(text):
+        first, last = int(found[1]), int(found[2] or found[1])
+        numbers += range(first, min(last, first + 999) + 1)
+    return tuple(dict.fromkeys(numbers))
+
+
+def _reviewing(said: str, *, attached: bool) -> Intent:
+    fix = _AND_FIX.search(said) is not None
+    paths = mentioned(said)
+    is_asked = _REVIEW.search(said) is not None
+    changes = _changes(said)
+    if changes is not None and (is_asked or len(said.split()) <= 5):
+        others = tuple(path for path in paths if path != changes.against)
+        # "check app.py against the style guide" is no question about the history.
+        if changes.against is None or not others or _CHANGES.search(said):
+            return replace(changes, paths=others, fix=fix)
+    if not (is_asked or paths or attached):
+        return Unclear()
+    everything = not paths and not attached and _EVERYTHING.search(said) is not None
+    return Review(paths=paths, guesses=guesses(said) if is_asked else (), everything=everything, fix=fix)
+
+
+def _changes(said: str) -> Review | None:
+    """The part of the history that is meant, if one is."""
+    if _STAGED.search(said):
+        return Review(changes="staged")
+    if (commits := _COMMITS.search(said)) is not None:
+        return Review(changes="working", against=f"HEAD~{commits['count'] or 1}")
+    against = _AGAINST.search(said)
+    if against is not None and (_CHANGES.search(said) or not against[0].lower().startswith("from")):
+        return Review(changes="working", against=against["ref"].rstrip(".,"))
+    if _BRANCH.search(said):
+        return Review(changes="working", against=OWN_BRANCH)
+    return Review(changes="working") if _CHANGES.search(said) else None

@@ -1,0 +1,49 @@
+"""The plan of a turn: told anew whenever one of its steps begins or ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from dragoman import KitTurn
+from dragoman.schema import v1
+
+
+class Steps:
+    """Steps that are taken one after another; each goes from pending to in progress to completed."""
+
+    def __init__(self, turn: KitTurn[Any], *names: str) -> None:
+        self._turn = turn
+        self._names = list(names)
+        self._done = 0
+        self._is_running = False
+
+    async def tell(self) -> None:
+        await self._turn.plan(
+            v1.PlanEntry(content=name, priority="medium", status=self._status(at))
+            for at, name in enumerate(self._names)
+        )
+
+    def _status(self, at: int) -> v1.PlanEntryStatus:
+        if at < self._done:
+            return "completed"
+        return "in_progress" if at == self._done and self._is_running else "pending"
+
+    @asynccontextmanager
+    async def step(self, name: str | None = None) -> AsyncIterator[None]:
+        """The next one; `name` says it more exactly, now that more is known."""
+        if name is not None:
+            self._names[self._done] = name
+        self._is_running = True
+        await self.tell()
+        yield
+        self._is_running = False
+        self._done += 1
+        await self.tell()
+
+    async def finish(self) -> None:
+        """Nothing is left to do, whatever was planned."""
+        if self._done < len(self._names):
+            self._done, self._is_running = len(self._names), False
+            await self.tell()
