@@ -63,7 +63,21 @@ class Kit(Generic[C]):
         self,
         agent: Agent,
         *,
-        conversation: Callable[[KitSession[C]], Awaitable[C]] | Callable[[KitSession[C]], C],
+        conversation: Callable[[KitSession[C]], Awaitable[C]],
+        journal: Kept = None,
+        durability: Durability = "full",
+        modes: Modes | None = None,
+        options: Sequence[Declared] = (),
+        titles: Literal["first prompt", "none"] = "first prompt",
+        mcp: bool = True,
+        max_turn_requests: int | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        conversation: Callable[[KitSession[C]], C],
         journal: Kept = None,
         durability: Durability = "full",
         modes: Modes | None = None,

@@ -9,6 +9,7 @@ or deleted.
 from __future__ import annotations
 
 import inspect
+import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -35,6 +36,10 @@ from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request,
 if TYPE_CHECKING:
     from dragoman.sdk.agent.client_handle import ClientHandle
     from dragoman.sdk.kit.kit import Kit
+
+log = logging.getLogger(__name__)
+
+CANNOT_OPEN = "Internal error: the stored sessions of this agent cannot be opened; its log says why"
 
 PAGE = 50
 """Sessions in one page of a listing."""
@@ -230,7 +235,11 @@ class Sessions:
         if connection is None:
             connection = self._connections[client] = Connection(client, self._kit.shelf)
             connection.begin(lambda: self._connections.pop(client, None))
-        return connection, await connection.journal()
+        try:
+            return connection, await connection.journal()
+        except JournalError as error:
+            log.error("the sessions of this agent cannot be opened: %s", error)
+            raise ErrorAnswer(INTERNAL_ERROR, CANNOT_OPEN) from None
 
     async def _info(self, journal: Journal, session_id: str) -> StreamInfo:
         info = await journal.info(self._kit.shelf.stream(session_id))
