@@ -7,8 +7,11 @@ of the conversation is not touched: only the model forgets.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Literal
+from uuid import uuid4
 
+from msgspec import UNSET
 from pydantic_ai.messages import ModelMessage, ModelRequest, TextPart, UserPromptPart
 
 from dragoman.agents.code.asking import Asking, Failed
@@ -16,6 +19,8 @@ from dragoman.agents.code.config import Config
 from dragoman.agents.code.history import as_text
 from dragoman.agents.code.models import Answering, Offer
 from dragoman.agents.code.spending import spend
+from dragoman.errors import ErrorAnswer
+from dragoman.schema.v1 import CompactionUpdate, ContentBlock, TextContent
 
 if TYPE_CHECKING:
     from dragoman import KitTurn
@@ -27,6 +32,8 @@ SYSTEM = (
     "files that were read or changed, with paths and what is in them that matters; commands and their "
     "results; what is done, what is left, and what failed. Leave out everything else. Write plain text."
 )
+
+CAPABILITY = "session.compaction"
 
 CHARACTERS_OF_TOKEN = 3
 """A token has about four characters; fewer to be sure that the summary's request fits."""
@@ -49,17 +56,22 @@ class Compacting:
         return len(messages) > 1 and used > self._config.compact_at * self._model.context_size
 
     async def run(self, prompt: UserPromptPart | None) -> None:
-        """Summarise all but this prompt. Raises the error of the model's if it cannot."""
+        """Summarise all but this prompt. Raises the model's error if it cannot."""
         history = self._turn.session.conversation.history
-        await self._turn.notice("The conversation is nearly too long for the model. Summarising it…")
-        summary = await self._summary(_without(history.messages, prompt))
+        announced = Announcement(self._turn)
+        await announced.begin()
+        try:
+            summary = await self._summary(_without(history.messages, prompt))
+        except asyncio.CancelledError:
+            await announced.end("cancelled")
+            raise
+        except ErrorAnswer as error:
+            await announced.end("failed", error=error.message)
+            raise
         parts = [UserPromptPart(content=f"The conversation so far, in a summary:\n\n{summary}")]
         history.replace([ModelRequest(parts=[*parts, *([] if prompt is None else [prompt])])])
         self._turn.session.used.context_used = len(summary) // CHARACTERS_OF_TOKEN
-        await self._turn.notice(
-            "The conversation was compacted",
-            description=f"The model goes on with a summary of {len(summary)} characters.",
-        )
+        await announced.end("completed", summary=summary)
 
     async def _summary(self, messages: list[ModelMessage]) -> str:
         self._turn.count_request()
@@ -78,6 +90,35 @@ class Compacting:
 
     async def _tell(self, words: str) -> None:
         await self._turn.notice(words, severity="warning")
+
+
+class Announcement:
+    """Tells the client of one compaction: in the protocol's way if it knows it, else in words."""
+
+    def __init__(self, turn: KitTurn[Conversation]) -> None:
+        self._turn = turn
+        self._id = str(uuid4())
+        self._is_known = CAPABILITY in turn.client.capabilities
+
+    async def begin(self) -> None:
+        if self._is_known:
+            await self._turn.update(CompactionUpdate(compaction_id=self._id, status="in_progress"))
+        else:
+            await self._turn.notice("The conversation is summarised, to make room in the model's context.")
+
+    async def end(self, status: str, *, summary: str | None = None, error: str | None = None) -> None:
+        if self._is_known:
+            told: list[ContentBlock] = [] if summary is None else [TextContent(text=summary)]
+            await self._turn.update(
+                CompactionUpdate(
+                    compaction_id=self._id,
+                    status=status,
+                    summary=told or UNSET,
+                    error=UNSET if error is None else error,
+                )
+            )
+        elif status == "completed":
+            await self._turn.notice("The model goes on with the summary alone.")
 
 
 def _without(messages: list[ModelMessage], prompt: UserPromptPart | None) -> list[ModelMessage]:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from pydantic_ai.exceptions import ModelConnectionError
 from pydantic_ai.messages import (
     InstructionPart,
     ModelMessage,
@@ -87,7 +88,11 @@ class Answering:
                     await _hear_part(event.part, hear)
                 elif isinstance(event, PartDeltaEvent):
                     await _hear_part(event.delta, hear)
-            return stream.get()
+            response = stream.get()
+        if response.finish_reason is None and not (response.provider_details or {}).get("finish_reason"):
+            # A whole answer says why it ends; the connection of a proxy may end as if all were well.
+            raise ModelConnectionError(self.endpoint.model, "the stream ended early", phase="read")
+        return response
 
     def _settings(self, thinking: str | None) -> ModelSettings:
         # The clients shall not retry by themselves: the user would wait and not know what for.

@@ -1,0 +1,12 @@
+"""The model layer takes long to import; no test's time shall be counted for it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def model_layer() -> None:
+    import_module("dragoman.agents.code.turns")
