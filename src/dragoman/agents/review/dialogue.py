@@ -29,8 +29,8 @@ HELP = """I review code, on this machine and without a model. Say for example:
 - “explain 3”, “explain rule python/eval”, “rules python”
 
 /review, /diff, /fix, /explain, /rules and /help do the same. Options of the session say how mild a finding
-may be to be told, and whether reviews of changes are about whole files. In the mode “Review and fix” the fixes of
-every review are offered at once.
+may be to be told, and whether reviews of changes are about whole files. In the mode “Review and fix” the
+fixes of every review are offered at once.
 """
 
 

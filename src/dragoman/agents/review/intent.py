@@ -83,7 +83,7 @@ _EXPLAIN = _words(
 )
 _RULES = _words(
     r"(?:(?:list|show|print|what are|which(?: are)?)\b[^.]*?\brules\b|rules\b)"
-    r"(?: (?:for|about|of|on|named))?\s*(.*)"
+    r"(?: (?:are there|do you (?:have|know|use)|exist))?(?: (?:for|about|of|on|named))?\s*(.*)"
 )
 _FIX = _words(r"(?:apply|fix|mend|repair|correct|auto-?fix|resolve|patch)\b\s*(.*)")
 _AND_FIX = _words(r"(?:\band\b|\bthen\b|,)\s*(?:then )?(?:apply|fix|mend|repair|correct)\b")

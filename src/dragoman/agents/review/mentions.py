@@ -109,7 +109,10 @@ def split_lines(path: str) -> Mention:
 
 def path_of(uri: str) -> Mention | None:
     """The path that a `file:` address, or a plain path, names; None for any other address."""
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # such as brackets that hold no address
+        return None
     if parts.scheme == "file":
         path = unquote(parts.path)
         if re.match(r"/[A-Za-z]:", path):  # a drive of Windows
