@@ -1,8 +1,8 @@
 """Hundreds of conversations with the agent that misbehaves, and a look at what is left behind of them.
 
-`python tests/misbehaviour/run_many.py --count 500` walks through `connect`, `supervised` and `dragoman run`, at
-every point and in every way in turn, and fails if one process, task, thread or descriptor has survived. It
-prints the figures. A few at a time: `--together`.
+`python tests/misbehaviour/run_many.py --count 500` goes through `connect`, `supervised` and `dragoman run`,
+to every point and in every way in turn, some at a time, and fails if one process, task, thread or descriptor
+has survived. It prints the figures.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
+import logging
 import sys
 import tempfile
 import time
@@ -63,10 +64,12 @@ async def many(count: int, together: int, folder: Path) -> tuple[Counter[str], d
 
 async def settled(before: Held) -> dict[str, list[str]]:
     """What is more than before, after a moment for what is on its way out."""
+    left = look().more_than(before)
     for _ in range(50):
-        if not (left := look().more_than(before)):
-            return {}
+        if not left:
+            break
         await asyncio.sleep(0.02)
+        left = look().more_than(before)
     return left
 
 
@@ -77,6 +80,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--together", type=int, default=12)
     chosen = parser.parse_args()
+    logging.getLogger("dragoman").addHandler(logging.NullHandler())  # it has much to say about this agent
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="run-many-") as name:
         ends, left = asyncio.run(many(chosen.count, chosen.together, Path(name)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -23,10 +26,6 @@ def test_nothing_survives_many_conversations() -> None:
 
 @pytest.mark.parametrize("what", ["a task", "a thread", "a descriptor", "a process"])
 async def test_what_is_left_behind_would_be_found(what: str, tmp_path: Path) -> None:
-    import asyncio
-    import os
-    import threading
-
     before, stop = look(), threading.Event()
     task = thread = fd = process = None
     if what == "a task":
@@ -43,6 +42,7 @@ async def test_what_is_left_behind_would_be_found(what: str, tmp_path: Path) -> 
     stop.set()
     if task is not None:
         task.cancel()
+        await asyncio.wait((task,))
     if thread is not None:
         thread.join()
     if fd is not None:

@@ -1,4 +1,4 @@
-"""A conversation with an agent that misbehaves somewhere on the way: a walk through `connect` or `supervised`.
+"""A conversation with an agent that misbehaves on the way: a walk through `connect` or `supervised`.
 
 Every await on the way must end in time, with a result or with an error of ours; anything else is raised.
 """

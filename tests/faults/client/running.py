@@ -58,7 +58,7 @@ class Folder:
 
     def strays(self) -> dict[int, str]:
         """Every process that belongs to this place: by its working folder, its words or its environment."""
-        found = {}
+        found, here = {}, f"{self.place}/"
         for process in Path("/proc").iterdir():
             if process.name.isdigit() and int(process.name) != os.getpid():
                 try:
@@ -67,7 +67,7 @@ class Folder:
                     variables = (process / "environ").read_bytes()
                 except OSError:  # gone, or a zombie
                     continue
-                if str(self.place) in where or str(self.place).encode() in words + variables:
+                if here in f"{where}/" or here.encode() in words + variables:
                     found[int(process.name)] = words.replace(b"\0", b" ").decode(errors="replace")
         return found
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from dragoman.cli.run.mistakes import Mistake
+from dragoman.errors import CallFailed
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.session import Session
 from dragoman.workspace.settings import FileSettings
 from dragoman.workspace.workspace import Workspace
+
+METHOD_NOT_FOUND = -32601
 
 How: TypeAlias = Literal["new", "loaded", "resumed"]
 
@@ -52,8 +55,9 @@ async def _reopen(
         "sessionCapabilities.resume": ("resumed", "resume_session"),
         "loadSession": ("loaded", "load_session"),
     }
-    for capability, (how, method) in ways.items():
-        if capability in agent.capabilities:
+    offered = [way for capability, way in ways.items() if capability in agent.capabilities]
+    for how, method in offered:
+        try:
             workspace.open(
                 session_id,
                 cwd=wanted.cwd,
@@ -67,6 +71,9 @@ async def _reopen(
                 additional_directories=wanted.directories,
             )
             return session, how
+        except CallFailed as refused:  # some advertise what they then do not know
+            if refused.code != METHOD_NOT_FOUND or (how, method) == offered[-1]:
+                raise
     raise Mistake(
         "the agent cannot go on with a stored session", "start a new one without --session or --continue"
     )

@@ -1,0 +1,124 @@
+"""`dragoman run` with agents that were written with the official SDKs: the Python SDK's own examples in both
+versions, and the agent of the story in Python and TypeScript.
+
+The TypeScript SDK's package holds no example, so the story's agent stands for it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.client.running import Run, running
+from tests.interop.programs import AGENTS, ROOT, needs_node
+from tests.interop.python.fetch import VERSIONS, sources
+from tests.interop.test_official_examples import needs_sources
+
+pytestmark = pytest.mark.bound(60)
+
+STORIES = [
+    pytest.param(AGENTS["official-python"], id="python"),
+    pytest.param(AGENTS["typescript"], id="typescript", marks=needs_node),
+]
+told = pytest.mark.parametrize("agent", STORIES)
+told_once = pytest.mark.parametrize("agent", STORIES[1:])
+"""For what does not depend on the agent: the other one takes seconds to start."""
+
+
+async def run(agent: list[str], place: Path, *options: str, words: str, **more: Any) -> Run:
+    """One turn to its end; `more` may bring another SDK for Python."""
+    path = f"{ROOT}:{more['sdk']}" if "sdk" in more else str(ROOT)
+    async with running(
+        "", "", place, "--env", f"PYTHONPATH={path}", *options, command=shlex.join(agent), words=[words]
+    ) as started:
+        started.peer.close_stdin()
+        return await started.done(seconds=30)
+
+
+@needs_sources
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_their_echo_agent_is_run(version: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(sources(version) / "examples" / "echo_agent.py")]
+    done = await run(command, tmp_path, words="hello", sdk=sources(version) / "src")
+    assert (done.status, done.text) == (0, "hello")
+
+
+@needs_sources
+async def test_their_example_agent_gets_text_and_file(tmp_path: Path) -> None:
+    attached = tmp_path / "notes.txt"
+    attached.write_text("a note")
+    command = [sys.executable, str(sources(VERSIONS[0]) / "examples" / "agent.py")]
+    sdk = sources(VERSIONS[0]) / "src"
+    done = await run(command, tmp_path, "--file", str(attached), words="hello", sdk=sdk)
+    assert done.status == 0
+    assert done.text == "Client sent:hello"
+    blocks = [event["block"] for event in done.events if event["event"] == "content"]
+    assert [(block["type"], block["uri"]) for block in blocks] == [("resource_link", attached.as_uri())]
+
+
+@told
+async def test_a_story_is_streamed(agent: list[str], tmp_path: Path) -> None:
+    done = await run(agent, tmp_path, words="stream")
+    kinds = [event["event"] for event in done.events]
+    assert (done.status, done.text) == (0, "one two three")
+    assert [kind for kind in kinds if kind in ("thought", "plan", "text")] == [
+        "thought",
+        "plan",
+        *["text"] * 3,
+    ]
+
+
+@told_once
+@pytest.mark.parametrize(("approve", "chosen", "status"), [("all", "yes", 0), ("none", "no", 7)])
+async def test_a_tool_is_decided(
+    agent: list[str], approve: str, chosen: str, status: int, tmp_path: Path
+) -> None:
+    done = await run(agent, tmp_path, "--approve", approve, words="tool x")
+    assert (done.status, done.text) == (status, f"{chosen} was chosen")
+    ends = [event["status"] for event in done.events if event["event"] == "tool"]
+    assert ends[-1] == ("completed" if status == 0 else "failed")
+
+
+@told
+async def test_files_are_lent(agent: list[str], tmp_path: Path) -> None:
+    written = tmp_path / "work" / "new.txt"
+    done = await run(agent, tmp_path, "--approve", "all", words=f"write {written} some words")
+    assert (done.status, done.text) == (0, "written")
+    assert written.read_text() == "some words"
+    (changes,) = [event for event in done.events if event["event"] == "changes"]
+    assert [(file["path"], file["kind"]) for file in changes["files"]] == [(str(written), "added")]
+
+
+@told_once
+async def test_modes_and_options_are_set(agent: list[str], tmp_path: Path) -> None:
+    done = await run(agent, tmp_path, "--mode", "loud", "--set", "model=large", words="settings")
+    assert (done.status, done.text) == (0, "loud large")
+
+
+@told_once
+async def test_a_session_is_loaded(agent: list[str], tmp_path: Path) -> None:
+    done = await run(agent, tmp_path, "--session", "stored", words="settings")
+    replayed = [event["text"] for event in done.events if event.get("phase") == "replay"]
+    assert done.status == 0
+    assert replayed == ["earlier", "answered"]
+
+
+@told_once
+@pytest.mark.parametrize(("order", "status"), [("refuse", 8), ("crash", 11), ("elicit", 6)])
+async def test_every_end_has_its_status(agent: list[str], order: str, status: int, tmp_path: Path) -> None:
+    done = await run(agent, tmp_path, words=order)
+    assert done.status == status
+
+
+@told
+async def test_ctrl_c_cancels_the_turn(agent: list[str], tmp_path: Path) -> None:
+    async with running("", "", tmp_path, command=shlex.join(agent), words=["wait"]) as started:
+        await started.peer.read_until(lambda line: b'"waiting"' in line, seconds=20)
+        started.peer.send_signal(signal.SIGINT)
+        await started.done(seconds=30)
+    assert (started.status, started.events[-1]["stopReason"]) == (130, "cancelled")
