@@ -23,7 +23,7 @@ from dragoman.schema.v1 import (
 )
 from tests.runtime.raw import request
 from tests.sdk.ends import raw_client
-from tests.sdk.kit.keeping import alive, listening
+from tests.sdk.kit.keeping import alive, eventually, listening
 
 pytest.importorskip("mcp")
 
@@ -62,7 +62,7 @@ async def address(kind: str, name: str) -> AsyncIterator[str]:
 def tooled(journal: Any = None) -> Agent:
     """An agent that runs the tool that a prompt names: `name argument=number …`."""
     agent = Agent("tooled")
-    kit = Kit(agent, journal=journal or MemoryJournal())
+    kit = Kit(agent, journal=journal or MemoryJournal(), titles="none")
 
     @kit.prompt
     async def run(turn: KitTurn[None]) -> None:
@@ -176,6 +176,46 @@ async def test_secrets_of_servers_are_not_in_the_journal(tmp_path: Path) -> None
     assert b"right=1" in stored
     for secret in (b"opensesame", b"swordfish", b"secretpath"):
         assert secret not in stored
+
+
+async def test_a_session_that_is_closed_does_not_wait_for_a_server_that_never_answers(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    silent = McpServerStdio(name="silent", command="sh", args=["-c", f"echo $$ > {pid}; sleep 600"], env=[])
+    async with listening(tooled()) as (handle, _):
+        session = await handle.new_session(cwd="/tmp", mcp_servers=[silent])
+        await eventually(lambda: pid.exists() and pid.read_text().strip())
+        await session.close()
+        assert not alive(int(pid.read_text()))
+
+
+async def test_without_the_package_nothing_is_advertised_and_a_server_is_a_notice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    monkeypatch.delitem(sys.modules, "dragoman.sdk.kit.mcp_wire", raising=False)
+    async with listening(tooled()) as (handle, heard):
+        assert "mcpCapabilities.http" not in handle.capabilities
+        session = await handle.new_session(cwd="/tmp", mcp_servers=[program("calc")])
+        assert (await session.prompt("tools")).text == ""
+        notice = heard.updates(session.id)[0]
+        assert isinstance(notice, Notice)
+        assert notice.description == "This agent was installed without MCP support (the extra `mcp`)."
+
+
+async def test_nothing_that_a_server_was_given_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(0)
+    gone = McpServerHttp(
+        name="gone", url="http://127.0.0.1:9/key=hunter2", headers=[HttpHeader(name="X", value="hunter2")]
+    )
+    missing = McpServerStdio(
+        name="missing", command="/none", args=["hunter2"], env=[EnvVariable(name="K", value="hunter2")]
+    )
+    async with listening(tooled()) as (handle, _):
+        session = await handle.new_session(cwd="/tmp", mcp_servers=[gone, missing])
+        await session.prompt("tools")
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("dragoman")]
+    assert len([line for line in ours if "MCP server" in line]) == 2
+    assert "hunter2" not in "\n".join(ours)
 
 
 async def test_what_is_advertised_is_what_can_be_done() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import ErrorAnswer
+from dragoman.sdk.kit.finishing import to_the_end
 
 if TYPE_CHECKING:
     from dragoman.journal import Journal
@@ -52,7 +53,8 @@ class Connection:
             await self._idle()
         finally:
             ended()
-            await self._end()
+            # A link that hangs up and closes at once cancels us in the middle of this.
+            await to_the_end(self._end())
 
     async def _idle(self) -> None:
         running = [turn.over for session in self.sessions for turn in session.running]

@@ -12,7 +12,6 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct
 
 from dragoman.errors import SpawnFailed
@@ -115,6 +114,9 @@ class Mounts:
     async def aclose(self) -> None:
         """End the servers and everything that they started."""
         self._stop.set()
+        for task, starting in zip(self._tasks, self._starting.values(), strict=True):
+            if not starting.done():
+                task.cancel()  # it would look at the stop only once it has started
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=END_SECONDS)
             for task in late:
@@ -224,8 +226,3 @@ def _said(error: Exception) -> str:
 
 def _plain(name: str) -> str:
     return "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name) or "_"
-
-
-def schema_of(tool: MountedTool) -> bytes:
-    """Its input schema as JSON text."""
-    return msgspec.json.encode(tool.input_schema)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from dragoman.schema import v1
 from dragoman.sdk.agent.prompt_rules import response_to
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.kit import frames
+from dragoman.sdk.kit.finishing import to_the_end
 from dragoman.sdk.kit.stop import StopTurn
 from dragoman.sdk.kit.usage import Spent
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_request
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from dragoman.sdk.kit.turn import KitTurn
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 RUNNING = "a turn is running in this session elsewhere"
 
@@ -52,12 +51,12 @@ async def run_turn(
         response = await _handled(turn, handler, client)
     except BaseException as error:
         await turn.abort()
-        await _uninterrupted(_store_end(turn, _told(turn, error)))
+        await to_the_end(_store_end(turn, _told(turn, error)))
         raise
     if turn.spent != Spent() and response.usage is UNSET:
         response = replace(response, usage=turn.spent.shown())
     answer = frames.answer_frame(turn.number, response)
-    await _uninterrupted(_store_end(turn, answer, must=response.stop_reason != "cancelled"))
+    await to_the_end(_store_end(turn, answer, must=response.stop_reason != "cancelled"))
     return response
 
 
@@ -90,19 +89,3 @@ def _told(turn: KitTurn[Any], error: BaseException) -> bytes:
     if isinstance(error, ErrorAnswer):
         return frames.error_frame(turn.number, error.code, error.message)
     return frames.error_frame(turn.number, INTERNAL_ERROR, "Internal error")
-
-
-async def _uninterrupted(work: Coroutine[Any, Any, T]) -> T:
-    """To its end, also when somebody cancels again meanwhile; that is heard afterwards."""
-    task = asyncio.get_running_loop().create_task(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait((task,))
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        if not task.cancelled():
-            task.exception()  # it has been told in the log, or is of no interest any more
-        raise cancelled
-    return task.result()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from msgspec import UNSET
@@ -191,21 +192,23 @@ class KitSession(Recorded, AgentSession, Generic[C]):
     async def aclose(self) -> None:
         """End what runs in the session, and store what was said. May be called again."""
         self._over = True
-        idle = [turn.over for turn in self.running]
-        if idle:
-            await asyncio.wait(idle, timeout=PATIENCE)
-        await self._owner.aclose(patience=PATIENCE)
-        if self.mcp is not None:
-            await self.mcp.aclose()
-        if self._local is not None:
-            await self._local.aclose()
+        async with AsyncExitStack() as last_things:  # each is done whatever becomes of the others
+            last_things.callback(self.lease.drop)
+            last_things.push_async_callback(self._store)
+            if self._local is not None:
+                last_things.push_async_callback(self._local.aclose)
+            if self.mcp is not None:
+                last_things.push_async_callback(self.mcp.aclose)
+            last_things.push_async_callback(self._owner.aclose, patience=PATIENCE)
+            if self.running:
+                await asyncio.wait([turn.over for turn in self.running], timeout=PATIENCE)
+
+    async def _store(self) -> None:
         try:
             await self.log.flush()
         except ErrorAnswer:
             if not self.log.moved:  # then it is stored by whoever has it now
                 raise
-        finally:
-            self.lease.drop()
 
     # Speech.
 

@@ -24,6 +24,7 @@ from dragoman.journal import Entry, Journal, StreamInfo
 from dragoman.schema import v1
 from dragoman.sdk.kit import frames
 from dragoman.sdk.kit.connection import Connection
+from dragoman.sdk.kit.finishing import to_the_end
 from dragoman.sdk.kit.forking import copy
 from dragoman.sdk.kit.lease import Lease
 from dragoman.sdk.kit.log import SessionLog
@@ -253,7 +254,7 @@ class Sessions:
     @staticmethod
     async def _close(connection: Connection, session: KitSession[Any]) -> None:
         connection.sessions.discard(session)
-        await session.aclose()
+        await to_the_end(session.aclose())
 
 
 @asynccontextmanager
