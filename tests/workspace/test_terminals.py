@@ -7,6 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +19,13 @@ from dragoman import Agent, Client, Turn, blocking
 from dragoman.errors import ErrorAnswer
 from dragoman.transport.owned import owned_trees
 from dragoman.workspace.lending import Access
+from dragoman.workspace.places import Place
 from dragoman.workspace.refusals import FORBIDDEN, NOT_FOUND
+from dragoman.workspace.roots import Roots
 from dragoman.workspace.settings import TerminalSettings
-from dragoman.workspace.terminals import Wanted
+from dragoman.workspace.terminals import LentTerminals, Wanted
 from dragoman.workspace.workspace import Workspace
+from tests.faults.watch import eventually
 from tests.workspace.running import code, descriptors, gone, is_alive, running
 
 SLEEP = "sleep 60"
@@ -54,6 +60,33 @@ async def test_a_guard_sees_what_is_really_started_and_may_refuse(tmp_path: Path
     assert (seen[0].kind, seen[0].session_id) == ("run", "s1")
     assert second.shell_line == "echo a > file"
     assert list(tmp_path.iterdir()) == []
+
+
+class SlowRoots(Roots):
+    """A disk that takes its time."""
+
+    inside, go = threading.Event(), threading.Event()
+
+    @contextmanager
+    def place(self, path: str, *, make_folders: bool = False, may_be_folder: bool = False) -> Iterator[Place]:
+        self.inside.set()
+        assert self.go.wait(5)
+        with super().place(path, make_folders=make_folders, may_be_folder=may_be_folder) as place:
+            yield place
+
+
+async def test_a_folder_that_is_opened_for_nobody_any_more_is_closed(tmp_path: Path) -> None:
+    roots = SlowRoots(str(tmp_path))
+    with roots:
+        terminals = LentTerminals(roots, TerminalSettings())
+        before = descriptors()
+        creating = asyncio.create_task(terminals.create(Wanted(command="true")))
+        await asyncio.to_thread(roots.inside.wait, 5)
+        creating.cancel()
+        await asyncio.wait((creating,))
+        roots.go.set()
+        await eventually(lambda: descriptors() == before)
+    assert creating.cancelled()
 
 
 async def test_a_session_that_closes_while_the_guard_thinks_starts_nothing(tmp_path: Path) -> None:

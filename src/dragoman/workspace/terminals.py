@@ -64,7 +64,7 @@ class LentTerminals:
         """Start a command and return its id, without waiting for anything it does."""
         self._check_room()
         env = command_environment(os.environ, wanted.env, allow=self.settings.allow_env)
-        folder, path = await asyncio.to_thread(self._open_cwd, wanted.cwd)
+        folder, path = await self._cwd_opened(wanted.cwd)
         try:
             env["PWD"] = path
             command = self._planned(wanted, env, path)
@@ -164,6 +164,15 @@ class LentTerminals:
     def _limit(self, asked: int | None) -> int:
         return min(self.settings.output_bytes if asked is None else asked, self.settings.most_output_bytes)
 
+    async def _cwd_opened(self, cwd: str | None) -> tuple[int, str]:
+        """Without blocking. A thread cannot be cancelled: what it opens for nobody is closed."""
+        opening = asyncio.get_running_loop().run_in_executor(None, self._open_cwd, cwd)
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            opening.add_done_callback(_let_go)
+            raise
+
     def _open_cwd(self, cwd: str | None) -> tuple[int, str]:
         """The folder to start in, held open so that it cannot be exchanged, and where it is."""
         path = self.roots.cwd if cwd is None else cwd
@@ -191,6 +200,11 @@ def _bad_cwd(error: ErrorAnswer) -> ErrorAnswer:
     reason = reason_of(error)
     why = "there is no such folder" if reason == "missing" else error.message.removeprefix("Invalid params: ")
     return refusal(error.code, reason, f"the command cannot start in its `cwd`: {why}")
+
+
+def _let_go(opening: asyncio.Future[tuple[int, str]]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        os.close(opening.result()[0])
 
 
 def _name_of(folder: int, path: str) -> str:
