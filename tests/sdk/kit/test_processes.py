@@ -97,6 +97,27 @@ async def test_what_a_client_saw_finished_is_there_after_a_kill(tmp_path: Path) 
         assert "".join(text for kind, text in heard.told(session.id) if kind == "agent_message_chunk") == said
 
 
+@pytest.mark.parametrize("after", [1, 60, 900])
+async def test_a_kill_at_any_moment_leaves_a_beginning_without_gaps(after: int, tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    async with program(path) as (handle, _):
+        session = await handle.new_session(cwd="/tmp")
+        with pytest.raises(LinkClosed):
+            await kill_after(handle, session, after)
+    async with program(path) as (handle, heard):
+        loaded = await handle.load_session(session.id, cwd="/tmp")
+        *said, last = [text for kind, text in heard.told(session.id) if kind == "agent_message_chunk"]
+        assert said == [f"{number} " for number in range(len(said))]
+        assert last == CUT_SHORT
+        assert (await loaded.prompt("on")).text in ({"2: on"} if said else {"1: on", "2: on"})
+
+
+async def kill_after(handle: AgentHandle, session: Session, count: int) -> None:
+    async for text in session.prompt("count 1000000").texts():
+        if text == f"{count} ":
+            os.kill(pid_of(handle), signal.SIGKILL)
+
+
 async def test_a_session_cannot_be_taken_from_a_running_turn(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     async with program(path) as (one, _), program(path) as (other, heard):

@@ -40,6 +40,14 @@ def test_both_shapes_come_from_one_declaration() -> None:
     assert settings.config_options(switches=False) == [mode, model]
 
 
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [("big", "Big"), ("full_speed", "Full speed"), ("gpt-7", "gpt-7"), ("o3", "o3"), ("X", "X")],
+)
+def test_a_choice_without_a_name_is_made_readable(value: str, name: str) -> None:
+    assert Option("o", [value]).choices == [Choice(value, name)]
+
+
 def test_without_modes_there_are_none() -> None:
     assert Settings(declared(None, [MODEL])).modes() is UNSET
     assert not Settings({})

@@ -196,12 +196,9 @@ def _choice(choice: Choice | tuple[str, str] | str) -> Choice:
 
 
 def _readable(word: str) -> str:
-    text = (
-        word.replace("_", " ").replace("-", " ")
-        if word.islower() and word.replace("_", "").isalpha()
-        else word
-    )
-    return text[:1].upper() + text[1:] if text is not word or word.isalpha() else word
+    """`full_speed` for people; a name that is more than lower case words stays as it is."""
+    plain = word.replace("_", " ")
+    return plain.capitalize() if word.islower() and plain.replace(" ", "").isalpha() else word
 
 
 def _or_unset(text: str | None) -> str | UnsetType:
