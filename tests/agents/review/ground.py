@@ -89,7 +89,7 @@ class Editor:
         self.writes: dict[str, str] = {}
         self.updates: list[SessionUpdate] = []
         self.answers = answers
-        self.before_answer: Callable[[], None] = lambda: None
+        self.before_answer: Callable[[], object] = lambda: None
         self.client.request_permission(self._decide)
         self.client.update(self._hear)
         if lends:

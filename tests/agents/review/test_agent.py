@@ -9,10 +9,12 @@ import pytest
 
 from dragoman import connect
 from dragoman.agents.review.agent import review_agent
-from dragoman.errors import CallFailed
+from dragoman.errors import CallFailed, ErrorAnswer
 from dragoman.schema.v1 import (
     AvailableCommandsUpdate,
     EmbeddedResource,
+    ReadTextFileRequest,
+    ReadTextFileResponse,
     ResourceLink,
     SessionInfoUpdate,
     TextResourceContents,
@@ -150,9 +152,7 @@ async def test_a_file_that_the_editor_refuses_is_not_read_behind_its_back(folder
     editor = Editor()
 
     @editor.client.read_text_file
-    async def refuse(request: object) -> None:
-        from dragoman.errors import ErrorAnswer
-
+    async def refuse(request: ReadTextFileRequest) -> ReadTextFileResponse:
         raise ErrorAnswer(403, "not this one")
 
     async with reviewing(folder, editor) as (_, session):
@@ -293,7 +293,8 @@ async def test_two_sessions_review_at_once_without_mixing(folder: Path) -> None:
 async def test_rules_of_the_project_are_used_and_bad_ones_are_told(folder: Path) -> None:
     rules = folder / ".dragoman" / "rules"
     rules.mkdir(parents=True)
-    rule = '[[rule]]\nid = "team/no-collect"\ntitle = "No"\nwhy = "Because."\nseverity = "low"\npattern = "collect"\n'
+    fields = {"id": "team/no-collect", "title": "No", "why": "So.", "severity": "low", "pattern": "collect"}
+    rule = "\n".join(["[[rule]]", *(f'{name} = "{value}"' for name, value in fields.items())])
     (rules / "team.toml").write_text(rule)
     async with reviewing(folder) as (_, session):
         assert ("team/no-collect", "src/app.py", 7) in (await say(session, "review src/app.py")).findings

@@ -1,4 +1,4 @@
-"""Fixes: asked for file by file with the diff, written where the text came from, never over something else."""
+"""Fixes: asked for file by file with the diff, written where the text came from, over nothing else."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ async def test_a_file_that_changed_since_the_review_is_not_overwritten(folder: P
         assert "the file has changed since it was reviewed" in told.text
         # Changed while the question was open: too late to ask again, early enough to leave it alone.
         await say(session, "review src/app.py")
-        editor.before_answer = lambda: app.write_text("# all new\n") and None
+        editor.before_answer = lambda: app.write_text("# all new\n")
         told = await say(session, "apply the fixes")
         assert app.read_text() == "# all new\n"
         assert "the file has changed since it was reviewed" in told.text

@@ -1,0 +1,235 @@
+"""The guide for a code-review agent in an IDE: its checklist and its list of common mistakes, by name.
+
+The agent is the process that an editor starts, and what it says is read as bytes. Where the guide's own
+examples differ from the protocol (a `message` update, `serverInfo`), the protocol's form is what counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agents.review.ground import APP, APP_FINDINGS, findings_in, make_repository
+from tests.agents.review.process import Peer, running
+
+pytestmark = pytest.mark.bound(60)  # a process and its tools are started, on a machine that may be busy
+
+KINDS = {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
+STATUSES = {"pending", "in_progress", "completed", "failed"}
+FOREVER = """[[rule]]
+id = "team/forever"
+title = "Never found"
+why = "The search for it takes longer than the sun will shine."
+severity = "low"
+pattern = '(x+x+)+y'
+"""
+
+LOUD = """
+import builtins
+
+usual = builtins.__import__
+
+
+def loud(name, *rest, **more):
+    if name.startswith("dragoman.agents.review"):
+        print("importing", name)
+    return usual(name, *rest, **more)
+
+
+builtins.__import__ = loud
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_repository(tmp_path / "project")
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    return tmp_path / "sessions.db"
+
+
+def never_ending(folder: Path) -> None:
+    """Make the next review of `endless.txt` last until somebody ends it."""
+    (folder / ".dragoman" / "rules").mkdir(parents=True)
+    (folder / ".dragoman" / "rules" / "forever.toml").write_text(FOREVER)
+    (folder / "endless.txt").write_text("x" * 60 + "\n")
+
+
+async def started_a_child(peer: Peer) -> None:
+    """Until the agent has a process of its own running; the bound of the test ends a longer wait."""
+    for _ in iter(lambda: len(peer.raw.processes()) > 1, True):
+        await asyncio.sleep(0)
+
+
+async def reviewed(peer: Peer, folder: Path, text: str = "review src/app.py") -> Any:
+    session_id = await peer.open(folder)
+    return await peer.prompt(session_id, text)
+
+
+# The checklist.
+
+
+async def test_all_logs_go_to_stderr_only(folder: Path, sessions: Path) -> None:
+    async with running(sessions) as peer:
+        await peer.raw.send(b"this is no frame\n")  # something to complain about
+        await peer.until(lambda frame: "error" in frame)
+        await reviewed(peer, folder)
+        assert all(frame.get("jsonrpc") == "2.0" for frame in peer.frames)
+
+
+async def test_stdout_contains_only_json_rpc_messages(folder: Path, sessions: Path) -> None:
+    async with running(sessions) as peer:
+        await reviewed(peer, folder)
+        peer.raw.close_stdin()
+        rest = await peer.raw.read_rest(seconds=10)
+        for frame in [*peer.frames, *map(json.loads, rest)]:
+            assert frame["jsonrpc"] == "2.0"
+            assert ("method" in frame) != ("result" in frame or "error" in frame)
+        assert peer.raw.unfinished == b""
+
+
+async def test_each_message_is_a_single_line_that_ends_with_a_newline(folder: Path, sessions: Path) -> None:
+    async with running(sessions) as peer:
+        await reviewed(peer, folder)
+        assert "\n" in peer.text()  # there are line breaks in what is said, and none in how
+        assert peer.raw.unfinished == b""
+        assert all(isinstance(json.loads(line), dict) for line in peer.lines)
+
+
+async def test_session_update_uses_the_update_field_with_a_session_update_type(
+    folder: Path, sessions: Path
+) -> None:
+    async with running(sessions) as peer:
+        await reviewed(peer, folder)
+        notes = [frame["params"] for frame in peer.frames if frame.get("method") == "session/update"]
+        assert {"agent_message_chunk", "plan", "tool_call", "tool_call_update"} <= {
+            note["update"]["sessionUpdate"] for note in notes
+        }
+        assert all(note.keys() <= {"sessionId", "update", "_meta"} for note in notes)
+
+
+async def test_tool_calls_include_id_title_kind_and_status(folder: Path, sessions: Path) -> None:
+    async with running(sessions) as peer:
+        await reviewed(peer, folder)
+        calls = [update for update in peer.updates() if update["sessionUpdate"] == "tool_call"]
+        assert len({call["toolCallId"] for call in calls}) == len(calls) >= 4
+        for call in calls:
+            assert call["title"]
+            assert call["kind"] in KINDS
+            assert call["status"] in STATUSES
+
+
+async def test_the_final_response_includes_a_stop_reason(folder: Path, sessions: Path) -> None:
+    async with running(sessions) as peer:
+        answer = await reviewed(peer, folder)
+        assert answer["result"]["stopReason"] == "end_turn"
+        assert set(findings_in(peer.text())) == APP_FINDINGS
+
+
+async def test_cancellation_is_handled_gracefully(folder: Path, sessions: Path) -> None:
+    """Stop at once, abort what runs, send what is pending, answer `cancelled` and no error."""
+    never_ending(folder)
+    async with running(sessions) as peer:
+        session_id = await peer.open(folder)
+        number = await peer.begin_prompt(session_id, "review endless.txt")
+        await peer.until(lambda frame: "Built-in rules" in json.dumps(frame))
+        await peer.until(lambda frame: "in_progress" in json.dumps(frame))
+        await started_a_child(peer)
+        begun = time.monotonic()
+        await peer.notify("session/cancel", {"sessionId": session_id})
+        answer = await peer.answer(number)
+        took = time.monotonic() - begun
+        assert answer == {"jsonrpc": "2.0", "id": number, "result": {"stopReason": "cancelled"}}
+        assert took < 5  # a rule has twenty seconds
+        assert peer.raw.processes() == [peer.raw.pid]
+        assert open_calls(peer) == {}
+        # The next turn knows nothing of it.
+        assert (await peer.prompt(session_id, "review src/app.py"))["result"]["stopReason"] == "end_turn"
+
+
+async def test_a_cancel_while_the_user_is_asked_ends_the_turn_too(folder: Path, sessions: Path) -> None:
+    async with running(sessions) as peer:
+        session_id = await peer.open(folder)
+        number = await peer.begin_prompt(session_id, "review src/app.py and fix it")
+        await peer.until(lambda frame: frame.get("method") == "session/request_permission")
+        asked = peer.frames[-1]
+        await peer.notify("session/cancel", {"sessionId": session_id})
+        outcome = {"outcome": {"outcome": "cancelled"}}
+        await peer.raw.send({"jsonrpc": "2.0", "id": asked["id"], "result": outcome})
+        answer = await peer.answer(number)
+        assert answer["result"]["stopReason"] == "cancelled"
+        assert (folder / "src" / "app.py").read_text() == APP
+        assert open_calls(peer) == {}
+
+
+async def test_the_protocol_version_is_1(folder: Path, sessions: Path) -> None:
+    async with running(sessions) as peer:
+        for asked in (1, 99):
+            answer = await peer.call("initialize", {"protocolVersion": asked, "clientCapabilities": {}})
+            assert answer["result"]["protocolVersion"] == 1
+
+
+async def test_the_agents_info_includes_name_and_version(folder: Path, sessions: Path) -> None:
+    async with running(sessions) as peer:
+        answer = await peer.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        info = answer["result"]["agentInfo"]
+        assert info["name"] == "review"
+        assert info["version"]
+
+
+# The common mistakes.
+
+
+async def test_no_update_is_sent_without_the_update_wrapper(folder: Path, sessions: Path) -> None:
+    async with running(sessions) as peer:
+        await reviewed(peer, folder)
+        for frame in peer.frames:
+            if frame.get("method") == "session/update":
+                assert "type" not in frame["params"]
+                assert "content" not in frame["params"]
+
+
+async def test_nothing_is_logged_to_stdout_even_by_code_that_prints(
+    folder: Path, sessions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loud").mkdir()
+    (tmp_path / "loud" / "sitecustomize.py").write_text(LOUD)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "loud"))
+    async with running(sessions) as peer:
+        await reviewed(peer, folder)
+        assert all(frame["jsonrpc"] == "2.0" for frame in peer.frames)
+        assert "importing dragoman.agents.review.dialogue" in peer.raw.stderr
+
+
+async def test_the_session_update_field_is_never_missing(folder: Path, sessions: Path) -> None:
+    async with running(sessions) as peer:
+        await reviewed(peer, folder)
+        assert peer.updates()
+        assert all(isinstance(update.get("sessionUpdate"), str) for update in peer.updates())
+
+
+async def test_all_updates_come_before_the_final_response(folder: Path, sessions: Path) -> None:
+    async with running(sessions) as peer:
+        session_id = await peer.open(folder)
+        await peer.prompt(session_id, "review src/app.py")
+        assert "## Summary" in peer.text()
+        before = len(peer.lines)
+        await peer.call("session/list", {})
+        assert len(peer.lines) == before + 1  # nothing but this answer
+
+
+def open_calls(peer: Peer) -> dict[str, str]:
+    """Tool calls that have not come to an end."""
+    states = {
+        update["toolCallId"]: update["status"]
+        for update in peer.updates()
+        if update["sessionUpdate"] in ("tool_call", "tool_call_update") and "status" in update
+    }
+    return {call: status for call, status in states.items() if status not in ("completed", "failed")}
