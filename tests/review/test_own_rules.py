@@ -1,0 +1,95 @@
+"""Every rule that comes as data: it hits what it is for, and misses what is nearly that."""
+
+import pytest
+
+from dragoman.review.inspection import inspect
+from dragoman.review.rules import Rule, own_rules
+from dragoman.review.structure import GRAMMARS, is_available, refusal
+from tests.review.making import NAMES
+from tests.review.secret_examples import EXAMPLES
+
+RULES = {rule.id: rule for rule in own_rules()}
+PLAIN = {name: rule for name, rule in RULES.items() if not rule.entropy}
+STRUCTURAL = {name: rule for name, rule in RULES.items() if rule.match is not None}
+# A grammar may have no such thing as the example: TypeScript without JSX knows no elements.
+NAME_IN_TESTS = "x.ini"
+
+
+def file_for(rule: Rule, language: str | None = None) -> str:
+    name = NAMES[language or rule.languages[0]] if rule.languages else NAME_IN_TESTS
+    if not rule.languages and rule.where != "anywhere":
+        name = NAMES["python"]
+    return f".github/{name}" if rule.paths else name
+
+
+def is_hit(rule: Rule, text: str, path: str) -> bool:
+    found = inspect(path, text, (rule,), has_ruff=True)
+    assert found.failures == []
+    return rule.id in {finding.rule for finding in found.findings}
+
+
+@pytest.mark.parametrize("rule", PLAIN.values(), ids=PLAIN)
+def test_a_rule_has_examples_of_both_kinds(rule: Rule) -> None:
+    assert rule.hits
+    assert rule.misses
+
+
+@pytest.mark.parametrize("rule", PLAIN.values(), ids=PLAIN)
+def test_a_rule_hits_what_it_is_for(rule: Rule) -> None:
+    assert [text for text in rule.hits if not is_hit(rule, text, file_for(rule))] == []
+
+
+@pytest.mark.parametrize("rule", PLAIN.values(), ids=PLAIN)
+def test_a_rule_misses_what_is_nearly_that(rule: Rule) -> None:
+    assert [text for text in rule.misses if is_hit(rule, text, file_for(rule))] == []
+
+
+@pytest.mark.parametrize("rule", STRUCTURAL.values(), ids=STRUCTURAL)
+def test_a_shape_is_found_in_every_language_it_names(rule: Rule) -> None:
+    assert is_available()
+    assert refusal(rule) is None
+    for language in rule.languages:
+        assert language in GRAMMARS
+        assert any(is_hit(rule, text, file_for(rule, language)) for text in rule.hits), language
+
+
+@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.entropy])
+def test_a_secret_is_found_by_its_shape_and_its_randomness(name: str) -> None:
+    rule = RULES[name]
+    hits, misses = EXAMPLES[name.removeprefix("secrets/")]
+    path = "app.ini" if rule.languages else "app.txt"
+    assert hits
+    assert misses
+    assert [text for text in hits if not is_hit(rule, f"{text}\n", path)] == []
+    assert [text for text in misses if is_hit(rule, f"{text}\n", path)] == []
+
+
+@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.entropy])
+def test_what_is_said_of_a_secret_does_not_hold_it(name: str) -> None:
+    rule = RULES[name]
+    text = EXAMPLES[name.removeprefix("secrets/")][0][0]
+    (finding, *_) = inspect("app.ini", f"{text}\n", (rule,), has_ruff=True).findings
+    lines = text.split("\n")
+    secret = lines[finding.line - 1][finding.place.column - 1 : finding.place.end_column - 1]
+    assert finding.is_secret
+    assert len(secret) >= 12
+    assert secret not in finding.title + finding.why
+
+
+def test_rules_of_one_kind_are_told_apart() -> None:
+    titles = {(rule.id, rule.title) for rule in RULES.values()}
+    assert len(titles) == len(RULES) > 100
+
+
+FIXABLE = {name: rule for name, rule in PLAIN.items() if rule.fix is not None}
+
+
+@pytest.mark.parametrize("rule", FIXABLE.values(), ids=FIXABLE)
+def test_what_was_mended_is_not_found_again(rule: Rule) -> None:
+    from dragoman.review import fixed
+
+    for text in rule.hits:
+        found = inspect(file_for(rule), text, (rule,), has_ruff=True).findings
+        mended = fixed(text, [finding for finding in found if finding.rule == rule.id], unsafe=True)
+        assert mended.applied
+        assert not is_hit(rule, mended.text, file_for(rule))

@@ -1,0 +1,142 @@
+"""Rules that are regular expressions."""
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.review.inspection import inspect
+from dragoman.review.rules import Rule, own_rules, parse_rules
+from dragoman.review.text_rules import LONGEST_LINE, _windows, compiled, entropy, looks_random
+
+
+def rule(more: str) -> Rule:
+    head = "[[rule]]\nid = 'x/y'\ntitle = 't'\nwhy = 'w'\nseverity = 'low'\n"
+    (made,) = parse_rules(head + more, "x.toml")
+    return made
+
+
+def lines_found(made: Rule, text: str, path: str = "x.py") -> list[int]:
+    return [finding.line for finding in inspect(path, text, (made,), has_ruff=True).findings]
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"), [("code", [1]), ("comment", [2]), ("string", [3]), ("anywhere", [1, 2, 3])]
+)
+def test_a_rule_holds_where_it_says(where: str, expected: list[int]) -> None:
+    made = rule(f"pattern = 'word'\nwhere = '{where}'\n")
+    assert lines_found(made, "word = 1\n# word\ns = 'word'\n") == expected
+
+
+def test_a_line_with_something_else_in_it_is_left_alone() -> None:
+    assert lines_found(rule("pattern = 'a'\nunless = 'b'\n"), "a\nab\na\n") == [1, 3]
+
+
+def test_paths_are_chosen_and_left_out() -> None:
+    made = rule("pattern = 'a'\npaths = ['**/*.py', 'Makefile']\nnot_paths = ['**/tests/**']\n")
+    paths = ["x.py", "d/x.py", "Makefile", "sub/Makefile", "tests/x.py", "a/tests/b/x.py", "x.js", "my.pyx"]
+    assert [path for path in paths if lines_found(made, "a\n", path)] == [
+        *("x.py", "d/x.py", "Makefile", "sub/Makefile")
+    ]
+
+
+def test_a_fix_is_a_template() -> None:
+    made = rule("pattern = '(?P<name>\\w+) ==='\nfix = '\\g<name> =='\nsafe = true\nfix_title = 'mend'\n")
+    (found,) = inspect("x.txt", "one ===\n", (made,), has_ruff=True).findings
+    assert found.fix is not None
+    assert (found.fix.title, found.fix.safe, found.fix.edits[0].text) == ("mend", True, "one ==")
+
+
+def test_a_fix_that_changes_nothing_is_none() -> None:
+    (found,) = inspect("x.txt", "a\n", (rule("pattern = 'a'\nfix = 'a'\n"),), has_ruff=True).findings
+    assert found.fix is None
+
+
+def test_lines_that_machines_wrote_are_left_alone() -> None:
+    made = rule("pattern = 'a'\n")
+    assert lines_found(made, "a" + "x" * LONGEST_LINE + "\na\n") == [2]
+
+
+keyworded = [made for made in own_rules() if made.keywords]
+
+
+@pytest.mark.parametrize("made", keyworded, ids=lambda made: made.id)
+def test_keywords_never_hide_a_hit(made: Rule) -> None:
+    for text in made.hits:
+        padded = "\n" * 9 + text + "\n" * 9 + text
+        pattern, _ = compiled(made)
+        whole = {found.span() for found in pattern.finditer(padded)}
+        parts = {
+            found.span()
+            for begin, end in _windows(padded.lower(), made.keywords)
+            for found in pattern.finditer(padded, begin, end)
+        }
+        assert parts == whole
+
+
+@given(st.text(st.sampled_from("ab\n"), max_size=80), st.sampled_from([("a",), ("a", "bb"), ("aa", "ab")]))
+def test_windows_are_whole_lines_in_order_that_hold_every_keyword(text: str, words: tuple[str, ...]) -> None:
+    windows = list(_windows(text, words))
+    ends = [0, *(end for _, end in windows)]
+    assert all(begin >= end for (begin, _), end in zip(windows, ends, strict=False))
+    for begin, end in windows:
+        assert begin == 0 or text[begin - 1] == "\n"
+        assert end == len(text) or text[end - 1] == "\n"
+    for word in words:
+        for found in re.finditer(re.escape(word), text):
+            assert any(begin <= found.start() and found.end() <= end for begin, end in windows)
+
+
+def test_a_letter_that_becomes_two_in_lower_case_moves_nothing() -> None:
+    assert lines_found(rule("pattern = 'key'\nkeywords = ['key']\n"), "İİİ\nkey\n") == [2]
+
+
+def test_entropy_counts_bits_a_character() -> None:
+    assert entropy("aaaa") == 0
+    assert entropy("abcd") == 2
+    assert not looks_random("", 1.0)
+
+
+@pytest.mark.parametrize(
+    "text", ["EXAMPLEq8Zr3Tk", "your_token_q8Zr3", "${q8Zr3TkPw2}", "<q8Zr3TkPw2xY>", "xxxxq8Zr3Tk"]
+)
+def test_a_placeholder_is_no_secret(text: str) -> None:
+    assert entropy(text) > 2.5
+    assert not looks_random(text, 2.5)
+
+
+PIECES = [
+    "a",
+    " ",
+    "\n",
+    "'",
+    '"',
+    "a ",
+    "a=",
+    "password",
+    "key: '",
+    "rm -r ",
+    "http://a",
+    "${{ ",
+    "eyJ",
+    "<a ",
+    "curl ",
+]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("size", [1_900, 20_000])
+def test_no_pattern_of_ours_takes_long_on_what_repeats_itself(piece: str, size: int) -> None:
+    text = (piece * (size // len(piece) + 1))[:size]
+    slow = []
+    for made in own_rules():
+        if made.pattern is None:
+            continue
+        begun = time.process_time()
+        for _ in compiled(made)[0].finditer(text):
+            pass
+        if time.process_time() - begun > 0.5:
+            slow.append(made.id)
+    assert slow == []
