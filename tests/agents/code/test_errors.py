@@ -43,8 +43,8 @@ APIS = ("openai", "anthropic")
 AUTH_REQUIRED = -32000
 INTERNAL_ERROR = -32603
 
-# The first turn of a process imports the model layer, which takes seconds on a busy machine.
-pytestmark = [pytest.mark.bound(30), pytest.mark.filterwarnings("default::DeprecationWarning")]
+# A vendor's client is made for each turn, which takes its time on a busy machine.
+pytestmark = pytest.mark.bound(30)
 
 # Strict: whoever mends the coder is told to take the mark away.
 ASKED_AGAIN = pytest.mark.xfail(reason="a status that the coder does not know is asked again as nonsense")
