@@ -81,7 +81,7 @@ def test_fixes_that_do_not_go_together_are_left_and_the_rest_is_exact(text: str,
     for found in done.left:
         assert found.fix is not None
         (edit,) = found.fix.edits
-        assert any(edit.start < end and start < edit.end or start == edit.start for start, end, _ in wanted)
+        assert any((edit.start < end and start < edit.end) or start == edit.start for start, end, _ in wanted)
 
 
 def test_one_fix_is_applied_as_a_whole_or_not_at_all() -> None:
