@@ -128,6 +128,7 @@ CLI-X27 | a file that is no program as the command | named
 CLI-X28 | a command with an open quote | named
 CLI-X29 | initialize is never answered, with a limit for the run | the deadline ends it
 CLI-X30 | initialize is never answered, and no limit is given | there is one anyway
+CLI-X31 | Ctrl-C when the run has told its end | no traceback, a documented status
 CPE-01 | permission without options | not given
 CPE-02 | options that are none | not given
 CPE-04 | options of an unknown kind, named Allow | not chosen

@@ -116,7 +116,7 @@ class Run:
         await self._watch
         assert self.folder.strays() == {}
         assert list(self.folder.temporary.iterdir()) == []
-        assert "Traceback" not in self.err
+        assert "Traceback" not in self.err, self.err
         if self.format == "json":
             assert self.peer.unfinished == b""
             assert not self.out or self.events[-1]["event"] == "end"

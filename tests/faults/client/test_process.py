@@ -141,6 +141,16 @@ async def test_a_second_ctrl_c_ends_an_agent_that_ignores_the_first(fault: str, 
     assert run.status == 130
 
 
+@fault("CLI-X31")
+async def test_a_ctrl_c_that_comes_too_late_interrupts_nothing(tmp_path: Path) -> None:
+    async with running("process", "CLI-X03", tmp_path) as run:
+        run.out += await run.peer.read_until(lambda text: b'"event":"end"' in text)
+        for _ in range(3):
+            run.peer.send_signal(signal.SIGINT)
+        await run.done()
+    assert run.status in (9, 130)
+
+
 @fault("CLI-X25")
 async def test_a_reader_that_leaves_ends_the_run(fault: str, tmp_path: Path) -> None:
     async with running("process", fault, tmp_path, format_="text") as run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import signal
 from typing import Any
 
 from dragoman.cli.run.exits import EXITS, table
@@ -141,3 +142,5 @@ def _run(chosen: argparse.Namespace) -> int:
         return run(chosen)
     except KeyboardInterrupt:  # before anything was started, or after all of it has ended
         return EXITS["cancelled"].status
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is decided; Python's own end is not interrupted
