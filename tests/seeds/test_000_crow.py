@@ -134,7 +134,8 @@ async def test_thinking_content_tool_call_and_plan_updates_are_streamed(tmp_path
         assert wanted <= set(kinds)
         plan = next(one for one in pipe.updates(since=since) if one["sessionUpdate"] == "plan")
         assert plan["entries"][0] == {
-            "content": "Take the note", "priority": "medium",
+            "content": "Take the note",
+            "priority": "medium",
             "status": "in_progress",
         }
 

@@ -42,6 +42,20 @@ async def until_result(turn: Any) -> str:
     return str((await turn).text)
 
 
+async def test_what_is_started_in_a_session_that_ends_at_once_leaves_no_trace() -> None:
+    async def work(turn: KitTurn[None]) -> None:
+        turn.session.start(asyncio.sleep(60))
+        started.append(turn.session.start(asyncio.sleep(60)))
+
+    started: list[asyncio.Task[None]] = []
+    async with listening(handled_by(work)) as (handle, _):
+        session = await handle.new_session(cwd="/tmp")
+        await session.prompt("go")
+        assert not started[0].done()
+        await session.close()
+        assert started[0].cancelled()
+
+
 async def in_threes(turn: KitTurn[None]) -> None:
     for _ in range(3):
         await turn.say(turn.text)

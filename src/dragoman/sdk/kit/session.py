@@ -170,7 +170,9 @@ class KitSession(Recorded, AgentSession, Generic[C]):
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run something in this session, besides its turns; it is cancelled when the session ends."""
-        return self._owner.start(self._guarded(work))
+        task = self._owner.start(self._guarded(work))
+        task.add_done_callback(lambda _: work.close())  # one that was cancelled before its first step
+        return task
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         try:
