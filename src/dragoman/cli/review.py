@@ -77,6 +77,9 @@ def _takes_rules(parser: argparse.ArgumentParser) -> None:
     )
     rules.add_argument("--only", metavar="RULE", action="append", default=[], help="such as secrets/*")
     rules.add_argument("--without", metavar="RULE", action="append", default=[], help="such as text/todo")
+    rules.add_argument(
+        "--deadline", metavar="SECONDS", type=float, default=20.0, help="for one file; then it is left"
+    )
     rules.add_argument("--no-tools", action="store_true", help="our own rules only: no ruff, no oxlint")
     rules.add_argument(
         "--baseline", metavar="FILE", help="findings that are known; .dragoman/baseline.json if there"

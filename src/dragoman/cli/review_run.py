@@ -54,6 +54,7 @@ def _settings(chosen: argparse.Namespace) -> Settings:
         without=tuple(chosen.without),
         severity=Severity(chosen.severity),
         baseline=Baseline.read(known) if known and not chosen.write_baseline else None,
+        deadline=chosen.deadline,
         use_ruff=not chosen.no_tools,
         use_oxlint=not chosen.no_tools,
     )

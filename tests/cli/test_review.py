@@ -1,0 +1,233 @@
+"""`dragoman review` as people and CI call it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli import main
+from tests.review.test_git import git
+
+BAD = "import os\n\n\ndef f(a=[]):\n    return a\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def write(name: str, text: str) -> Path:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def found(capsys: pytest.CaptureFixture[str], *words: str) -> set[tuple[str, str, int]]:
+    main(["review", "--format", "json", *words])
+    document = json.loads(capsys.readouterr().out)
+    return {
+        (finding["place"]["path"], finding["rule"], finding["place"]["line"])
+        for finding in document["findings"]
+    }
+
+
+def test_files_and_folders_are_reviewed(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.py", "x = eval('1')\n")
+    write("sub/b.py", "x = eval('1')\n")
+    write("node_modules/c.js", "eval(x)\n")
+    everything = {("a.py", "python/eval", 1), ("sub/b.py", "python/eval", 1)}
+    assert found(capsys) == everything
+    assert found(capsys, "sub") == {("sub/b.py", "python/eval", 1)}
+    assert found(capsys, "a.py", "a.py", ".") == everything
+
+
+def test_people_read_text_without_colours_when_piped(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.py", BAD)
+    assert main(["review"]) == 1
+    out = capsys.readouterr().out
+    assert "a.py:4:9  high  " in out
+    assert "     4 | def f(a=[]):" in out
+    assert out.endswith("2 findings in 1 file: 1 high, 1 low\n")
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "status"),
+    [
+        ("x = 1\n", [], 0),
+        ("# TODO: x\n", [], 0),
+        ("# TODO: x\n", ["--fail-on", "info"], 1),
+        ("import os\n", [], 1),
+        ("import os\n", ["--fail-on", "medium"], 0),
+        ("import os\n", ["--severity", "medium"], 0),
+        ("import os\n", ["--without", "python/unused-*"], 0),
+        ("import os\n", ["--only", "text/*"], 0),
+    ],
+)
+def test_the_status_tells_whether_something_bad_was_found(text: str, words: list[str], status: int) -> None:
+    write("a.py", text)
+    assert main(["review", *words]) == status
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere"], "there is no file or folder nowhere"),
+        (["--diff"], "no git repository"),
+        (["--rules", "none.toml"], "no such file"),
+        (["--baseline", "none.json"], "cannot be read"),
+        (["--staged", "--fix"], "use --diff"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_status_two(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["review", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_bad_rule_of_the_project_is_status_two(capsys: pytest.CaptureFixture[str]) -> None:
+    write(".dragoman/rules/ours.toml", "[[rule]]\nid = 'x'\n")
+    assert main(["review"]) == 2
+    assert "ours.toml, rule 1 (x): " in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_cannot_be_read_is_status_three() -> None:
+    write("a.py", "x = 1\n").chmod(0)
+    assert main(["review"]) == 3
+
+
+def test_a_rule_that_takes_for_ever_is_status_three(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(
+        ".dragoman/rules/slow.toml",
+        "[[rule]]\nid = 'x/y'\ntitle = 't'\nwhy = 'w'\nseverity = 'low'\npattern = '^(a+)+$'\n",
+    )
+    write("a.txt", "a" * 40 + "!")
+    assert main(["review", "--deadline", "1"]) == 3
+    assert "note: a.txt: rules: " in capsys.readouterr().err
+
+
+def test_rules_of_the_project_and_of_the_command_line_are_used(capsys: pytest.CaptureFixture[str]) -> None:
+    rule = "[[rule]]\nid = '{}'\ntitle = 't'\nwhy = 'w'\nseverity = 'low'\npattern = 'frob'\n"
+    write(".dragoman/rules/ours.toml", rule.format("team/ours"))
+    write("more.toml", rule.format("team/more"))
+    write("a.txt", "frob\n")
+    assert found(capsys, "a.txt", "--rules", "more.toml") == {
+        ("a.txt", "team/ours", 1),
+        ("a.txt", "team/more", 1),
+    }
+
+
+def test_safe_fixes_are_written_and_the_rest_is_still_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("a.py", BAD + "\n\nif f is 'x':\n    f()\n")
+    assert main(["review", "--fix"]) == 1
+    shown = capsys.readouterr()
+    assert path.read_text() == "\n\ndef f(a=[]):\n    return a\n\n\nif f == 'x':\n    f()\n"
+    assert shown.err == "a.py: 2 mended\n"
+    assert "a.py:3:9  high" in shown.out
+    mended = path.read_text()
+    main(["review", "--fix"])
+    assert path.read_text() == mended
+
+
+def test_unsafe_fixes_are_written_only_when_asked_for() -> None:
+    path = write("a.py", BAD)
+    assert main(["review", "--fix", "--unsafe"]) == 0
+    assert path.read_text() == "\n\ndef f(a=None):\n    if a is None:\n        a = []\n    return a\n"
+
+
+def test_fixes_can_be_seen_before(capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("a.py", BAD)
+    main(["review", "--format", "diff"])
+    shown = capsys.readouterr().out
+    subprocess.run(["git", "apply", "-"], input=shown, text=True, check=True)
+    assert path.read_text() == BAD.removeprefix("import os\n")
+
+
+def test_changes_are_reviewed_in_their_lines_only(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    git(here, "init")
+    write("a.py", "x = eval('1')\n")
+    git(here, "add", ".")
+    git(here, "commit", "-m", "first")
+    write("a.py", "x = eval('1')\ny = eval('2')\n")
+    write("new.py", "z = eval('3')\n")
+    assert found(capsys, "--diff") == {("a.py", "python/eval", 2), ("new.py", "python/eval", 1)}
+    assert len(found(capsys, "--diff", "--whole-files")) == 3
+    assert found(capsys, "--diff", "HEAD", "--", "new.py") == {("new.py", "python/eval", 1)}
+    assert found(capsys, "--staged") == set()
+    git(here, "add", "a.py")
+    write("a.py", "")
+    assert found(capsys, "--staged") == {("a.py", "python/eval", 2)}
+    assert main(["review", "--diff", "nothing"]) == 2
+
+
+def test_changes_elsewhere_in_the_repository_are_named_from_here(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(here, "init")
+    write("sub/b.py", "x = eval('1')\n")
+    monkeypatch.chdir(here / "sub")
+    assert found(capsys, "--diff") == {("b.py", "python/eval", 1)}
+
+
+def test_what_is_known_is_not_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.py", "x = eval('1')\n")
+    Path(".dragoman").mkdir()
+    assert main(["review", "--write-baseline", ".dragoman/baseline.json"]) == 0
+    assert main(["review"]) == 0
+    write("a.py", "\nx = eval('1')\ny = eval('2')\n")
+    capsys.readouterr()
+    assert found(capsys, "a.py") == {("a.py", "python/eval", 3)}
+
+
+def test_every_format_is_of_its_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.py", "x = eval('1')\n")
+    main(["review", "--format", "sarif"])
+    assert json.loads(capsys.readouterr().out)["version"] == "2.1.0"
+    main(["review", "--format", "github"])
+    assert capsys.readouterr().out.startswith("::error file=a.py,line=1,")
+
+
+def test_all_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    write(
+        ".dragoman/rules/ours.toml",
+        "[[rule]]\nid = 'team/ours'\ntitle = 'Ours'\nwhy = 'w'\nseverity = 'low'\npattern = 'x'\n",
+    )
+    assert main(["review", "--list-rules"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    names = [row.split()[0] for row in rows]
+    assert names == sorted(names)
+    assert {"team/ours", "python/eval", "text/large-file", "secrets/aws-key", "go/weak-hash"} <= set(names)
+
+
+def test_a_program_pipes_its_text_in() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dragoman", "review", "-", "--stdin-name", "x.py"],
+        input=BAD,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "x.py:4:9  high" in done.stdout
+
+
+def test_without_tools_our_own_rules_are_left(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.py", BAD)
+    assert found(capsys, "--no-tools") == {("a.py", "python/mutable-argument-default", 4)}
+
+
+def test_binary_files_are_told_when_somebody_named_them(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.bin").write_bytes(b"\0\1")
+    assert main(["review", "a.bin"]) == 0
+    assert capsys.readouterr().err == "note: a.bin: not reviewed: it is no text\n"
