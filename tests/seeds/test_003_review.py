@@ -180,7 +180,7 @@ async def test_the_agents_info_includes_name_and_version(folder: Path, sessions:
     async with running(sessions) as peer:
         answer = await peer.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         info = answer["result"]["agentInfo"]
-        assert info["name"] == "review"
+        assert info["name"] == "dragoman-review"
         assert info["version"]
 
 

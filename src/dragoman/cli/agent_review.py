@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dragoman.agents.code.config import Config
 
 EPILOG = """It reviews offline, with rules of its own, and with ruff, ast-grep and oxlint where they are
 installed (pip install 'dragoman[review]'); docs/review-agent.md says what can be said to it.
+With a model (--model, or DRAGOMAN_MODEL and the variables of dragoman agent code) findings are explained and
+ranked by it; it is sent each finding with a few lines around it.
 
 examples:
   dragoman agent review
@@ -27,6 +34,11 @@ def add_parser(names: argparse._SubParsersAction[Any]) -> None:
 
 def _fill(review: argparse.ArgumentParser) -> None:
     review.add_argument("--sessions", metavar="FILE", help="the journal that sessions are kept in")
+    review.add_argument("--offline", action="store_true", help="ask no model, whatever is configured")
+    review.add_argument("--model", metavar="MODEL", help="explains findings: openai:NAME or anthropic:NAME")
+    review.add_argument("--base-url", metavar="URL", help="the model's server, if not the vendor's own")
+    review.add_argument("--api", choices=("openai", "anthropic"), help="the wire format of that server")
+    review.add_argument("--key-file", metavar="FILE", help="a file that holds the key and nothing else")
     review.set_defaults(run=_run)
 
 
@@ -37,5 +49,17 @@ def _run(chosen: argparse.Namespace) -> int:
     from dragoman import serve
     from dragoman.agents.review.agent import review_agent
 
-    serve(review_agent(sessions=chosen.sessions))
+    serve(review_agent(sessions=chosen.sessions, model=None if chosen.offline else _model(chosen)))
     return 0
+
+
+def _model(chosen: argparse.Namespace) -> Config | None:
+    """The model of the command line or the environment. That of the coder's file is for the coder alone."""
+    from dragoman.agents.code.config import BadConfig, load_config
+
+    names = ("model", "base_url", "api", "key_file")
+    try:
+        return load_config({name: getattr(chosen, name) for name in names}, file=os.devnull)
+    except BadConfig as error:
+        print(f"dragoman agent review: no model is asked: {error}", file=sys.stderr)
+        return None

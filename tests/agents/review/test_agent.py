@@ -251,7 +251,7 @@ async def test_commands_modes_options_and_title_are_told(folder: Path) -> None:
     editor = Editor()
     async with reviewing(folder, editor) as (handle, session):
         assert handle.info is not None
-        assert handle.info.name == "review"
+        assert handle.info.name == "dragoman-review"
         told = await say(session, "review src/app.py")
         commands = [update for update in editor.updates if isinstance(update, AvailableCommandsUpdate)]
         assert {command.name for command in commands[0].available_commands} == {

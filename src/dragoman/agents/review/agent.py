@@ -4,10 +4,12 @@ that an editor has its first answer at once.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
-from dragoman import Agent, Choice, Kit, KitSession, KitTurn, Modes, Option
+from dragoman import Agent, Choice, Kit, KitTurn, Modes, Option
 from dragoman.agents import VERSION
+from dragoman.agents.code.config import Config
 from dragoman.agents.review.memory import Conversation
 from dragoman.schema import v1
 
@@ -33,19 +35,32 @@ SCOPE = Option(
     name="Reviews of changes",
     description="Whether a review of changes tells only about lines that are new",
 )
+EXPLANATIONS = Option(
+    "explanations",
+    [Choice("model", "By the model"), Choice("none", "None")],
+    name="Explanations",
+    description="Whether the model explains and ranks findings; it gets each with a few lines around it",
+)
 
 
-def review_agent(*, sessions: str | os.PathLike[str] | None = None) -> Agent:
-    """A new review agent. `sessions` is the journal that its sessions are kept in, if not the usual one."""
+def review_agent(*, sessions: str | os.PathLike[str] | None = None, model: Config | None = None) -> Agent:
+    """A new review agent. `sessions` is the journal that its sessions are kept in, if not the usual one;
+    `model` is what explains findings, if anything.
+    """
     agent = Agent(
-        "review", version=VERSION, title="Dragoman Review", embedded_context=True, additional_directories=True
+        "dragoman-review",
+        version=VERSION,
+        title="Dragoman Review",
+        embedded_context=True,
+        additional_directories=True,
     )
+    explains = can_explain(model)
     kit: Kit[Conversation] = Kit(
         agent,
-        conversation=_conversation,
+        conversation=lambda session: Conversation(session, model if explains else None),
         journal=sessions,
         modes=MODES,
-        options=(SEVERITY, SCOPE),
+        options=(SEVERITY, SCOPE, EXPLANATIONS) if explains else (SEVERITY, SCOPE),
         titles="none",
         mcp=False,  # nothing here could use them
     )
@@ -60,8 +75,9 @@ def review_agent(*, sessions: str | os.PathLike[str] | None = None) -> Agent:
     return agent
 
 
-def _conversation(session: KitSession[Conversation]) -> Conversation:
-    return Conversation(session)
+def can_explain(config: Config | None) -> bool:
+    """Whether a model is configured, and what is needed to ask it is installed."""
+    return config is not None and bool(config.model) and importlib.util.find_spec("pydantic_ai") is not None
 
 
 def _add_commands(kit: Kit[Conversation]) -> None:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman import KitSession
+from dragoman.agents.code.config import Config
 from dragoman.review.finding import Edit, Finding, Fix
 from dragoman.review.texts import Lines
 
@@ -47,8 +48,10 @@ class LastReview(Struct, kw_only=True):
 class Conversation:
     """What a session talks about. It is made anew whenever the session is opened."""
 
-    def __init__(self, session: KitSession[Conversation]) -> None:
+    def __init__(self, session: KitSession[Conversation], model: Config | None = None) -> None:
         self._session = session
+        self.model = model
+        """How a model is reached that explains findings; None if there is none."""
         self.last = _recalled(session.memories)
 
     def keep(self, review: LastReview) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from dragoman import KitTurn
 from dragoman.agents.review.analysing import Analysis
 from dragoman.agents.review.choosing import choose
+from dragoman.agents.review.explaining import explain, explains
 from dragoman.agents.review.files import digest
 from dragoman.agents.review.fixing import apply_fixes
 from dragoman.agents.review.gathering import Gathered, gather
@@ -28,9 +29,9 @@ from dragoman.review.loading import BASELINE, project_rules
 async def run_review(turn: KitTurn[Conversation], wanted: Review, pieces: Sequence[Snippet] = ()) -> None:
     """Review what is wanted, and mend it if that is wanted too."""
     mends = wanted.fix or turn.session.mode_id == "fix"
-    steps = Steps(
-        turn, "Find what to review", "Read it", "Analyse it", "Sum up", *["Offer the fixes"] * mends
-    )
+    asks = explains(turn)
+    more = ["Explain the findings"] * asks + ["Offer the fixes"] * mends
+    steps = Steps(turn, "Find what to review", "Read it", "Analyse it", "Sum up", *more)
     async with steps.step():
         targets = await choose(turn, wanted, pieces)
     if targets.words:
@@ -48,6 +49,10 @@ async def run_review(turn: KitTurn[Conversation], wanted: Review, pieces: Sequen
     notes += [_noted(note) for note in analysis.notes]
     async with steps.step():
         await turn.say(summary(analysis.findings, len(gathered.sources), notes))
+    if asks:
+        async with steps.step():
+            if analysis.findings:
+                await explain(turn, analysis.findings, gathered.sources)
     if mends:
         async with steps.step():
             await _mend(turn, analysis)

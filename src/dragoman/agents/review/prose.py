@@ -1,0 +1,53 @@
+"""A model explains and ranks the findings of a review, if one is configured.
+
+It uses the coder's way to a model, and with it pydantic-ai, so it is imported only when it is needed.
+Whatever goes wrong with the model, the review stands without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+from dragoman import KitTurn
+from dragoman.agents.code.asking import Asking, Failed
+from dragoman.agents.code.config import Config, Endpoint
+from dragoman.agents.code.models import Answering, Offer
+from dragoman.agents.code.spending import spend
+from dragoman.agents.review.excerpts import SYSTEM, excerpts
+from dragoman.agents.review.memory import Conversation
+from dragoman.review.finding import Finding
+
+REFUSED = "content_filter"
+
+
+class Prose:
+    """One explanation, told as it comes."""
+
+    def __init__(self, turn: KitTurn[Conversation], endpoint: Endpoint, config: Config) -> None:
+        self._turn = turn
+        self._endpoint = endpoint
+        self._config = config
+
+    async def explain(self, findings: Sequence[Finding], texts: Mapping[str, str]) -> str | None:
+        """Say what matters most; None if that was done, else why it was not."""
+        asked = ModelRequest(parts=[UserPromptPart(content=excerpts(findings, texts))])
+        await self._turn.say(f"## Explained by {self._endpoint.model}\n\n")
+        async with Answering(self._endpoint, self._config) as model:
+            asking = Asking(model, self._config, hear=self._hear, tell=self._tell)
+            self._turn.count_request()
+            try:
+                response = await asking([asked], Offer(fixed=SYSTEM))
+            except Failed as failed:
+                return failed.fault.words
+            await spend(self._turn, response, model, self._config)
+        await self._turn.say("\n")
+        return "It refused to." if response.finish_reason == REFUSED else None
+
+    async def _hear(self, kind: Literal["text", "thought"], text: str) -> None:
+        await (self._turn.say(text) if kind == "text" else self._turn.think(text))
+
+    async def _tell(self, words: str) -> None:
+        await self._turn.notice(words, severity="warning")
