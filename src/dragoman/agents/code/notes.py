@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dragoman.errors import ErrorAnswer
+from dragoman.errors import ErrorAnswer, LocalMistake
 
 if TYPE_CHECKING:
     from dragoman import KitSession
@@ -44,6 +44,6 @@ async def project_notes(session: KitSession[Any]) -> str:
 async def _read(session: KitSession[Any], path: str) -> str:
     try:
         text = (await session.local.files.read(path)).text.strip()
-    except ErrorAnswer:  # there is none, it leads out of the folders, or it is no text
+    except (ErrorAnswer, LocalMistake):  # none, not a text, outside the folders, or these are elsewhere
         return ""
     return text if len(text) <= MOST else f"{text[:MOST]}\n[…]"

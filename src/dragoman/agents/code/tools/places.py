@@ -8,14 +8,17 @@ edit reads where it will write, so that it never writes over a text that it has 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from dragoman.agents.code.tools.tool import Problem
-from dragoman.errors import BadAnswer, CallFailed, DeadlineExceeded, ErrorAnswer
+from dragoman.errors import BadAnswer, CallFailed, DeadlineExceeded, ErrorAnswer, LocalMistake
 
 if TYPE_CHECKING:
     from dragoman import KitTurn
+
+LocalFiles: TypeAlias = Any
+"""What a session lends by itself; its type is none of the public face's."""
 
 READ, WRITE, TERMINAL = "fs.readTextFile", "fs.writeTextFile", "terminal"
 
@@ -57,6 +60,22 @@ class Places:
             return True
         return not any(_is_below(real, os.path.realpath(root)) for root in self._session.roots)
 
+    @property
+    def _files(self) -> LocalFiles:
+        """The files of this machine. The folders of a session may be on another one, beside the editor."""
+        self.check_here()
+        files: LocalFiles = self._session.local.files
+        return files
+
+    def check_here(self) -> None:
+        """Raises a `Problem` if the session's folders are not on this machine."""
+        try:
+            _ = self._session.local
+        except LocalMistake:
+            raise Problem(
+                "The folders of the session are not on the machine that the agent runs on."
+            ) from None
+
     # Reading.
 
     async def read(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
@@ -79,24 +98,24 @@ class Places:
     async def bytes_of(self, path: str, *, most: int = LARGEST_PICTURE) -> bytes:
         """What is in a file that is no text; from this machine, because clients lend texts only."""
         try:
-            read = await self._session.local.files.read_range(path, limit=most + 1)
+            read = await self._files.read_range(path, limit=most + 1)
         except ErrorAnswer as error:
             raise Problem(error.message) from None
         if len(read.data) > most:
             raise Problem(f"The file is larger than {most} bytes.")
-        return read.data
+        return bytes(read.data)
 
     async def is_folder(self, path: str) -> bool:
         """Within the session's folders; raises a `Problem` for what lies outside."""
         try:
-            return (await self._session.local.files.stat(path)).is_folder
+            return bool((await self._files.stat(path)).is_folder)
         except ErrorAnswer as error:
             raise Problem(error.message) from None
 
     async def glob(self, pattern: str, *, limit: int) -> tuple[list[str], bool]:
         """The files that match, and whether there may be more."""
         try:
-            found = await self._session.local.files.search(pattern, limit=limit)
+            found = await self._files.search(pattern, limit=limit)
         except ErrorAnswer as error:
             raise Problem(error.message) from None
         return found.matches, found.truncated
@@ -108,7 +127,7 @@ class Places:
             if self._writes_there:
                 await self._turn.write_text_file(path, text)
             else:
-                await self._session.local.files.write(path, text)
+                await self._files.write(path, text)
         except (CallFailed, BadAnswer, DeadlineExceeded, ErrorAnswer) as error:
             raise Problem(f"The file was not written: {_words(error)}") from None
 
@@ -120,17 +139,17 @@ class Places:
 
     async def _read_here(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         try:
-            return (await self._session.local.files.read(path, line=line or 1, limit=limit)).text
+            return str((await self._files.read(path, line=line or 1, limit=limit)).text)
         except ErrorAnswer as error:
             raise Problem(f"The file cannot be read: {_words(error)}") from None
 
     async def _is_here(self, path: str) -> bool:
         try:
-            return (await self._session.local.files.stat(path)).exists
-        except ErrorAnswer as error:
+            return bool((await self._files.stat(path)).exists)
+        except (ErrorAnswer, Problem) as error:
             if self._writes_there:
                 return False  # not ours to look at; the client knows
-            raise Problem(error.message) from None
+            raise Problem(_words(error)) from None
 
 
 def _words(error: Exception) -> str:

@@ -53,6 +53,7 @@ async def run(work: Work, arguments: RunArguments) -> Done:
     try:
         if work.places.runs_there:
             return await _run_there(work, arguments)
+        work.places.check_here()
         ended = await _run_here(work, arguments)
     except (CallFailed, BadAnswer, DeadlineExceeded) as error:
         raise Problem(f"The command could not be run: {error}") from None
