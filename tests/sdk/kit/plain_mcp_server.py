@@ -13,7 +13,12 @@ from typing import Any
 
 NAME = sys.argv[1]
 ADD = {"type": "object", "properties": {"left": {"type": "integer"}, "right": {"type": "integer"}}}
-TOOLS = {"add": ADD, "whoami": {"type": "object"}, "start_child": {"type": "object"}}
+TOOLS = {
+    "add": ADD,
+    "whoami": {"type": "object"},
+    "start_child": {"type": "object"},
+    "hang": {"type": "object"},
+}
 
 
 def answered(method: str, params: dict[str, Any]) -> Any:
@@ -42,7 +47,9 @@ def run(tool: str, arguments: dict[str, Any]) -> str:
 
 for line in sys.stdin:
     message = json.loads(line)
-    if "id" in message:
+    if message.get("params", {}).get("name") == "hang":
+        open(os.environ["GIVEN"], "w").close()  # it was asked for, and is never answered
+    elif "id" in message:
         result = answered(message["method"], message.get("params", {}))
         answer = {"result": result} if result else {"error": {"code": -32601, "message": "Method not found"}}
         print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)

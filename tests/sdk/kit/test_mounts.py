@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dragoman import Agent, Kit, KitTurn, MountedTool
+from dragoman import Agent, Kit, KitTurn, MountedTool, PromptTurn
 from dragoman.journal import MemoryJournal, open_journal
 from dragoman.schema.v1 import (
     EnvVariable,
@@ -126,6 +128,31 @@ async def test_a_server_ends_with_its_session_and_takes_its_children_along() -> 
         assert not alive(pid)
         assert not alive(child)
         assert (await kept.prompt("kept__add left=1 right=1")).text == "2"
+
+
+async def test_a_tool_that_hangs_is_left_by_a_cancel_and_its_server_stays(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    async with listening(tooled()) as (handle, _):
+        session = await handle.new_session(cwd="/tmp", mcp_servers=[program("calc", GIVEN=str(asked))])
+        assert (await session.prompt("calc__add left=1 right=1")).text == "2"
+        turn = session.prompt("calc__hang")
+        going = asyncio.ensure_future(stop_reason(turn))
+        await eventually(asked.exists)
+        await session.cancel()
+        assert await going == "cancelled"
+        assert (await session.prompt("calc__add left=2 right=2")).text == "4"
+
+
+async def stop_reason(turn: PromptTurn) -> str:
+    return (await turn).stop_reason
+
+
+async def test_a_server_that_dies_costs_its_own_tools_only() -> None:
+    async with listening(tooled()) as (handle, _):
+        session = await handle.new_session(cwd="/tmp", mcp_servers=[program("calc"), program("kept")])
+        os.kill(int((await session.prompt("calc__whoami")).text.split()[1]), signal.SIGKILL)
+        assert (await session.prompt("calc__whoami")).text.startswith("error: The MCP server calc")
+        assert (await session.prompt("kept__add left=1 right=1")).text == "2"
 
 
 async def test_servers_end_with_the_connection() -> None:

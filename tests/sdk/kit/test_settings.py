@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,31 @@ async def test_a_change_in_one_shape_is_seen_in_the_other() -> None:
         assert isinstance(updates[0], v1.ConfigOptionUpdate)
         assert updates[0].config_options[0].current_value == "ask"  # type: ignore[union-attr]
         assert updates[1] == v1.CurrentModeUpdate(current_mode_id="edit")
+
+
+async def test_settings_change_also_while_a_turn_runs() -> None:
+    agent = Agent("running")
+    changed = asyncio.Event()
+    kit = Kit(agent, journal=MemoryJournal(), modes=MODES, titles="none")
+
+    @kit.changed
+    def heard(session: KitSession[None], option_id: str, value: Any) -> None:
+        changed.set()
+
+    @kit.prompt
+    async def wait(turn: KitTurn[None]) -> None:
+        await turn.say(turn.session.mode_id)
+        await changed.wait()
+        await turn.say(turn.session.mode_id)
+
+    async with listening(agent) as (handle, _):
+        session = await handle.new_session(cwd="/tmp")
+        said = []
+        async for text in session.prompt("go").texts():
+            said.append(text)
+            if text == "edit":
+                await session.set_mode("ask")
+        assert said == ["edit", "ask"]
 
 
 async def test_an_unknown_mode_or_value_is_refused() -> None:
