@@ -106,7 +106,7 @@ def test_what_cannot_be_read_is_status_three() -> None:
 
 
 def test_a_rule_that_takes_for_ever_is_status_three(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     write(
         ".dragoman/rules/slow.toml",
@@ -169,6 +169,16 @@ def test_changes_are_reviewed_in_their_lines_only(here: Path, capsys: pytest.Cap
     write("a.py", "")
     assert found(capsys, "--staged") == {("a.py", "python/eval", 2)}
     assert main(["review", "--diff", "nothing"]) == 2
+
+
+def test_only_changed_lines_are_mended(here: Path) -> None:
+    git(here, "init")
+    path = write("a.py", "import os\nx = 1\n")
+    git(here, "add", ".")
+    git(here, "commit", "-m", "first")
+    write("a.py", "import os\nx = 1\nimport re\nprint(x is 'a')\n")
+    assert main(["review", "--diff", "--fix"]) == 0
+    assert path.read_text() == "import os\nx = 1\nprint(x == 'a')\n"
 
 
 def test_changes_elsewhere_in_the_repository_are_named_from_here(

@@ -15,6 +15,7 @@ from dragoman.review.git import (
     changes,
     find_top,
     listed_files,
+    moved_lines,
     read_diff,
     text_at,
 )
@@ -174,6 +175,12 @@ def test_lines_that_did_not_change_are_all_in_the_old_text(before: str, after: s
     remaining = iter(before.split("\n"))
     assert all(line in remaining for line in kept)  # in order
     assert (new == frozenset()) >= (before == after)
+
+
+def test_lines_are_followed_to_where_they_went() -> None:
+    before, after = "a\nb\nc\nd", "new\na\nc\nD"
+    assert moved_lines(frozenset({1, 3, 4}), before, after) == {1, 2, 3, 4}
+    assert moved_lines(frozenset({3}), before, after) == {1, 3, 4}
 
 
 @given(st.binary(max_size=200))

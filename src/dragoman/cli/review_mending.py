@@ -9,6 +9,7 @@ from pathlib import Path
 from dragoman.cli.review_sources import Gathered
 from dragoman.review import Finding, Note, Settings, Source, diff, fixed, review
 from dragoman.review.fixing import StaleFile, write_fixed
+from dragoman.review.git import moved_lines
 
 _MOST_PASSES = 5
 """Reviews of one file: a fix may uncover another. Two that undo each other must come to an end."""
@@ -38,14 +39,16 @@ async def _mend_file(
     *,
     unsafe: bool,
 ) -> list[Finding]:
-    was = gathered.texts[path]
+    was, changed = gathered.texts[path], gathered.changed_lines.get(path)
     text, left, applied = was.text, findings, 0
     for _ in range(_MOST_PASSES):
         done = fixed(text, left, unsafe=unsafe)
         if done.text == text:
             break
+        if changed is not None:  # what was not asked about stays as it is, also in the next pass
+            changed = moved_lines(changed, text, done.text)
         text, applied = done.text, applied + len(done.applied)
-        left = [finding async for finding in review([Source(path, text)], settings)]
+        left = [finding async for finding in review([Source(path, text, changed)], settings)]
     if text == was.text or path not in gathered.paths:
         return findings
     try:

@@ -30,6 +30,8 @@ class Gathered:
         """Everything that was read, by the path that findings have."""
         self.paths: dict[str, Path] = {}
         """Where it can be written; nothing for what is not on the disk."""
+        self.changed_lines: dict[str, frozenset[int]] = {}
+        """Of files of which only some lines are reviewed: those lines."""
         self._note = note
 
     async def files(self, names: Sequence[str], *, stdin_name: str) -> AsyncIterator[Source]:
@@ -54,7 +56,7 @@ class Gathered:
             if is_worth_it(file.path) and not path.is_symlink():
                 source = await self._read(path)
                 if source is not None:
-                    yield source if whole else source._replace(changed=file.lines)
+                    yield self._narrowed(source, None if whole else file.lines)
 
     async def staged(self, changes: repository.Changes, *, whole: bool) -> AsyncIterator[Source]:
         """Files as they are in the index."""
@@ -65,7 +67,12 @@ class Gathered:
             name = _shown(changes.top / file.path)
             source = self._keep(name, decode(data) or Note(name, "not reviewed: it is no text"))
             if source is not None:
-                yield source if whole else source._replace(changed=file.lines)
+                yield self._narrowed(source, None if whole else file.lines)
+
+    def _narrowed(self, source: Source, lines: frozenset[int] | None) -> Source:
+        if lines is not None:
+            self.changed_lines[source.path] = lines
+        return source._replace(changed=lines)
 
     async def _read(self, path: Path) -> Source | None:
         name = _shown(path)

@@ -30,6 +30,7 @@ _DIFF = (
     *("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"),
     *("--ignore-submodules", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/"),
 )
+_LONG = 5_000
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abfnrtv])')
 _LETTERS = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
@@ -110,14 +111,24 @@ async def text_at(top: Path, revision: str, path: str) -> bytes | None:
 
 def changed_lines(before: str, after: str) -> frozenset[int]:
     """The lines of a text that are new in it: for texts that are not on the disk."""
+    return moved_lines(frozenset(), before, after)
+
+
+def moved_lines(lines: frozenset[int], before: str, after: str) -> frozenset[int]:
+    """Where some lines of a text are after it was changed, together with the lines that are new."""
     old, new = before.split("\n"), after.split("\n")
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(new) > 5_000)
-    return frozenset(
-        line + 1
-        for kind, _, _, begin, end in matcher.get_opcodes()
-        if kind in ("insert", "replace")
-        for line in range(begin, end)
-    )
+    moved: set[int] = set()
+    for kind, start, stop, begin, end in _opcodes(old, new):
+        if kind == "equal":
+            moved.update(line + begin - start for line in lines if start < line <= stop)
+        else:
+            moved.update(range(begin + 1, end + 1))
+    return frozenset(moved)
+
+
+def _opcodes(old: list[str], new: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    # Long texts are compared less thoroughly: the exact way takes the square of their length.
+    return difflib.SequenceMatcher(None, old, new, autojunk=len(new) > _LONG).get_opcodes()
 
 
 def read_diff(shown: bytes) -> Iterator[Changed]:
