@@ -48,8 +48,7 @@ $(READY_SDK): $(READY_PY) tests/interop/python/fetch.py
 	@touch $@
 
 run: $(READY_PY)
-	@if test -f examples/talk_to_echo.py; then $(PY) examples/talk_to_echo.py $(ARGS); \
-	else echo "Agents speak ACP on stdio: give an editor the command  $(abspath $(VENV))/bin/dragoman agent echo"; fi
+	@$(PY) examples/talk.py $(ARGS)
 
 test: check-format check-lint check-types check-tests
 

@@ -84,6 +84,8 @@ async def main(folder: str, command: list[str]) -> dict[str, Any]:
     async with spawn_agent_process(reviewer, *command) as (agent, _):
         await agent.initialize(protocol_version=PROTOCOL_VERSION, client_capabilities=able)
         made = await agent.new_session(cwd=folder, mcp_servers=[])
+        assert made.modes
+        assert made.config_options
         report["modes"] = [mode.id for mode in made.modes.available_modes]
         report["options"] = [option.id for option in made.config_options]
         for name, words in (("review", "review src/app.py"), ("fix", "apply the fixes"), ("odd", "sing!")):

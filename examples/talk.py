@@ -1,10 +1,12 @@
-"""A conversation with the echo agent in the terminal: type a line, read the answer, end with Ctrl-D.
+"""A conversation with an agent in the terminal: type a line, read the answer, end with Ctrl-D.
 
-Slash commands show what else an agent does: try /plan, /think, /stream 5 or /ask some-name. Any other agent
-can be talked to as well: give its command as arguments.
+Without arguments it is the review agent, about the folder you are in: try "review my changes", "review src",
+"apply the fixes" or "help". Any other agent can be talked to as well: give its command as arguments.
 """
 
 import asyncio
+import difflib
+import os
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -15,6 +17,7 @@ from dragoman.schema.v1 import (
     AgentMessageChunk,
     AgentThoughtChunk,
     CancelledPermissionOutcome,
+    Diff,
     Plan,
     RequestPermissionRequest,
     RequestPermissionResponse,
@@ -25,17 +28,17 @@ from dragoman.schema.v1 import (
     ToolCallProgress,
 )
 
-ECHO = [sys.executable, "-m", "dragoman", "agent", "echo"]
+REVIEW = [sys.executable, "-m", "dragoman", "agent", "review"]
 
-client = Client("talk-to-echo")
+client = Client("talk")
 lines: asyncio.Queue[str | None] = asyncio.Queue()
 
 
 async def main() -> None:
     # A thread of our own: the loop cannot watch every kind of stdin, and would wait for a thread of its own.
     threading.Thread(target=read_stdin, args=(asyncio.get_running_loop(),), daemon=True).start()
-    async with connect(sys.argv[1:] or ECHO, client=client) as agent:
-        session = await agent.new_session(cwd="/tmp")
+    async with connect(sys.argv[1:] or REVIEW, client=client) as agent:
+        session = await agent.new_session(cwd=os.getcwd())
         async for line in typed():
             try:
                 async for update in session.prompt(line):
@@ -74,6 +77,9 @@ async def ask(question: str) -> str | None:
 async def decide(request: RequestPermissionRequest) -> RequestPermissionResponse:
     names = {str(number): option for number, option in enumerate(request.options, 1)}
     print(f"\n{printable(request.tool_call.title or 'May it?')}")
+    for block in request.tool_call.content or ():
+        if isinstance(block, Diff):
+            print(printable(changes(block)), end="")
     for number, option in names.items():
         print(f"  {number}  {printable(option.name)}")
     chosen = names.get((await ask("? ") or "").strip())
@@ -98,6 +104,13 @@ def show(update: SessionUpdate) -> None:
             pass  # commands, modes, usage: nothing to read aloud
 
 
+def changes(diff: Diff) -> str:
+    before = (diff.old_text or "").splitlines(keepends=True)
+    return "".join(
+        difflib.unified_diff(before, diff.new_text.splitlines(keepends=True), diff.path, diff.path)
+    )
+
+
 def printable(text: str) -> str:
     """What an agent says must not move the cursor, set the title or write to the clipboard."""
     return "".join(
@@ -109,6 +122,6 @@ if __name__ == "__main__":
     try:
         asyncio.run(main())
     except (LinkClosed, SpawnFailed) as error:
-        sys.exit(f"talk_to_echo: {error}")
+        sys.exit(f"talk: {error}")
     except KeyboardInterrupt:
         print()

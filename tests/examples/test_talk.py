@@ -1,5 +1,6 @@
 """The conversation in the terminal, with its input from a pipe."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,9 +8,29 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 
 
+ECHO = (sys.executable, "-m", "dragoman", "agent", "echo")
+
+
 def talk(text: str, *agent: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "examples" / "talk_to_echo.py"), *agent]
+    command = [sys.executable, str(ROOT / "examples" / "talk.py"), *(agent or ECHO)]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=30)
+
+
+def test_without_a_command_the_folder_is_reviewed_and_mended(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import os\nx = 1\n")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "talk.py")],
+        input="review a.py\nfix it\n1\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=50,
+        cwd=tmp_path,
+        env={**os.environ, "XDG_DATA_HOME": str(tmp_path / "data")},
+    )
+    assert "python/unused-import" in done.stdout, done.stderr
+    assert "-import os" in done.stdout
+    assert (tmp_path / "a.py").read_text() == "x = 1\n"
 
 
 def test_lines_are_answered_until_the_input_ends() -> None:
