@@ -54,7 +54,10 @@ async def many(count: int, together: int, folder: Path) -> tuple[Counter[str], d
 
     async def one(number: int, driver: str, point: str, way: str) -> None:
         async with room:
-            ends[await travel(driver, point, way, folder / str(number))] += 1
+            try:
+                ends[await travel(driver, point, way, folder / str(number))] += 1
+            except Exception as error:
+                raise AssertionError(f"{driver}, at {point!r}, in the way {way!r}: {error}") from error
 
     async with asyncio.TaskGroup() as group:
         for number, journey in enumerate(itertools.islice(journeys(), count)):

@@ -115,7 +115,8 @@ class Run:
         self.seconds = time.monotonic() - self._began
         await self._watch
         assert self.folder.strays() == {}
-        assert list(self.folder.temporary.iterdir()) == []
+        left = [str(path.relative_to(self.folder.temporary)) for path in self.folder.temporary.rglob("*")]
+        assert left == [], (left, self.status, self.out, self.err)
         assert "Traceback" not in self.err, self.err
         if self.format == "json":
             assert self.peer.unfinished == b""

@@ -263,7 +263,19 @@ def _opened(session: Session, how: str) -> events.Session:
 
 
 async def _put_away(looking: asyncio.Task[Snapshot | None]) -> None:
-    """However a run ends, it leaves nothing of its snapshot on disk."""
+    """However a run ends, and though it is told to once more, it leaves nothing of its snapshot on disk."""
+    putting = asyncio.create_task(_forget(looking), name="forget the snapshot")
+    told: asyncio.CancelledError | None = None
+    while not putting.done():
+        try:
+            await asyncio.wait((putting,))
+        except asyncio.CancelledError as error:
+            told = error
+    if told is not None:
+        raise told
+
+
+async def _forget(looking: asyncio.Task[Snapshot | None]) -> None:
     looking.cancel()
     await asyncio.wait((looking,))
     if not looking.cancelled() and looking.exception() is None:
