@@ -25,7 +25,7 @@ SDK = Path(dragoman.sdk.__file__).parent
 # Modules that run a link by themselves, and never meet a blocking one.
 OTHERS = {
     *("proxy", "connect", "serve", "official", "leaving", "threads"),
-    *("supervision", "pool", "listening", "known"),
+    *("supervision", "pool", "listening", "known", "kit"),
 }
 
 

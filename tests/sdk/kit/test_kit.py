@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Kit, KitTurn, connect
+from dragoman.blocking import serve as serve_without_a_loop
+from dragoman.errors import LocalMistake
 from dragoman.journal import MemoryJournal
 from dragoman.schema import v1
 from tests.sdk.kit.keeping import handled_by, listening
@@ -93,3 +95,10 @@ def test_an_agent_that_handles_sessions_itself_cannot_have_a_kit() -> None:
 
     with pytest.raises(ValueError, match="session/new already has a handler"):
         Kit(agent)
+
+
+def test_an_agent_with_a_kit_needs_a_loop_and_is_told_so() -> None:
+    agent = Agent("waiting")
+    Kit(agent, journal=MemoryJournal())
+    with pytest.raises(LocalMistake, match="use dragoman.serve"):
+        serve_without_a_loop(agent)
