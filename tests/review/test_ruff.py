@@ -53,6 +53,10 @@ async def test_a_script_without_suffix_and_a_stub_are_python_too() -> None:
     assert await found("import os\n", "x.pyi") != []
 
 
+async def test_a_package_may_import_names_for_others() -> None:
+    assert await found("from a import b\nfrom c import *\n", "x/__init__.py") == []
+
+
 async def test_noqa_is_obeyed() -> None:
     assert await found("import os  # noqa: F401\n") == []
 

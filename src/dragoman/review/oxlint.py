@@ -19,13 +19,11 @@ from dragoman.review.texts import Lines
 
 SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 
-# What is outright wrong, by its own judgement, and what is nearly always.
-_CONFIG = (
-    b'{"categories": {"correctness": "error", "suspicious": "warn"}, "rules": {"no-unused-vars": "off"}}'
-)
+# What is outright wrong, by its own judgement. Its other categories are taste, or wrong too often.
+_CONFIG = b'{"categories": {"correctness": "error"}, "rules": {"no-unused-vars": "off"}}'
 
 _WHY = "Code of this shape is rarely what was meant."
-_MILD = frozenset({"no-shadow", "no-underscore-dangle", "consistent-function-scoping", "no-array-sort"})
+_MILD = frozenset({"no-useless-escape", "require-module-specifiers", "no-useless-catch", "no-empty-file"})
 
 
 class _Span(Struct, frozen=True):
@@ -42,7 +40,6 @@ class _Diagnostic(Struct, frozen=True):
     filename: str
     labels: tuple[_Label, ...] = ()
     code: str = ""
-    severity: str = "warning"
     help: str = ""
 
 
@@ -104,9 +101,7 @@ def _finding(diagnostic: _Diagnostic, source: Source) -> Finding:
 def _severity(diagnostic: _Diagnostic, name: str) -> Severity:
     if not diagnostic.code:  # it could not parse the text
         return Severity.HIGH
-    if name in _MILD:
-        return Severity.INFO
-    return Severity.MEDIUM if diagnostic.severity == "error" else Severity.LOW
+    return Severity.INFO if name in _MILD else Severity.MEDIUM
 
 
 def _rule_name(code: str) -> str:

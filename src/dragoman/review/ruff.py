@@ -82,10 +82,12 @@ def find_ruff() -> str | None:
 def arguments(path: str) -> list[str]:
     # Only the name: ruff skips whole folders, such as site-packages, without a word.
     name = PurePosixPath(path.replace("\\", "/")).name
+    # What a package imports into its own face is there for others.
+    ignored = (*config().ignore, "F401", "F403") if name == "__init__.py" else config().ignore
     return [
         *("check", "--isolated", "--no-cache", "--no-fix", "--quiet", "--exit-zero", "--output-format=json"),
         *("--target-version", _TARGET),
-        *("--select", ",".join(config().select), "--ignore", ",".join(config().ignore)),
+        *("--select", ",".join(config().select), "--ignore", ",".join(ignored)),
         *("--config", f"lint.mccabe.max-complexity={COMPLEX}"),
         *("--stdin-filename", name if name.endswith((".py", ".pyi")) else f"{name}.py", "-"),
     ]
