@@ -171,6 +171,21 @@ def test_changes_are_reviewed_in_their_lines_only(here: Path, capsys: pytest.Cap
     assert main(["review", "--diff", "nothing"]) == 2
 
 
+def test_a_hook_keeps_a_bad_commit_out(here: Path) -> None:
+    git(here, "init")
+    write("a.py", "x = 1\n")
+    git(here, "add", ".")
+    git(here, "commit", "-m", "first")
+    hook = write(".git/hooks/pre-commit", f"#!/bin/sh\nexec {sys.executable} -m dragoman review --staged\n")
+    hook.chmod(0o755)
+    write("a.py", "x = eval('1')\n")
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        git(here, "commit", "-a", "-m", "bad")  # with -a the index of the hook is a temporary one
+    assert b"python/eval" in refused.value.stdout + refused.value.stderr
+    write("a.py", "x = 2\n")
+    git(here, "commit", "-a", "-m", "good")
+
+
 def test_only_changed_lines_are_mended(here: Path) -> None:
     git(here, "init")
     path = write("a.py", "import os\nx = 1\n")

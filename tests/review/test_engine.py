@@ -184,6 +184,19 @@ async def test_a_review_that_is_cancelled_leaves_nothing() -> None:
     assert children().keys() <= before.keys()
 
 
+@pytest.mark.bound(20)
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 5, 10, 40, 200])
+async def test_a_review_can_be_cancelled_at_any_step(steps: int) -> None:
+    before = children()
+    task = asyncio.create_task(reviewed(Source("x.py", BAD), Source("x.js", "eval(x)\n")))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    assert children().keys() <= before.keys()
+
+
 async def test_an_error_of_the_sources_reaches_the_caller_as_it_is() -> None:
     def sources() -> Iterator[Source]:
         yield Source("a.py", BAD)
