@@ -100,5 +100,5 @@ def test_an_agent_that_handles_sessions_itself_cannot_have_a_kit() -> None:
 def test_an_agent_with_a_kit_needs_a_loop_and_is_told_so() -> None:
     agent = Agent("waiting")
     Kit(agent, journal=MemoryJournal())
-    with pytest.raises(LocalMistake, match="use dragoman.serve"):
+    with pytest.raises(LocalMistake, match=r"use dragoman\.serve"):
         serve_without_a_loop(agent)
