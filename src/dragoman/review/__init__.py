@@ -5,18 +5,48 @@
 
 The engine knows texts and rules; where texts come from (`gathering`, `git`, an editor's buffers) and where
 findings go (`formats`) is its caller's business. It knows nothing of agents and of the protocol.
+
+The names below are loaded when they are first used: a worker process needs the rules, but no event loop.
 """
 
-from __future__ import annotations
+import typing as _typing
 
-from dragoman.review.baseline import BadBaseline, Baseline
-from dragoman.review.engine import review
-from dragoman.review.finding import Edit, Finding, Fix, Note, Place, Severity, Source, by_place
-from dragoman.review.languages import LANGUAGES, language_of
-from dragoman.review.programs import ToolFailed
-from dragoman.review.rules import BadRule, Rule, own_rules, parse_rules, read_rules
-from dragoman.review.settings import Settings
-from dragoman.review.texts import Fixed, diff, edited, fixed
+if _typing.TYPE_CHECKING:
+    from dragoman.review.baseline import BadBaseline, Baseline
+    from dragoman.review.engine import review
+    from dragoman.review.finding import Edit, Finding, Fix, Note, Place, Severity, Source, by_place
+    from dragoman.review.languages import LANGUAGES, language_of
+    from dragoman.review.programs import ToolFailed
+    from dragoman.review.rules import BadRule, Rule, own_rules, parse_rules, read_rules
+    from dragoman.review.settings import Settings
+    from dragoman.review.texts import Fixed, diff, edited, fixed
+
+_HOMES = {
+    "LANGUAGES": "dragoman.review.languages",
+    "BadBaseline": "dragoman.review.baseline",
+    "BadRule": "dragoman.review.rules",
+    "Baseline": "dragoman.review.baseline",
+    "Edit": "dragoman.review.finding",
+    "Finding": "dragoman.review.finding",
+    "Fix": "dragoman.review.finding",
+    "Fixed": "dragoman.review.texts",
+    "Note": "dragoman.review.finding",
+    "Place": "dragoman.review.finding",
+    "Rule": "dragoman.review.rules",
+    "Settings": "dragoman.review.settings",
+    "Severity": "dragoman.review.finding",
+    "Source": "dragoman.review.finding",
+    "ToolFailed": "dragoman.review.programs",
+    "by_place": "dragoman.review.finding",
+    "diff": "dragoman.review.texts",
+    "edited": "dragoman.review.texts",
+    "fixed": "dragoman.review.texts",
+    "language_of": "dragoman.review.languages",
+    "own_rules": "dragoman.review.rules",
+    "parse_rules": "dragoman.review.rules",
+    "read_rules": "dragoman.review.rules",
+    "review": "dragoman.review.engine",
+}
 
 __all__ = [
     "LANGUAGES",
@@ -44,3 +74,13 @@ __all__ = [
     "read_rules",
     "review",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
