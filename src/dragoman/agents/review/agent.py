@@ -6,12 +6,16 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from typing import TYPE_CHECKING
 
-from dragoman import Agent, Choice, Kit, KitTurn, Modes, Option
+from dragoman import Agent, Choice, Kit, Modes, Option
 from dragoman.agents import VERSION
-from dragoman.agents.code.config import Config
-from dragoman.agents.review.memory import Conversation
-from dragoman.schema import v1
+
+if TYPE_CHECKING:
+    from dragoman import KitSession, KitTurn
+    from dragoman.agents.code.config import Config
+    from dragoman.agents.review.memory import Conversation
+    from dragoman.schema import v1
 
 MODES = Modes(
     Choice("review", "Review", "Reviews; fixes are applied when you ask for them"),
@@ -57,7 +61,7 @@ def review_agent(*, sessions: str | os.PathLike[str] | None = None, model: Confi
     explains = can_explain(model)
     kit: Kit[Conversation] = Kit(
         agent,
-        conversation=lambda session: Conversation(session, model if explains else None),
+        conversation=lambda session: _conversation(session, model if explains else None),
         journal=sessions,
         modes=MODES,
         options=(SEVERITY, SCOPE, EXPLANATIONS) if explains else (SEVERITY, SCOPE),
@@ -73,6 +77,12 @@ def review_agent(*, sessions: str | os.PathLike[str] | None = None, model: Confi
 
     _add_commands(kit)
     return agent
+
+
+def _conversation(session: KitSession[Conversation], model: Config | None) -> Conversation:
+    from dragoman.agents.review.memory import Conversation
+
+    return Conversation(session, model)
 
 
 def can_explain(config: Config | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
+from itertools import islice
 from typing import NamedTuple
 
 from dragoman import KitTurn
@@ -91,7 +92,7 @@ class Analysis:
         ]
         paths, texts = self._gathered.paths, self._texts
         pieces = (piece(finding, paths.get(finding.path), texts[finding.path]) for finding in findings)
-        return ["\n".join(lines), *[diff for diff in pieces if diff is not None][:DIFFS]]
+        return ["\n".join(lines), *islice((diff for diff in pieces if diff is not None), DIFFS)]
 
     def _places(self, findings: Sequence[Finding]) -> list[v1.ToolCallLocation]:
         paths = self._gathered.paths

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from msgspec.structs import replace
+
 from dragoman import KitTurn
 from dragoman.agents.review.fixing import apply_fixes, is_meant
 from dragoman.agents.review.intent import (
@@ -16,9 +18,10 @@ from dragoman.agents.review.intent import (
     understand,
 )
 from dragoman.agents.review.memory import Conversation
-from dragoman.agents.review.mentions import Snippet, snippets
+from dragoman.agents.review.mentions import Snippet, snippets, split_lines
 from dragoman.agents.review.reviewing import run_review
 from dragoman.agents.review.rulebook import all_in_short, one_in_full, own_and_projects
+from dragoman.agents.review.targets import Ground
 from dragoman.schema import v1
 
 HELP = """I review code, on this machine and without a model. Say for example:
@@ -66,6 +69,9 @@ async def carry_out(
 
 
 async def _fix(turn: KitTurn[Conversation], wanted: ApplyFixes) -> None:
+    ground = Ground(turn.session)
+    named = tuple(ground.shown(ground.absolute(split_lines(path).path)) for path in wanted.paths)
+    wanted = replace(wanted, paths=named)
     last = turn.session.conversation.last
     known = last is not None and (not wanted.paths or _has_any(turn, wanted))
     if known:

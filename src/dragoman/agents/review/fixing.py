@@ -5,7 +5,7 @@ A fix belongs to the text that was reviewed. A file that has changed since is le
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from dragoman import KitTurn
@@ -39,15 +39,21 @@ async def apply_fixes(turn: KitTurn[Conversation], wanted: ApplyFixes, *, plans:
     last = turn.session.conversation.last
     assert last is not None
     chosen = choose(last, wanted)
-    steps = Steps(turn, *(f"Fix {shown}" for shown in chosen.files))
     work = Applying(turn, last, unsafe=bool(wanted.numbers) or wanted.unsafe)
-    for shown, findings in chosen.files.items():
-        if plans:
-            async with steps.step():
-                await work.mend(shown, findings)
+    try:
+        if plans and chosen.files:
+            async with Steps(turn, f"Fix {_named(list(chosen.files))}").step():
+                await work.mend_all(chosen.files)
         else:
-            await work.mend(shown, findings)
+            await work.mend_all(chosen.files)
+    finally:
+        if work.applied:
+            turn.session.conversation.keep(last)
     await turn.say(_report(work, chosen.words))
+
+
+def _named(files: Sequence[str]) -> str:
+    return files[0] if len(files) == 1 else f"{len(files)} files"
 
 
 def choose(last: LastReview, wanted: ApplyFixes) -> Chosen:
@@ -113,6 +119,10 @@ class Applying:
         self.failed: list[str] = []
         self.left = 0
 
+    async def mend_all(self, files: Mapping[str, Sequence[Numbered]]) -> None:
+        for shown, findings in files.items():
+            await self.mend(shown, findings)
+
     async def mend(self, shown: str, findings: Sequence[Numbered]) -> None:
         """Apply fixes to one file, if that is allowed and it is still what was reviewed."""
         file = self._last.files.get(shown)
@@ -173,7 +183,6 @@ class Applying:
         file = self._last.files[shown]
         self._last.files[shown] = Reviewed(path=file.path, digest=digest(done.text))
         moved(self._last, shown, text, done.text, numbers)
-        self._turn.session.conversation.keep(self._last)
 
 
 def _report(work: Applying, words: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dragoman.agents.review.mentions import guesses, is_path, mentioned
+from dragoman.agents.review.mentions import guesses, harmless, is_path, mentioned
 
 OWN_BRANCH = "the default branch"
 """Stands for the branch that this one will be merged into, whatever it is called here."""
@@ -121,7 +121,7 @@ _PLEASED = _words(
 
 def understand(text: str, *, attached: bool = False) -> Intent:
     """What is wanted. `attached` says whether the prompt brought texts or links to some."""
-    said = _POLITE.sub("", " ".join(text.split()))
+    said = _POLITE.sub("", " ".join(harmless(text).split()))
     if not said:
         return Review() if attached else Help()
     if _HELP.fullmatch(said):
@@ -139,6 +139,7 @@ def understand(text: str, *, attached: bool = False) -> Intent:
 
 def named_revision(text: str) -> Review:
     """What the argument of `/diff` means: nothing, `staged`, or a revision."""
+    text = harmless(text)
     word = text.strip().strip("`'\"")
     if not word:
         return Review(changes="working")

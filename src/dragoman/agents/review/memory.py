@@ -40,9 +40,8 @@ class LastReview(Struct, kw_only=True):
 
     def numbered(self) -> list[tuple[int, Finding]]:
         """What is still open."""
-        return [
-            (number, finding) for number, finding in enumerate(self.findings, 1) if number not in self.applied
-        ]
+        done = set(self.applied)
+        return [(number, finding) for number, finding in enumerate(self.findings, 1) if number not in done]
 
 
 class Conversation:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 _WRAPPED = re.compile(r"@?`([^`\n]+)`|@?\"([^\"\n]+)\"|(?<!\w)@?'([^'\n]+)'(?!\w)")
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 _WORD = re.compile(r"[^\s,;()<>]+")
 _SUFFIX = re.compile(r"[\w\])-]\.[A-Za-z][\w+-]{0,9}(?:(?::\d[\d:-]*)|(?:#L\d[\w:-]*))?$")
 _LINES = re.compile(r"^(?P<path>.*?)(?::(?P<a>\d+)(?:[-:](?P<b>\d+))?|#L(?P<c>\d+)(?:[-:]L?(?P<d>\d+))?)$")
@@ -69,6 +70,11 @@ class Snippet(NamedTuple):
     text: str
 
 
+def harmless(text: str) -> str:
+    """The text without characters that are in no path: NUL, and halves of characters."""
+    return _NOT_TEXT.sub(" ", text)
+
+
 def mentioned(text: str) -> tuple[str, ...]:
     """Everything that is surely meant as a path, in order, each once."""
     found: list[str] = []
@@ -109,12 +115,13 @@ def split_lines(path: str) -> Mention:
 
 def path_of(uri: str) -> Mention | None:
     """The path that a `file:` address, or a plain path, names; None for any other address."""
+    uri = harmless(uri)
     try:
         parts = urlsplit(uri)
     except ValueError:  # such as brackets that hold no address
         return None
     if parts.scheme == "file":
-        path = unquote(parts.path)
+        path = harmless(unquote(parts.path))
         if re.match(r"/[A-Za-z]:", path):  # a drive of Windows
             path = path[1:]
         return split_lines(f"{path}#{parts.fragment}") if parts.fragment.startswith("L") else Mention(path)

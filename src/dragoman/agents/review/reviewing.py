@@ -44,6 +44,10 @@ async def run_review(turn: KitTurn[Conversation], wanted: Review, pieces: Sequen
     async with steps.step(f"Read {counted(len(targets.found), 'file')}"):
         gathered = await gather(turn, targets.found)
     notes = [*targets.notes, *gathered.notes]
+    if not gathered.sources:
+        await turn.say(_nothing(wanted, notes))
+        await steps.finish()
+        return
     async with steps.step(f"Analyse {counted(len(gathered.sources), 'file')}"):
         analysis = await _analysed(turn, gathered, targets.what)
     notes += [_noted(note) for note in analysis.notes]
@@ -61,8 +65,7 @@ async def run_review(turn: KitTurn[Conversation], wanted: Review, pieces: Sequen
 async def _analysed(turn: KitTurn[Conversation], gathered: Gathered, what: str) -> Analysis:
     analysis = Analysis(turn, gathered)
     try:
-        if gathered.sources:
-            await analysis.run(await _settings(turn, analysis))
+        await analysis.run(await _settings(turn, analysis))
     finally:
         _keep(turn, gathered, analysis, what)
     return analysis

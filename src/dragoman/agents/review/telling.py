@@ -22,7 +22,11 @@ MOST_LINES = 30
 MOST_CHARACTERS = 20_000
 """Of a piece of text in a diff for an editor; what is longer is shown when it is to be applied."""
 
+CONTEXT = 3
+"""Lines around a change."""
+
 _NOTES = 20
+_HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@$")
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -56,13 +60,26 @@ def told(number: int, finding: Finding, path: str | None, text: str) -> str:
 
 
 def _hunk(finding: Finding, text: str) -> str:
-    if finding.is_secret or finding.fix is None:
+    """The fix as a diff with a few lines around it. The rest of the text is not looked at: it may be long."""
+    if finding.is_secret or finding.fix is None or not finding.fix.edits:
         return ""
-    lines = diff(finding.path, text, edited(text, finding.fix.edits)).split("\n")[2:-1]
-    if len(lines) > MOST_LINES:
-        lines = [*lines[:MOST_LINES], "…"]
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", "".join(lines))), default=0))
-    return "\n\n" + "\n".join([f"{fence}diff", *lines, fence]) if lines else ""
+    start, end = _window(text, finding.fix.edits, around=CONTEXT)
+    if end - start > MOST_CHARACTERS:
+        return ""
+    before, after = _parts(text, finding.fix.edits, start, end)
+    rows = diff(finding.path, before, after).split("\n")[2:-1]
+    first = text.count("\n", 0, start)
+    rows = [_HUNK.sub(lambda found: _moved(found, first), row) for row in rows]
+    if len(rows) > MOST_LINES:
+        rows = [*rows[:MOST_LINES], "…"]
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", "".join(rows))), default=0))
+    return "\n\n" + "\n".join([f"{fence}diff", *rows, fence]) if rows else ""
+
+
+def _moved(found: re.Match[str], by: int) -> str:
+    """The head of a hunk that begins that many lines further down."""
+    before, after = int(found[1]) + by, int(found[3]) + by
+    return f"@@ -{before}{found[2] or ''} +{after}{found[4] or ''} @@"
 
 
 def piece(finding: Finding, path: str | None, text: str) -> v1.Diff | None:
@@ -70,15 +87,29 @@ def piece(finding: Finding, path: str | None, text: str) -> v1.Diff | None:
     fix = finding.fix
     if fix is None or not fix.edits or finding.is_secret:
         return None
-    start = text.rfind("\n", 0, fix.edits[0].start) + 1
-    end = text.find("\n", max(fix.edits[-1].end - 1, fix.edits[-1].start))
-    end = len(text) if end == -1 else end + 1
-    end = max(end, fix.edits[-1].end)
+    start, end = _window(text, fix.edits, around=0)
     if end - start > MOST_CHARACTERS:
         return None
+    before, after = _parts(text, fix.edits, start, end)
+    return v1.Diff(path=path or finding.path, old_text=before, new_text=after)
+
+
+def _window(text: str, edits: Sequence[Edit], *, around: int) -> tuple[int, int]:
+    """From the beginning of the first line that is touched to the end of the last, and some lines more."""
+    start = text.rfind("\n", 0, edits[0].start) + 1
+    last = edits[-1]
+    end = text.find("\n", max(last.end - 1, last.start)) + 1 or len(text)
+    for _ in range(around):
+        start = text.rfind("\n", 0, max(start - 1, 0)) + 1
+        end = text.find("\n", end) + 1 or len(text)
+    return start, max(end, last.end)
+
+
+def _parts(text: str, edits: Sequence[Edit], start: int, end: int) -> tuple[str, str]:
+    """A part of the text before and after the edits, which lie in it."""
     before = text[start:end]
-    inside = [Edit(edit.start - start, edit.end - start, edit.text) for edit in fix.edits]
-    return v1.Diff(path=path or finding.path, old_text=before, new_text=edited(before, inside))
+    inside = [Edit(edit.start - start, edit.end - start, edit.text) for edit in edits]
+    return before, edited(before, inside)
 
 
 def listed(finding: Finding) -> str:
