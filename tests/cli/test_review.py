@@ -256,3 +256,24 @@ def test_binary_files_are_told_when_somebody_named_them(capsys: pytest.CaptureFi
     Path("a.bin").write_bytes(b"\0\1")
     assert main(["review", "a.bin"]) == 0
     assert capsys.readouterr().err == "note: a.bin: not reviewed: it is no text\n"
+
+
+def test_rules_are_tried_on_their_own_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    head = "title = 't'\nwhy = 'w'\nseverity = 'low'\n"
+    good = f"{head}pattern = 'frob'\n"
+    write(
+        ".dragoman/rules/ours.toml",
+        f"[[rule]]\nid = 'a/good'\n{good}paths = ['**/*_test.go']\nhits = 'frob'\nmisses = 'x'\n"
+        f"[[rule]]\nid = 'a/match'\n{head}languages = 'go'\nmatch = 'f($X)'\nhits = 'f(1)'\nmisses = 'g(1)'\n"
+        f"[[rule]]\nid = 'a/blind'\n{good}hits = 'x'\nmisses = 'y'\n"
+        f"[[rule]]\nid = 'a/eager'\n{good}hits = 'frob'\nmisses = 'frobs'\n"
+        f"[[rule]]\nid = 'a/bare'\n{good}hits = 'frob'\n",
+    )
+    assert main(["review", "--try-rules"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out.splitlines() == [
+        "a/blind: does not find its hit: 'x'",
+        "a/eager: finds its miss: 'frobs'",
+        "a/bare: has no misses to be tried on",
+    ]
+    assert shown.err == "9 examples of 5 rules, 2 do not hold\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.review.languages import LANGUAGES, language_of
+from dragoman.review.languages import LANGUAGES, example_name, language_of
 from dragoman.review.structure import GRAMMARS
 
 
@@ -27,6 +27,11 @@ from dragoman.review.structure import GRAMMARS
 )
 def test_a_name_or_a_first_line_tells_the_language(path: str, text: str, language: str | None) -> None:
     assert language_of(path, text) == language
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_a_name_for_a_language_is_recognised_as_of_it(language: str) -> None:
+    assert language_of(example_name(language)) == language
 
 
 def test_every_grammar_belongs_to_a_language_that_can_be_recognised() -> None:

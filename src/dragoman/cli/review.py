@@ -85,6 +85,9 @@ def _takes_rules(parser: argparse.ArgumentParser) -> None:
         "--baseline", metavar="FILE", help="findings that are known; .dragoman/baseline.json if there"
     )
     rules.add_argument("--write-baseline", metavar="FILE", help="write what is found now as known")
+    rules.add_argument(
+        "--try-rules", action="store_true", help="your rules on their hits and misses, and end"
+    )
     rules.add_argument("--list-rules", action="store_true", help="every rule, and end")
 
 

@@ -13,6 +13,7 @@ from dragoman.agents import VERSION
 from dragoman.cli.review_list import list_rules
 from dragoman.cli.review_mending import mend, show_diffs
 from dragoman.cli.review_sources import Gathered
+from dragoman.cli.review_trying import try_rules
 from dragoman.errors import DragomanError, LocalMistake
 from dragoman.review import Baseline, Finding, Note, Settings, Severity, Source, ToolFailed, by_place, review
 from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
@@ -31,6 +32,8 @@ def run(chosen: argparse.Namespace) -> int:
         settings = _settings(chosen)
         if chosen.list_rules:
             return list_rules(settings.rules)
+        if chosen.try_rules:
+            return asyncio.run(try_rules(settings.rules))
         return asyncio.run(_Run(chosen, settings).run())
     except ToolFailed as error:
         return _complain(error, FAILED)

@@ -85,6 +85,12 @@ _PROGRAMS = {
 }
 
 
+def example_name(language: str) -> str:
+    """A name that a file in this language may have."""
+    named = next((name for name, its in _NAMES.items() if its == language), None)
+    return f"example.{_SUFFIXES[language].split()[0]}" if language in _SUFFIXES else named or language
+
+
 def language_of(path: str, text: str = "") -> str | None:
     """The language of a text, or None."""
     name = PurePosixPath(path.replace("\\", "/")).name.lower()

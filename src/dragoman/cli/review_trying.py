@@ -1,0 +1,57 @@
+"""`dragoman review --try-rules`: whether the rules of a user do what their own examples say.
+
+They are tried as a review uses them: in a worker, within a deadline, so that a pattern that takes for ever is
+found here and not in the first large file.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from dragoman.review import Note, Rule, Settings, Source, review
+from dragoman.review.languages import example_name
+
+_DEADLINE = 5.0
+_SHOWN = 60
+
+
+async def try_rules(rules: tuple[Rule, ...]) -> int:
+    """0 if every example holds, 1 if not."""
+    examples = failures = 0
+    for rule in rules:
+        if not rule.hits or not rule.misses:
+            print(f"{rule.id}: has no {'hits' if not rule.hits else 'misses'} to be tried on")
+        for text, is_hit in _examples(rule):
+            examples += 1
+            why = await _complaint(rule, text, is_hit=is_hit)
+            if why is not None:
+                failures += 1
+                print(f"{rule.id}: {why}: {text[:_SHOWN]!r}")
+    print(f"{examples} examples of {len(rules)} rules, {failures} do not hold", file=sys.stderr)
+    return 1 if failures else 0
+
+
+def _examples(rule: Rule) -> Iterator[tuple[str, bool]]:
+    yield from ((text, True) for text in rule.hits)
+    yield from ((text, False) for text in rule.misses)
+
+
+async def _complaint(rule: Rule, text: str, *, is_hit: bool) -> str | None:
+    notes: list[Note] = []
+    settings = Settings(
+        rules=(rule,), only=(rule.id,), use_ruff=False, use_oxlint=False, workers=1, deadline=_DEADLINE
+    )
+    found = [finding async for finding in review([Source(_path(rule), text)], settings, note=notes.append)]
+    if notes:
+        return notes[0].text
+    if is_hit and not found:
+        return "does not find its hit"
+    return "finds its miss" if found and not is_hit else None
+
+
+def _path(rule: Rule) -> str:
+    """A name that the rule holds for."""
+    if rule.paths:
+        return rule.paths[0].replace("**/", "").replace("*", "example")
+    return example_name(rule.languages[0]) if rule.languages else "example.txt"
