@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli import main
+from dragoman.cli import main, review_run
+from dragoman.cli.review_mending import mend
+from dragoman.cli.review_sources import Gathered
+from dragoman.review import Note, Settings, review
 from tests.review.test_git import git
 
 BAD = "import os\n\n\ndef f(a=[]):\n    return a\n"
@@ -138,6 +141,30 @@ def test_safe_fixes_are_written_and_the_rest_is_still_reported(capsys: pytest.Ca
     mended = path.read_text()
     main(["review", "--fix"])
     assert path.read_text() == mended
+
+
+async def test_a_file_that_changed_meanwhile_is_not_mended() -> None:
+    path = write("a.py", BAD)
+    notes: list[Note] = []
+    gathered = Gathered(notes.append)
+    sources = [source async for source in gathered.files(["a.py"], stdin_name="-")]
+    findings = [finding async for finding in review(sources)]
+    write("a.py", "somebody else's\n")
+    assert await mend(findings, gathered, Settings(), notes.append, unsafe=False) == findings
+    assert path.read_text() == "somebody else's\n"
+    assert [(note.path, note.is_failure) for note in notes] == [("a.py", True)]
+
+
+def test_whoever_waits_long_is_told_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("a.py", BAD)
+    monkeypatch.setattr(review_run, "_PROGRESS", 0.01)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    main(["review"])
+    shown = capsys.readouterr().err
+    assert " files read …" in shown
+    assert shown.endswith("\r\x1b[K")
 
 
 def test_unsafe_fixes_are_written_only_when_asked_for() -> None:
