@@ -27,10 +27,10 @@ from dragoman.testing import talking_to
 from dragoman.testing.models import ScriptedModel, Turn, scripted_model
 
 
-def config(model: ScriptedModel, folder: Path, **more: Any) -> Config:
+def config(server: ScriptedModel, folder: Path, **more: Any) -> Config:
     """What reaches the scripted model, and fails fast."""
     api = more.setdefault("api", "openai")
-    more.setdefault("base_url", model.anthropic_url if api == "anthropic" else model.openai_url)
+    more.setdefault("base_url", server.anthropic_url if api == "anthropic" else server.openai_url)
     more.setdefault("model", "small")
     more.setdefault("sessions", str(folder.parent / f"{folder.name}.db"))
     return Config(retry_seconds=0.01, **more)
@@ -73,7 +73,7 @@ class Coder:
 
 @asynccontextmanager
 async def coding(
-    script: Sequence[Turn] | ScriptedModel,
+    script: Sequence[Turn] | str | ScriptedModel,
     folder: Path,
     *,
     person: Person | None = None,
@@ -97,7 +97,7 @@ async def coding(
 
 
 @asynccontextmanager
-async def _listening(script: Sequence[Turn] | ScriptedModel) -> AsyncIterator[ScriptedModel]:
+async def _listening(script: Sequence[Turn] | str | ScriptedModel) -> AsyncIterator[ScriptedModel]:
     if isinstance(script, ScriptedModel):
         yield script  # somebody else's
     else:

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.agents.code.config import Price
 from dragoman.schema.v1 import AgentMessageChunk, AgentThoughtChunk, SessionInfoUpdate, UsageUpdate
-from dragoman.testing.models import Usage, call, endless, hold, think, turn
+from dragoman.testing.models import Usage, call, endless, fail, hold, think, turn
 from tests.agents.code.coding import Person, calls, coding, status, text_of
 from tests.sdk.kit.keeping import alive
 
@@ -88,6 +88,15 @@ async def test_a_refusal_ends_the_turn_and_is_forgotten(api: str, tmp_path: Path
     assert (stop, text_of(updates)) == ("refusal", "I will not.")
     assert "Something bad" not in str(coder.model.requests[2].body)
     assert "Hello." in str(coder.model.requests[2].body)
+
+
+async def test_a_prompt_that_the_server_does_not_want_to_hear_is_refused(tmp_path: Path) -> None:
+    async with coding([turn(fail(400, "Not this.", code="content_filter")), turn("Hi.")], tmp_path) as coder:
+        stop, updates = await coder.prompt("Something bad")
+        assert stop == "refusal"
+        assert "Not this." in text_of(updates)
+        await coder.prompt("Hello")
+    assert [message.text for message in coder.model.requests[1].messages] == ["Hello"]
 
 
 async def test_a_loop_without_an_end_is_ended(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The agent `code`, declared. Nothing here imports the model layer: `initialize` is answered without it.
 
 When a session is opened the model layer is imported in a thread, so that the first prompt does not wait for
-it.
+it, and a server of one's own is asked which models it has.
 """
 
 from __future__ import annotations
@@ -38,9 +38,14 @@ def code_agent(config: Config) -> Agent:
         additional_directories=True,
         auth_methods=auth_methods(),
     )
+
+    def opened(session: KitSession[Conversation]) -> Conversation:
+        session.start(_warm_up(session, config))
+        return Conversation(session)
+
     kit = Kit(
         agent,
-        conversation=_opened,
+        conversation=opened,
         journal=config.sessions,
         modes=modes(),
         options=_options(config),
@@ -53,30 +58,27 @@ def code_agent(config: Config) -> Agent:
 
     @kit.prompt
     async def answer(turn: KitTurn[Conversation]) -> None:
-        await (await _turns(config, turn)).run_prompt(turn, config, _model(config, turn))
+        model = await _model(turn.session, config)
+        await (await _loaded()).run_prompt(turn, config, model)
 
     @kit.command("compact", "Summarise the conversation, to make room in the model's context")
     async def compact(turn: KitTurn[Conversation], argument: str) -> None:
-        await (await _turns(config, turn)).run_compaction(turn, config, _model(config, turn))
+        model = await _model(turn.session, config)
+        await (await _loaded()).run_compaction(turn, config, model)
 
     return agent
 
 
-def _opened(session: KitSession[Conversation]) -> Conversation:
-    session.start(_warm_up())
-    return Conversation(session)
-
-
-async def _warm_up() -> None:
+async def _warm_up(session: KitSession[Conversation], config: Config) -> None:
     try:
-        await asyncio.to_thread(import_module, "dragoman.agents.code.turns")
-    except ImportError:
-        pass  # told when there is a prompt: a session can be opened and read without a model
+        turns = await _loaded()
+    except ErrorAnswer:
+        return  # told when there is a prompt: a session can be opened and read without a model
+    await turns.offer_models(session, config)
 
 
-async def _turns(config: Config, turn: KitTurn[Conversation]) -> Any:
-    """The module that runs prompts; what is missing is told before the wait for it."""
-    reach(config, _model(config, turn))
+async def _loaded() -> Any:
+    """The module that runs prompts, and imports the model layer."""
     try:
         return await asyncio.to_thread(import_module, "dragoman.agents.code.turns")
     except ImportError as error:
@@ -86,8 +88,14 @@ async def _turns(config: Config, turn: KitTurn[Conversation]) -> Any:
         ) from None
 
 
-def _model(config: Config, turn: KitTurn[Conversation]) -> str | None:
-    return str(turn.session[MODEL]) if config.offered else None
+async def _model(session: KitSession[Conversation], config: Config) -> str | None:
+    """The model that the session is set to. What is missing is told before the wait for the model layer."""
+    if MODEL not in session.settings.values and config.base_url is not None:
+        await (await _loaded()).offer_models(session, config)
+    found = session.settings.values.get(MODEL)
+    model = None if found is None else str(found)
+    reach(config, model)
+    return model
 
 
 def _options(config: Config) -> list[Option]:

@@ -21,7 +21,12 @@ INTERNAL_ERROR = -32603
 SAID = 400
 """Characters of a vendor's own words that are passed on."""
 
-Kind = Literal["auth", "quota", "busy", "network", "too_long", "not_found", "rejected", "server", "broken"]
+Kind = Literal[
+    "auth", "quota", "busy", "network", "too_long", "not_found", "refused", "rejected", "server", "broken"
+]
+
+REFUSALS = frozenset({"content_filter", "content_policy_violation"})
+"""The codes with which servers say that they do not want to hear a prompt."""
 
 PASSING: frozenset[Kind] = frozenset({"busy", "network", "server", "broken"})
 """What may be over in a moment."""
@@ -58,21 +63,14 @@ def fault_of(error: Exception, endpoint: Endpoint) -> Fault:
     said = _said(error, endpoint)
     wait = _wait(error)
     match error:
-        case model_errors.ModelAuthenticationError():
-            wanted = KEYS[endpoint.api] if endpoint.base_url is None else "DRAGOMAN_API_KEY"
-            return Fault("auth", f"{where} refuses the key. Set {wanted} or --key-file to a valid one{said}")
+        case model_errors.ModelRequestRejectedError() | model_errors.ContentFilterError():
+            return _rejected(error, endpoint, where, said)
         case model_errors.ModelQuotaExceededError():
             return Fault("quota", f"The quota of the account at {where} is used up{said}", wait)
         case model_errors.ModelRateLimitError():
             return Fault("busy", f"Too many requests, or tokens, for {where}{said}", wait)
         case model_errors.ModelUnavailableError():
             return Fault("busy", f"The model is overloaded or away at {where}{said}", wait)
-        case model_errors.ModelContextWindowExceededError():
-            return Fault("too_long", f"The conversation is too long for {endpoint.model}{said}")
-        case model_errors.ModelNotFoundError():
-            return Fault("not_found", f"There is no model {endpoint.model} at {where}{said}")
-        case model_errors.ModelRequestRejectedError():
-            return Fault("rejected", f"The request was rejected by {where}{said}")
         case model_errors.ModelConnectionError(phase="read") | model_errors.ModelRequestTimeout():
             return Fault("broken", f"The answer of {where} broke off.")
         case model_errors.ModelConnectionError():
@@ -81,6 +79,24 @@ def fault_of(error: Exception, endpoint: Endpoint) -> Fault:
             return Fault("server", f"{where} failed{said}", wait)
         case _:
             return Fault("broken", f"The answer of {where} makes no sense{said}")
+
+
+def _rejected(error: Exception, endpoint: Endpoint, where: str, said: str) -> Fault:
+    """What the server does not want, however often it is asked."""
+    match error:
+        case model_errors.ModelAuthenticationError():
+            wanted = KEYS[endpoint.api] if endpoint.base_url is None else "DRAGOMAN_API_KEY"
+            return Fault("auth", f"{where} refuses the key. Set {wanted} or --key-file to a valid one{said}")
+        case model_errors.ModelContextWindowExceededError():
+            return Fault("too_long", f"The conversation is too long for {endpoint.model}{said}")
+        case model_errors.ModelNotFoundError():
+            return Fault("not_found", f"There is no model {endpoint.model} at {where}{said}")
+        case model_errors.ContentFilterError():
+            return Fault("refused", f"The content was refused by {where}{said}")
+        case model_errors.ModelRequestRejectedError(provider_error_code=code) if code in REFUSALS:
+            return Fault("refused", f"The content was refused by {where}{said}")
+        case _:
+            return Fault("rejected", f"The request was rejected by {where}{said}")
 
 
 _VENDORS = {"openai": "OpenAI", "anthropic": "Anthropic"}

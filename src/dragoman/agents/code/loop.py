@@ -116,6 +116,9 @@ class Loop:
                     self._history.messages, self._offer(), thinking=str(self._turn.session["thinking"])
                 )
             except Failed as failed:
+                if failed.fault.kind == "refused":
+                    await self._hear("text", failed.fault.words)
+                    raise StopTurn("refusal") from None
                 if failed.fault.kind != "too_long" or attempt == 2:
                     raise failed.fault.answer() from None
                 await self._compacting.run(prompt)

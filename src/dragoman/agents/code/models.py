@@ -6,6 +6,7 @@ has been asked for, in a thread. It does not retry and judges no error; `asking`
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -34,6 +35,8 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from dragoman.agents.code.config import Config, Endpoint
+
+log = logging.getLogger(__name__)
 
 NO_KEY = "none"
 """Sent to servers that want no key: the vendors' clients insist on sending one."""
@@ -104,6 +107,19 @@ class Answering:
         elif thinking in ("low", "medium", "high"):
             settings["thinking"] = thinking  # type: ignore[typeddict-item]  # narrowed by the line above
         return settings
+
+
+async def list_models(endpoint: Endpoint, *, seconds: float) -> list[str]:
+    """The names of the models that a server has; none if it does not say so in time."""
+    async with make_model(endpoint) as model:
+        assert model.provider is not None
+        client: Any = model.provider.client
+        try:
+            page = await client.with_options(timeout=seconds, max_retries=0).models.list()
+        except Exception as error:  # noqa: BLE001  # two vendors' clients, and nothing depends on the answer
+            log.info("the server does not list its models: %s", type(error).__name__)
+            return []
+        return [str(found.id) for found in page.data or []]
 
 
 async def _hear_part(part: object, hear: Hear) -> None:

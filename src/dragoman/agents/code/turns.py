@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.agents.code.compacting import Compacting
 from dragoman.agents.code.config import Config
+from dragoman.agents.code.discovering import offer_models
 from dragoman.agents.code.login import reach
 from dragoman.agents.code.loop import Loop
 from dragoman.agents.code.models import Answering
@@ -29,6 +30,8 @@ from dragoman.errors import ErrorAnswer
 if TYPE_CHECKING:
     from dragoman import KitTurn
     from dragoman.agents.code.conversation import Conversation
+
+__all__ = ["offer_models", "run_compaction", "run_prompt", "system_prompt"]
 
 INTERNAL_ERROR = -32603
 
