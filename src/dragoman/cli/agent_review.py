@@ -8,7 +8,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dragoman.agents.code.config import Config
+    from dragoman.journal import Journal
 
 EPILOG = """It reviews offline, with rules of its own, and with ruff, ast-grep and oxlint where they are
 installed (pip install 'dragoman[review]'); docs/review-agent.md says what can be said to it.
@@ -49,8 +52,40 @@ def _run(chosen: argparse.Namespace) -> int:
     from dragoman import serve
     from dragoman.agents.review.agent import review_agent
 
-    serve(review_agent(sessions=chosen.sessions, model=None if chosen.offline else _model(chosen)))
+    model = None if chosen.offline else _model(chosen)
+    serve(review_agent(sessions=_sessions(chosen.sessions), model=model))
     return 0
+
+
+def _sessions(named: str | None) -> Journal | str:
+    """Where sessions are kept: in memory if there is no place for them, because a reviewer that forgets is
+    better than none.
+    """
+    from pathlib import Path
+
+    from dragoman.sdk.kit.shelf import sessions_path
+
+    path = Path(named).absolute() if named else sessions_path()
+    if _is_writable(path):
+        return str(path)
+    from dragoman.journal import MemoryJournal
+
+    print(f"dragoman agent review: sessions are not kept: {path} cannot be written", file=sys.stderr)
+    return MemoryJournal()
+
+
+def _is_writable(path: Path) -> bool:
+    """Whether a file is there, or could be made there. None is made: the journal does that in its way."""
+    import tempfile
+
+    if path.exists():
+        return os.access(path, os.R_OK | os.W_OK)
+    nearest = next(folder for folder in path.parents if folder.exists())
+    try:
+        os.rmdir(tempfile.mkdtemp(dir=nearest))  # the only question that every system answers truly
+    except OSError:
+        return False
+    return True
 
 
 def _model(chosen: argparse.Namespace) -> Config | None:

@@ -54,7 +54,8 @@ def test_a_fence_in_the_text_does_not_end_the_diff() -> None:
 def test_the_lines_of_a_secret_are_shown_nowhere() -> None:
     secret = finding(Edit(0, 4, ""), secret=True)
     assert "line" not in told(1, secret, None, TEXT)
-    assert piece(secret, None, TEXT) is None
+    assert piece(secret, "/a", TEXT) is None
+    assert piece(finding(Edit(0, 4, "")), None, TEXT) is None  # a diff names an absolute path
 
 
 def test_a_fix_that_is_not_safe_says_so() -> None:

@@ -5,8 +5,7 @@ that an editor has its first answer at once.
 from __future__ import annotations
 
 import importlib.util
-import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dragoman import Agent, Choice, Kit, Modes, Option
 from dragoman.agents import VERSION
@@ -47,9 +46,9 @@ EXPLANATIONS = Option(
 )
 
 
-def review_agent(*, sessions: str | os.PathLike[str] | None = None, model: Config | None = None) -> Agent:
-    """A new review agent. `sessions` is the journal that its sessions are kept in, if not the usual one;
-    `model` is what explains findings, if anything.
+def review_agent(*, sessions: Any = None, model: Config | None = None) -> Agent:
+    """A new review agent. `sessions` is the journal that its sessions are kept in, or its path, if it is not
+    the usual one; `model` is what explains findings, if anything.
     """
     agent = Agent(
         "dragoman-review",

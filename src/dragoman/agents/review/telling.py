@@ -83,15 +83,15 @@ def _moved(found: re.Match[str], by: int) -> str:
 
 
 def piece(finding: Finding, path: str | None, text: str) -> v1.Diff | None:
-    """The fix of a finding for an editor: the lines that it touches, before and after."""
+    """The fix of a finding for an editor: the lines that it touches, before and after; None if in no file."""
     fix = finding.fix
-    if fix is None or not fix.edits or finding.is_secret:
+    if path is None or fix is None or not fix.edits or finding.is_secret:
         return None
     start, end = _window(text, fix.edits, around=0)
     if end - start > MOST_CHARACTERS:
         return None
     before, after = _parts(text, fix.edits, start, end)
-    return v1.Diff(path=path or finding.path, old_text=before, new_text=after)
+    return v1.Diff(path=path, old_text=before, new_text=after)
 
 
 def _window(text: str, edits: Sequence[Edit], *, around: int) -> tuple[int, int]:
