@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.review import Severity, Source
+from dragoman.review import Severity, Source, fixed
 from dragoman.review.oxlint import find_oxlint, oxlint_findings
 
 
@@ -18,17 +18,28 @@ def program() -> str:
 
 
 async def test_findings_are_told_apart_by_their_files(program: str) -> None:
-    sources = [Source("dir/a.js", "debugger;\n"), Source("other/a.js", "const x = {a: 1, a: 2};\n")]
+    sources = [Source("dir/a.js", "if (!a in b) {}\n"), Source("other/a.js", "const x = {a: 1, a: 2};\n")]
     found = await oxlint_findings(program, sources, deadline=20)
     assert {(finding.path, finding.rule) for finding in found} >= {
-        ("dir/a.js", "javascript/no-debugger"),
+        ("dir/a.js", "javascript/no-unsafe-negation"),
         ("other/a.js", "javascript/no-dupe-keys"),
     }
 
 
 async def test_places_count_characters_and_not_bytes(program: str) -> None:
-    (found,) = await oxlint_findings(program, [Source("a.ts", "/* é😀 */ debugger;\n")], deadline=20)
-    assert (found.place.column, found.place.end_column) == (10, 19)
+    (found,) = await oxlint_findings(program, [Source("a.ts", "/* é😀 */ if (!a in b) f();\n")], deadline=20)
+    assert (found.place.column, found.place.end_column) == (14, 16)
+
+
+async def test_a_fix_is_what_the_tool_would_write(program: str) -> None:
+    text = "f();\r\nif (!a in b) g('é');\r\nconst x = {a: 1, a: 2};\r\n"
+    found = await oxlint_findings(program, [Source("a.js", text)], deadline=20)
+    assert fixed(text, found).text == text
+    assert fixed(text, found, unsafe=True).text == text.replace("!a in b", "!(a in b)")
+    assert {finding.rule: finding.fix is not None for finding in found} == {
+        "javascript/no-unsafe-negation": True,
+        "javascript/no-dupe-keys": False,
+    }
 
 
 async def test_what_cannot_be_parsed_is_one_finding(program: str) -> None:
@@ -42,5 +53,5 @@ async def test_nothing_is_left_on_the_disk(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert await oxlint_findings(program, [Source("../../evil.js", "debugger;\n")], deadline=20)
+    assert await oxlint_findings(program, [Source("../../evil.js", "if (!a in b) f();\n")], deadline=20)
     assert os.listdir(tmp_path) == []
