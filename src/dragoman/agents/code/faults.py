@@ -6,6 +6,7 @@ is passed on, because it is often the only hint, but cut short and with the key 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -27,6 +28,9 @@ Kind = Literal[
 
 REFUSALS = frozenset({"content_filter", "content_policy_violation"})
 """The codes with which servers say that they do not want to hear a prompt."""
+
+AGAIN = frozenset({408, 409, 425})
+"""Statuses that blame the request and mean the moment: timeout, conflict, too early."""
 
 PASSING: frozenset[Kind] = frozenset({"busy", "network", "server", "broken"})
 """What may be over in a moment."""
@@ -75,7 +79,9 @@ def fault_of(error: Exception, endpoint: Endpoint) -> Fault:
             return Fault("broken", f"The answer of {where} broke off.")
         case model_errors.ModelConnectionError():
             return Fault("network", f"{where} cannot be reached{said}")
-        case model_errors.ModelServerError():
+        case model_errors.ModelHTTPError(status_code=status) if 400 <= status < 500 and status not in AGAIN:
+            return _rejected(error, endpoint, where, said)
+        case model_errors.ModelServerError() | model_errors.ModelHTTPError():
             return Fault("server", f"{where} failed{said}", wait)
         case _:
             return Fault("broken", f"The answer of {where} makes no sense{said}")
@@ -87,7 +93,7 @@ def _rejected(error: Exception, endpoint: Endpoint, where: str, said: str) -> Fa
         case model_errors.ModelAuthenticationError():
             wanted = KEYS[endpoint.api] if endpoint.base_url is None else "DRAGOMAN_API_KEY"
             return Fault("auth", f"{where} refuses the key. Set {wanted} or --key-file to a valid one{said}")
-        case model_errors.ModelContextWindowExceededError():
+        case model_errors.ModelContextWindowExceededError() | model_errors.ModelHTTPError(status_code=413):
             return Fault("too_long", f"The conversation is too long for {endpoint.model}{said}")
         case model_errors.ModelNotFoundError():
             return Fault("not_found", f"There is no model {endpoint.model} at {where}{said}")
@@ -121,6 +127,12 @@ def _message(body: object) -> str:
     return ""
 
 
+EPOCH = 1_000_000_000
+"""A larger number of seconds is no duration but a point in time: it would be over in thirty years."""
+
+LONGEST = 366 * 24 * 3600.0
+"""No quota lasts longer; a server that says so is not worth repeating."""
+
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -129,7 +141,7 @@ def _wait(error: Exception) -> float | None:
     """How long the server asks us to wait: as it says, or until the latest of its limits is reset."""
     asked = getattr(error, "retry_after", None)
     if isinstance(asked, int | float):
-        return max(float(asked), 0.0)
+        return _sane(asked)
     headers = getattr(error, "headers", None) or {}
     times = [
         seconds
@@ -140,17 +152,32 @@ def _wait(error: Exception) -> float | None:
 
 
 def seconds_until(text: str, *, now: datetime | None = None) -> float | None:
-    """`1m30s`, `20ms`, `12`, or a point in time, in seconds from now."""
+    """`1m30s`, `20ms`, `12`, or a point in time (ISO 8601, or seconds or milliseconds since 1970), in seconds
+    from now. What is none of these, or is years away, is nothing.
+    """
+    now = now or datetime.now(UTC)
     parts = _PART.findall(text)
     if parts and "".join(number + unit for number, unit in parts) == text:
-        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+        return _sane(sum(float(number) * _SECONDS[unit] for number, unit in parts))
     try:
-        return max(float(text), 0.0)
+        number = float(text)
     except ValueError:
-        pass
+        return _until(text, now)
+    if number > EPOCH:
+        number = (number / 1000 if number > 1000 * EPOCH else number) - now.timestamp()
+    return _sane(number)
+
+
+def _until(text: str, now: datetime) -> float | None:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         return None
     at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
-    return max((at - (now or datetime.now(UTC))).total_seconds(), 0.0)
+    return _sane((at - now).total_seconds())
+
+
+def _sane(seconds: float) -> float | None:
+    if not math.isfinite(seconds) or seconds > LONGEST:
+        return None
+    return max(float(seconds), 0.0)
