@@ -64,6 +64,8 @@ check-types: setup
 	    $(TS)/node_modules/.bin/pyright --pythonpath $(PY) examples; fi
 
 check-tests: setup
+	@# Tests start thousands of processes; where Python may not write bytecode, each would compile everything anew.
+	@$(PY) -m compileall -q src tests
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) -m pytest -q -n $(WORKERS) $(ARGS)
 
 fix: setup
