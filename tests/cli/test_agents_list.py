@@ -48,9 +48,11 @@ def test_the_list_is_a_table_with_what_to_do_about_the_rest(
 ) -> None:
     lines = shown(capsys, *arguments).splitlines()
     assert lines[0].split() == ["NAME", "FROM", "COMMAND"]
-    assert lines[1].startswith("echo      built-in  dragoman agent echo")
-    assert lines[2].startswith("opencode  path      opencode acp")
-    assert lines[4].startswith("Not installed: claude, codex, gemini")
+    assert lines[1].startswith("code      built-in  dragoman agent code")
+    assert lines[2].startswith("echo      built-in  dragoman agent echo")
+    assert lines[3].startswith("opencode  path      opencode acp")
+    assert lines[4].startswith("review    built-in  dragoman agent review")
+    assert lines[6].startswith("Not installed: claude, codex, gemini")
     assert lines[-1] == f"Configuration: {config_of(home)} (not there yet)"
 
 
@@ -63,7 +65,7 @@ def test_all_says_how_to_install_the_rest(capsys: pytest.CaptureFixture[str]) ->
 def test_the_list_as_json(arguments: list[str], home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     listing = shown_json(capsys, *arguments)
     assert (listing["schema"], listing["config"], listing["default"]) == (1, str(config_of(home)), None)
-    opencode = listing["agents"][1]
+    opencode = next(agent for agent in listing["agents"] if agent["name"] == "opencode")
     assert opencode["command"] == ["opencode", "acp"]
     assert opencode["program"] == str(home / "bin" / "opencode")
     assert "claude" in [entry["name"] for entry in listing["missing"]]

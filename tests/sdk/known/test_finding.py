@@ -96,8 +96,8 @@ def test_an_address_is_where_an_agent_runs_already(tmp_path: Path) -> None:
     [
         ("ecoh", "did you mean echo?"),
         ("min", "did you mean Mine"),
-        ("cluade", "did you mean claude?"),
-        ("xyzzy-17", "known are echo, Mine; or give a command"),
+        ("cluade", "did you mean claude"),
+        ("xyzzy-17", "known are code, echo, Mine, review; or give a command"),
         ("codex", "Codex is not installed"),
         ("goose", "install Goose CLI"),
         ("", "no agent was named"),
@@ -116,10 +116,12 @@ def test_everything_known_is_listed_once_and_in_order(tmp_path: Path) -> None:
     config = Config(path="x", agents={"Mine": MINE, "echo": ECHO})
     path = a_path(tmp_path, "opencode", "codex-acp")
     assert [agent.name for agent in known_agents(config=config, path=path)] == [
+        "code",
         "codex",
         "echo",
         "Mine",
         "opencode",
+        "review",
     ]
     assert "codex" not in {entry.name for entry in missing_agents(config=config, path=path)}
 

@@ -23,13 +23,29 @@ from dragoman.transport.address import CommandAddress, StdioAddress, parse_addre
 
 OURS = (sys.executable or "python3", "-m", "dragoman", "agent")
 
+MODEL_VARIABLES = (
+    "DRAGOMAN_MODEL",
+    "DRAGOMAN_BASE_URL",
+    "DRAGOMAN_API",
+    "DRAGOMAN_API_KEY",
+    "DRAGOMAN_KEY_FILE",
+    "DRAGOMAN_SYSTEM",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+)
+"""How our own agents learn of a model. They are ours: what a person set for them, they may see."""
+
+
+def _built_in(name: str, title: str, *, allow: tuple[str, ...] = ()) -> KnownAgent:
+    return KnownAgent(name=name, command=(*OURS, name), source=Source.BUILT_IN, title=title, allow=allow)
+
+
 BUILT_IN: tuple[KnownAgent, ...] = (
-    KnownAgent(
-        name="echo",
-        command=(*OURS, "echo"),
-        source=Source.BUILT_IN,
-        title="says what it was told",
-    ),
+    _built_in("echo", "says what it was told"),
+    _built_in("review", "reviews code, offline", allow=MODEL_VARIABLES),
+    _built_in("code", "works with your own model", allow=MODEL_VARIABLES),
 )
 
 
