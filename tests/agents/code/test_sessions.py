@@ -7,7 +7,7 @@ import pytest
 
 from dragoman import Client
 from dragoman.schema.v1 import ClientCapabilities, CompactionUpdate, SessionNotification, UserMessageChunk
-from dragoman.testing.models import Usage, call, fail, hold, scripted_model, turn
+from dragoman.testing.models import Usage, call, fail, hold, scripted_model, think, turn
 from tests.agents.code.coding import coding, text_of
 
 pytestmark = pytest.mark.bound(30)
@@ -138,6 +138,26 @@ async def test_a_cancelled_compaction_changes_nothing(tmp_path: Path) -> None:
         ] == "cancelled"
         await coder.prompt("Still there?")
     assert [message.text for message in coder.model.requests[2].messages] == ["Hi", "Hello.", "Still there?"]
+
+
+async def test_a_conversation_can_change_its_vendor(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("A\n")
+    script = [
+        turn(think("Hm."), call("read", path="a")),
+        turn("An A."),
+        turn(think("So."), "Still.", call("read", path="a")),
+        turn("Yes."),
+        turn("Bye."),
+    ]
+    models = ["anthropic:large"]
+    async with coding(script, tmp_path, api=None, model="openai:small", models=models) as coder:
+        await coder.prompt("Read a")
+        await coder.session.set_config_option("model", "anthropic:large")
+        await coder.prompt("Still so?")
+        await coder.session.set_config_option("model", "openai:small")
+        assert (await coder.prompt("Bye"))[0] == "end_turn"
+    assert [request.format for request in coder.model.requests] == ["chat"] * 2 + ["messages"] * 2 + ["chat"]
+    assert len(coder.model.requests[4].results) == 2
 
 
 async def test_sessions_of_one_coder_do_not_see_each_other(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """The modes of the coder, and who decides what: the mode, an earlier yes, or the user now.
 
-Everything that changes a file or runs a command passes here. What the user allowed for always holds for this
-session, in this process, and for exactly what was shown: all ordinary edits, one command, one tool of an MCP
-server. A path outside the session's folders, or within `.git`, is asked about in every mode but `full`: an
-edit there can make other programs run what was never shown.
+Everything that changes a file or runs a command passes here, and reading what lies outside the session's
+folders. What the user allowed for always holds for this session, in this process, and for exactly what was
+shown: all ordinary edits, one command, one tool of an MCP server. An edit outside the session's folders, or
+within `.git`, is asked about in every mode but `full`: it can make other programs run what was never shown.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Report(Protocol):
 class Wish:
     """Something that needs a yes."""
 
-    kind: Literal["edit", "run", "mcp"]
+    kind: Literal["read", "edit", "run", "mcp"]
     key: str
     """What an answer for always is remembered under."""
     always: str
@@ -76,7 +76,7 @@ class Grants:
 
     def decide(self, mode: str, wish: Wish) -> bool | None:
         """Yes, no, or None: ask."""
-        if mode == PLAN:
+        if mode == PLAN and wish.kind != "read":
             return False
         if mode == FULL:
             return True

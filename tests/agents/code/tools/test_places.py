@@ -113,6 +113,24 @@ async def test_what_a_client_refuses_is_told_to_the_model(tmp_path: Path) -> Non
     assert status(calls(updates)["Write a.py"]) == "failed"
 
 
+@pytest.mark.parametrize("answer", ["allow", "reject"])
+async def test_a_file_outside_the_folders_is_read_only_after_a_question(answer: str, tmp_path: Path) -> None:
+    person = Person(answer)
+    client = person.client()
+
+    @client.read_text_file
+    async def read(request: ReadTextFileRequest) -> ReadTextFileResponse:
+        return ReadTextFileResponse(content="secret\n")
+
+    script = [turn(call("read", path="/etc/shadow"), call("fetch", uri="file:///etc/shadow")), turn("Ok.")]
+    async with coding(script, tmp_path, client=client, mode="plan") as coder:
+        await coder.prompt("Read")
+    asked = {question.tool_call.title for question in person.asked}
+    assert asked == {"Read /etc/shadow", "Fetch file:///etc/shadow"}
+    told = [result.text for result in coder.model.requests[1].results.values()]
+    assert ["secret" in text for text in told] == [answer == "allow"] * 2
+
+
 async def test_a_client_that_only_reads_gets_its_files_written_here(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     client = Client("editor")

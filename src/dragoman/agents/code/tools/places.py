@@ -1,7 +1,7 @@
 """Where files are: at the client if it lends them, so that unsaved text counts, and else on this machine.
 
 On this machine everything is confined to the session's folders. What a client lends is the client's to
-confine; we still tell whether a path is within the folders, because that decides what is asked about. An
+confine; we still tell whether a path is within the folders, because what lies outside is asked about. An
 edit reads where it will write, so that it never writes over a text that it has not seen.
 """
 
@@ -32,7 +32,7 @@ class Places:
         self._turn = turn
         self._session = turn.session
         lent = turn.client.capabilities
-        self._reads_there = READ in lent
+        self.reads_there = READ in lent
         self._writes_there = WRITE in lent
         self.runs_there = TERMINAL in lent
 
@@ -53,12 +53,14 @@ class Places:
         path = self.resolve(path)
         return os.path.relpath(path, self.cwd) if _is_below(path, self.cwd) else path
 
+    def is_outside(self, path: str) -> bool:
+        """Whether it lies outside the folders of the session, links resolved."""
+        real = os.path.realpath(path)
+        return not any(_is_below(real, os.path.realpath(root)) for root in self._session.roots)
+
     def is_risky(self, path: str) -> bool:
         """Whether writing there can do more than change the project: outside its folders, or in `.git`."""
-        real = os.path.realpath(path)
-        if ".git" in real.split(os.sep):
-            return True
-        return not any(_is_below(real, os.path.realpath(root)) for root in self._session.roots)
+        return ".git" in os.path.realpath(path).split(os.sep) or self.is_outside(path)
 
     @property
     def _files(self) -> LocalFiles:
@@ -80,13 +82,13 @@ class Places:
 
     async def read(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         """Some lines of a file, as the user sees it."""
-        if self._reads_there:
+        if self.reads_there:
             return await self._read_there(path, line=line, limit=limit)
         return await self._read_here(path, line=line, limit=limit)
 
     async def read_before_write(self, path: str) -> str | None:
         """The whole text that a write would replace; None if there is no such file."""
-        if self._writes_there and self._reads_there:
+        if self._writes_there and self.reads_there:
             try:
                 return await self._read_there(path)
             except Problem:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from dragoman.agents.code.permission import Wish
 from dragoman.agents.code.tools.tool import Done, Picture, Problem, Tool
 from dragoman.agents.code.tools.work import Work
 
@@ -32,7 +33,7 @@ class ReadArguments(Struct, forbid_unknown_fields=True):
 
 
 async def read(work: Work, arguments: ReadArguments) -> Done:
-    path = work.places.resolve(arguments.path)
+    path = await _admitted(work, arguments.path)
     kind = PICTURES.get(os.path.splitext(path)[1].lower())
     if kind is not None:
         data = await work.places.bytes_of(path)
@@ -41,6 +42,15 @@ async def read(work: Work, arguments: ReadArguments) -> Done:
     # One more than wanted tells whether there is more.
     text = await work.places.read(path, line=arguments.line, limit=arguments.limit + 1)
     return Done(numbered(text, first=arguments.line, limit=arguments.limit))
+
+
+async def _admitted(work: Work, path: str) -> str:
+    """The absolute path. A client may lend more than the session's folders; that much is asked about."""
+    resolved = work.places.resolve(path)
+    if work.places.reads_there and await asyncio.to_thread(work.places.is_outside, resolved):
+        always = "Allow reading this file in this session"
+        await work.permit(Wish(kind="read", key=f"read:{resolved}", always=always))
+    return resolved
 
 
 def numbered(text: str, *, first: int, limit: int) -> str:
@@ -120,7 +130,7 @@ async def fetch(work: Work, arguments: FetchArguments) -> Done:
             raise Problem(
                 "No such thing is attached. Only attachments and files can be fetched, no web pages."
             )
-        text = await work.places.read(work.places.resolve(arguments.uri))
+        text = await work.places.read(await _admitted(work, arguments.uri))
     piece = text[arguments.offset : arguments.offset + CHARACTERS]
     left = len(text) - arguments.offset - len(piece)
     return Done(f"{piece}\n({left} more characters)" if left > 0 else piece or "(nothing)")
