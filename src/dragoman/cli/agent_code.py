@@ -11,8 +11,8 @@ DRAGOMAN_API_KEY, DRAGOMAN_KEY_FILE, OPENAI_API_KEY, ANTHROPIC_API_KEY) or from 
 dragoman/code.toml in the folder for configuration; docs/coder.md describes all of it.
 
 examples:
-  dragoman agent code --model anthropic:claude-sonnet-4-5
-  dragoman agent code --model openai:gpt-5 --key-file ~/.keys/openai
+  dragoman agent code --model anthropic:claude-sonnet-5-5
+  dragoman agent code --model openai:gpt-6.1-sol --key-file ~/.keys/openai
   dragoman agent code --model qwen3-coder --base-url http://localhost:11434/v1
 """
 
@@ -31,7 +31,9 @@ def add_parser(names: argparse._SubParsersAction[Any]) -> None:
 def _fill(code: argparse.ArgumentParser) -> None:
     code.add_argument("--model", metavar="MODEL", help="its name, or openai:NAME or anthropic:NAME")
     code.add_argument("--base-url", metavar="URL", help="the server, if it is not the vendor's own")
-    code.add_argument("--api", choices=("openai", "anthropic"), help="the wire format that the server speaks")
+    code.add_argument(
+        "--api", choices=("openai", "responses", "anthropic"), help="the wire format that the server speaks"
+    )
     code.add_argument("--key-file", metavar="FILE", help="a file that holds the key and nothing else")
     code.add_argument("--system", metavar="FILE", help="a file that replaces the system prompt")
     code.add_argument("--sessions", metavar="FILE", help="the journal that sessions are kept in")

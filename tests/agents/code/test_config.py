@@ -57,6 +57,8 @@ def test_a_file_that_was_named_must_exist(tmp_path: Path) -> None:
         ("claude-x", None, ("anthropic", "claude-x")),
         ("claude-x", "openai", ("openai", "claude-x")),
         ("qwen3:8b", None, ("openai", "qwen3:8b")),
+        ("openai:gpt-5", "responses", ("responses", "gpt-5")),
+        ("gpt-5", "responses", ("responses", "gpt-5")),
     ],
 )
 def test_a_name_says_whose_model_it_is(name: str, api: str | None, expected: tuple[str, str]) -> None:

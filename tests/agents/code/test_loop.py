@@ -14,7 +14,7 @@ from tests.sdk.kit.keeping import alive
 
 pytestmark = pytest.mark.bound(30)
 
-APIS = pytest.mark.parametrize("api", ["openai", "anthropic"])
+APIS = pytest.mark.parametrize("api", ["openai", "responses", "anthropic"])
 
 
 @APIS
@@ -186,12 +186,14 @@ async def test_a_call_that_makes_no_sense_is_told_to_the_model(tmp_path: Path) -
     assert {status(happened) for happened in calls(updates).values()} == {"failed"}
 
 
-async def test_thinking_can_be_switched_off(tmp_path: Path) -> None:
-    async with coding([turn("A.")], tmp_path) as coder:
-        await coder.session.set_config_option("thinking", "high")
-        _, updates = await coder.prompt("Hi")
-    assert not [update for update in updates if isinstance(update, AgentThoughtChunk)]
-    assert coder.model.requests[0].system.startswith("You are a coding agent.")
+async def test_how_much_the_model_thinks_is_an_option_of_the_session(tmp_path: Path) -> None:
+    script = [turn("A."), turn("B."), turn("C.")]
+    async with coding(script, tmp_path, model="gpt-5") as coder:
+        for much in ("default", "high", "off"):
+            await coder.session.set_config_option("thinking", much)
+            await coder.prompt("Hi")
+    efforts = [request.body.get("reasoning_effort") for request in coder.model.requests]
+    assert efforts == [None, "high", "minimal"]
 
 
 async def test_the_model_is_an_option_of_the_session(tmp_path: Path) -> None:

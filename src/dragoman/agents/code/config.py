@@ -16,10 +16,19 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
-Api = Literal["openai", "anthropic"]
+Api = Literal["openai", "responses", "anthropic"]
+"""The wire format: OpenAI's chat completions, which most servers speak, its newer one, or Anthropic's."""
 
-KEYS: dict[Api, str] = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-ADDRESSES: dict[Api, str] = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
+KEYS: dict[Api, str] = {
+    "openai": "OPENAI_API_KEY",
+    "responses": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+}
+ADDRESSES: dict[Api, str] = {
+    "openai": "OPENAI_BASE_URL",
+    "responses": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+}
 KEY = "DRAGOMAN_API_KEY"
 
 ENVIRONMENT = {
@@ -160,9 +169,11 @@ def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:
 
 def split_model(name: str, api: Api | None) -> tuple[Api, str]:
     """Whose wire format a model speaks, and its bare name."""
-    for known in KEYS:
-        if name.startswith(f"{known}:"):
-            return known, name[len(known) + 1 :]
+    vendor, colon, rest = name.partition(":")
+    if colon and vendor == "anthropic":
+        return "anthropic", rest
+    if colon and vendor == "openai":  # the vendor has two formats
+        return ("responses" if api == "responses" else "openai"), rest
     return api or ("anthropic" if name.startswith("claude") else "openai"), name
 
 

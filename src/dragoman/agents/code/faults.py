@@ -105,7 +105,7 @@ def _rejected(error: Exception, endpoint: Endpoint, where: str, said: str) -> Fa
             return Fault("rejected", f"The request was rejected by {where}{said}")
 
 
-_VENDORS = {"openai": "OpenAI", "anthropic": "Anthropic"}
+_VENDORS = {"openai": "OpenAI", "responses": "OpenAI", "anthropic": "Anthropic"}
 
 
 def _said(error: Exception, endpoint: Endpoint) -> str:

@@ -19,12 +19,13 @@ INVALID_PARAMS = -32602
 _METHODS = {
     "openai": (
         "OpenAI",
-        "Start the agent with OPENAI_API_KEY and DRAGOMAN_MODEL (such as openai:gpt-5) in its environment",
+        "Start the agent with OPENAI_API_KEY and DRAGOMAN_MODEL (such as openai:gpt-6.1-sol) in its "
+        "environment",
         ["OPENAI_API_KEY", "DRAGOMAN_MODEL"],
     ),
     "anthropic": (
         "Anthropic",
-        "Start the agent with ANTHROPIC_API_KEY and DRAGOMAN_MODEL (such as anthropic:claude-sonnet-4-5) in "
+        "Start the agent with ANTHROPIC_API_KEY and DRAGOMAN_MODEL (such as anthropic:claude-sonnet-5-5) in "
         "its environment",
         ["ANTHROPIC_API_KEY", "DRAGOMAN_MODEL"],
     ),
@@ -62,8 +63,8 @@ def reach(config: Config, model: str | None, environ: Mapping[str, str] = os.env
     """How the model is reached; raises the protocol's login error, saying exactly what is missing."""
     if model is None:
         raise auth_required(
-            "no model is configured. Set DRAGOMAN_MODEL, for example to openai:gpt-5 or "
-            "anthropic:claude-sonnet-4-5, and the key of that vendor, OPENAI_API_KEY or "
+            "no model is configured. Set DRAGOMAN_MODEL, for example to openai:gpt-6.1-sol or "
+            "anthropic:claude-sonnet-5-5, and the key of that vendor, OPENAI_API_KEY or "
             "ANTHROPIC_API_KEY; or DRAGOMAN_BASE_URL for a server of your own. The options --model, "
             "--key-file and --base-url do the same"
         )

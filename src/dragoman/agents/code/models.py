@@ -25,8 +25,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.anthropic import AnthropicModel
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -99,7 +98,7 @@ class Answering:
 
     def _settings(self, thinking: str | None) -> ModelSettings:
         # The clients shall not retry by themselves: the user would wait and not know what for.
-        settings = ModelSettings(max_retries=0, cache=True, parallel_tool_calls=True)
+        settings = ModelSettings(max_retries=0, cache=True)
         if self._max_tokens is not None:
             settings["max_tokens"] = self._max_tokens
         if thinking == "off":
@@ -138,18 +137,20 @@ def make_model(endpoint: Endpoint) -> Model[Any]:
         return AnthropicModel(
             endpoint.model, provider=AnthropicProvider(api_key=key, base_url=_without_version(address))
         )
+    if address is None:
+        provider: Any = OpenAIProvider(api_key=key)
+    else:
+        name = urlsplit(address).hostname or "server"
+        provider = OpenAICompatibleProvider(name, base_url=address, api_key=key)
+    if endpoint.api == "responses":
+        return OpenAIResponsesModel(endpoint.model, provider=provider, settings=UNSTORED)
     # A stream that ends without a reason was cut off, also where the connection says nothing of it.
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
-    if address is None:
-        return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(api_key=key), profile=profile)
-    name = urlsplit(address).hostname or "server"
-    compatible = OpenAICompatibleProvider(name, base_url=address, api_key=key, profile=_with(profile))
-    return OpenAIChatModel(endpoint.model, provider=compatible)
+    return OpenAIChatModel(endpoint.model, provider=provider, profile=profile)
 
 
-def _with(profile: OpenAIModelProfile) -> ModelProfile:
-    merged: ModelProfile = profile  # every profile of a vendor is one
-    return merged
+UNSTORED = OpenAIResponsesModelSettings(openai_store=False)
+"""This format lets the vendor keep every conversation unless it is told not to. We keep them ourselves."""
 
 
 def _without_version(address: str | None) -> str | None:
