@@ -1,0 +1,32 @@
+"""The recordings that the tests here look at."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.requirements.heard import Recording
+from tests.requirements.recording import recorded
+
+
+def _recording(agent: str, factory: pytest.TempPathFactory) -> Recording:
+    base = factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return recorded(agent, shared / "requirements")
+
+
+@pytest.fixture(scope="session", params=["review", "code"])
+def heard(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """Both agents, one after the other."""
+    return _recording(request.param, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def reviewer(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    return _recording("review", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def coder(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    return _recording("code", tmp_path_factory)
