@@ -59,6 +59,7 @@ async def story(stage: Stage) -> None:
     await talk.prompt(session, "listen", audio, name="audio")
     if role.name == "code":
         await _only_coders(stage, talk, session)
+    (folder / "app.py").write_text(APP)
     await talk.prompt(session, role.work, name="work at last")
     _keep_requests(stage, talk)
 
