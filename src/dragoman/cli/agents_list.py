@@ -15,6 +15,7 @@ EXAMPLES = """examples:
   dragoman agents import zed --dry-run         what Zed's settings would bring
   dragoman agents add mine my-agent --acp      a name for a command
   dragoman agents remove mine
+  dragoman agents logout mine                  it forgets who is logged in, if it can
 
 Names are for `dragoman run --agent NAME` and `dragoman doctor NAME`; docs/known-agents.md describes the file
 that they are kept in.
@@ -41,6 +42,7 @@ def _fill(agents: argparse.ArgumentParser) -> None:
     _add_import(actions)
     _add_add(actions)
     _add_remove(actions)
+    _add_logout(actions)
 
 
 def _add_list(actions: argparse._SubParsersAction[Any]) -> None:
@@ -91,6 +93,12 @@ def _add_remove(actions: argparse._SubParsersAction[Any]) -> None:
     parser = actions.add_parser("remove", help="take a name out of the configuration file")
     parser.add_argument("name", metavar="NAME")
     parser.set_defaults(run=_run_remove)
+
+
+def _add_logout(actions: argparse._SubParsersAction[Any]) -> None:
+    parser = actions.add_parser("logout", help="let an agent forget who is logged in")
+    parser.add_argument("agent", metavar="NAME", help="a name, a command in quotes or an address")
+    parser.set_defaults(run=_run_logout)
 
 
 def _takes_json(parser: argparse.ArgumentParser) -> None:
@@ -145,6 +153,12 @@ def _run_remove(chosen: argparse.Namespace) -> int:
     from dragoman.cli import agents_edit
 
     return agents_edit.run_remove(chosen.name)
+
+
+def _run_logout(chosen: argparse.Namespace) -> int:
+    from dragoman.cli import agents_logout
+
+    return agents_logout.run_logout(chosen.agent)
 
 
 def _wants_json(chosen: argparse.Namespace) -> bool:

@@ -1,0 +1,44 @@
+"""`dragoman agents logout NAME`: start an agent, tell it to forget who is logged in, end it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from dragoman import Client, Limits, connect
+from dragoman.agents import VERSION
+from dragoman.cli.run.harmless import harmless
+from dragoman.cli.run.mistakes import Mistake
+from dragoman.cli.run.target import Target, find_target
+from dragoman.errors import DragomanError
+from dragoman.sdk.login import log_out
+
+SECONDS = 30.0
+
+
+def run_logout(wanted: str) -> int:
+    """0: it is done. 1: the agent cannot, or did not. 2: there is no such agent."""
+    try:
+        target = find_target(wanted, ())
+    except Mistake as mistake:
+        return _fail(f"{mistake}\nTo go on: {mistake.next_step}.", 2)
+    try:
+        done = asyncio.run(_log_out(target))
+    except DragomanError as error:
+        return _fail(f"{target.agent.name} was not logged out: {error}", 1)
+    if not done:
+        return _fail(f"{target.agent.name} offers no logout; see its own documentation", 1)
+    print(f"Logged out of {harmless(target.agent.name)}.")
+    return 0
+
+
+async def _log_out(target: Target) -> bool:
+    client = Client("dragoman-agents", version=VERSION, title="Dragoman")
+    limits = Limits(handshake_seconds=SECONDS, call_seconds=SECONDS)
+    async with connect(target.open(), client=client, limits=limits, env=target.env) as agent:
+        return await log_out(agent)
+
+
+def _fail(what: str, status: int) -> int:
+    print(f"dragoman agents: {harmless(what)}", file=sys.stderr)
+    return status
