@@ -43,13 +43,17 @@ class Role:
 
     def start(self, folder: Path, model: ScriptedModel) -> list[str]:
         """Its command line, with its sessions in a folder."""
-        begin = [sys.executable, "-m", "dragoman", "agent", self.name]
-        begin += ["--sessions", str(folder / "sessions.db")]
+        begin = self.start_unset(folder)
         if self.name == "review":
             return [*begin, "--offline"]
         config = folder / "code.toml"
         config.write_text(CONFIG)
         return [*begin, "--config", str(config), "--base-url", model.openai_url]
+
+    def start_unset(self, folder: Path) -> list[str]:
+        """The same without a model."""
+        begin = [sys.executable, "-m", "dragoman", "agent", self.name]
+        return [*begin, "--sessions", str(folder / "sessions.db")]
 
 
 ROLES = {
@@ -77,10 +81,7 @@ def environment(folder: Path) -> dict[str, str]:
     kept = {
         name: value for name, value in os.environ.items() if "API_KEY" not in name and "DRAGOMAN" not in name
     }
-    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # the model layer is large: it is compiled once, not each time
-    compiled = str(folder.parent / "compiled")
-    places = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME"), str(folder))
-    return {**kept, **places, "PYTHONPYCACHEPREFIX": compiled}
+    return {**kept, **dict.fromkeys(("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME"), str(folder))}
 
 
 def says(word: str) -> Callable[[ModelRequest], bool]:

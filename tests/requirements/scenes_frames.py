@@ -101,7 +101,7 @@ def bad_params(folder: str, session: str) -> dict[str, tuple[str, Any]]:
 async def probes(stage: Stage) -> None:
     """One connection that is sent everything wrong, with something right after each."""
     folder = str(stage.project("probed"))
-    async with stage.connection("probes") as talk:
+    async with stage.connection("probes", ends=False) as talk:
         await talk.call("session/new", {"cwd": folder, "mcpServers": []}, name="too early")
         for name, params in BAD_VERSIONS.items():
             await talk.call("initialize", params, name=name)
@@ -120,6 +120,11 @@ async def probes(stage: Stage) -> None:
         await talk.call("session/list", {}, name="after all")
         await _unknown(talk, folder)
         await _lenient(talk, folder, session)
+        await talk.call("authenticate", {"methodId": "server"}, name="login")
+        twice = b'{"jsonrpc":"2.0","id":9,"method":"session/list"}\n' * 2
+        await talk.send(twice)
+        await talk.quiet()
+        await talk.quiet()
         await talk.open(name="initialize again")
 
 
@@ -203,4 +208,13 @@ async def versions(stage: Stage) -> None:
             await talk.call("session/list", {}, name="list")
 
 
-SCENES = [probes, streams, versions]
+async def gate(stage: Stage) -> None:
+    """An agent that knows no model yet."""
+    async with stage.connection("gate", ends=False, has_model=False) as talk:
+        await talk.open()
+        session = await talk.new(stage.project("gated"))
+        await talk.prompt(session, "hello", name="prompt")
+        await talk.call("authenticate", {"methodId": "openai"}, name="login")
+
+
+SCENES = [gate, probes, streams, versions]

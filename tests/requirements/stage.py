@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -33,11 +34,17 @@ class Stage:
     """What one scene leaves for the next."""
 
     @asynccontextmanager
-    async def connection(self, name: str) -> AsyncIterator[Talk]:
-        """A process that nothing was said to, and that is gone afterwards."""
-        talk = await self._start(name)
+    async def connection(
+        self, name: str, *, ends: bool = True, has_model: bool = True
+    ) -> AsyncIterator[Talk]:
+        """A process that nothing was said to. Unless it `ends` it is killed: a coder that still imports its
+        model layer takes seconds to end by itself.
+        """
+        talk = await self._start(name, None if has_model else self.role.start_unset(self.folder))
         yield talk
-        if talk.peer.returncode is None:
+        if not ends:
+            talk.peer.send_signal(signal.SIGKILL)
+        elif talk.peer.returncode is None:
             talk.scene.facts["exit"] = await talk.close()
 
     async def scene(self, name: str, capabilities: Any, *, holding: str = "") -> Talk:
@@ -61,11 +68,11 @@ class Stage:
         talk.scene.facts["exit"] = await talk.close()
         return talk
 
-    async def _start(self, name: str) -> Talk:
+    async def _start(self, name: str, command: list[str] | None = None) -> Talk:
         """A new process, whose own working folder is nobody's."""
         elsewhere = self.folder / "elsewhere"
         elsewhere.mkdir(exist_ok=True)
-        command = self.role.start(self.folder, self.model)
+        command = command or self.role.start(self.folder, self.model)
         peer = RawPeer(command, env=environment(self.folder), cwd=elsewhere)
         talk = Talk(await self.stack.enter_async_context(peer), Editor())
         self.scenes[name] = talk.scene

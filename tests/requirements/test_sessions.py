@@ -31,6 +31,17 @@ def test_auth_01_auth_03_and_auth_15_methods_have_a_name_and_none_wants_a_termin
         assert not [method for method in methods if method.get("type") == "terminal" or "command" in method]
 
 
+def test_auth_07_and_auth_08_a_login_that_has_all_it_needs_is_answered_with_nothing(coder: Recording) -> None:
+    assert coder["probes"].result("login") == {}
+    assert coder["story"].result("work")["stopReason"] == "end_turn"
+
+
+def test_auth_09_and_err_02_what_needs_a_login_says_so(coder: Recording) -> None:
+    scene = coder["gate"]
+    assert scene.result("new")["sessionId"]
+    assert scene.code("prompt") == scene.code("login") == -32000
+
+
 def test_auth_10_an_unknown_method_is_an_error(heard: Recording) -> None:
     assert heard["probes"].code("unknown login") == (-32601 if heard.agent == "review" else -32602)
 
@@ -120,6 +131,11 @@ def test_ses_18_sessions_share_nothing(heard: Recording) -> None:
     if heard.agent == "code":
         failed = heard["servers"].updates("mount elsewhere", "tool_call_update")
         assert "nothing to see" not in str(failed), "another session's tools"
+
+
+def test_ses_17_the_answer_holds_modes_and_options(heard: Recording) -> None:
+    result = heard["story"].result("new")
+    assert result.keys() == {"sessionId", "modes", "configOptions"}
 
 
 def test_ses_19_and_cmd_01_the_answer_comes_before_the_first_update(heard: Recording) -> None:

@@ -77,6 +77,11 @@ def test_tool_10_no_call_is_left_open(heard: Recording) -> None:
             assert set(ends.values()) <= {"completed", "failed"}, name
 
 
+def test_tool_09_progress_is_told(coder: Recording) -> None:
+    updates = coder["story"].updates("run", "tool_call_update")
+    assert [update.get("status") for update in updates] == ["in_progress", None, "completed"]
+
+
 def test_tool_11_tool_12_and_tool_14_content_is_of_three_kinds(heard: Recording) -> None:
     terminals = {
         frame["result"]["terminalId"]
@@ -199,7 +204,7 @@ def test_fs_09_null_is_taken_as_the_answer_to_a_write(heard: Recording) -> None:
     assert scene.facts["edited"].endswith("# unsaved\n"), "what was not saved is not lost"
 
 
-def test_term_03_and_term_10_terminals_are_made_whole_and_released(coder: Recording) -> None:
+def test_term_03_term_10_and_term_16_terminals_are_made_whole_and_released(coder: Recording) -> None:
     (made,) = coder["story"].asked("terminal/create")
     params = made["params"]
     assert {"sessionId", "command"} <= params.keys()
