@@ -21,6 +21,9 @@ from dragoman.wire.codes import INTERNAL_ERROR
 
 CUT_SHORT = "This turn was cut short before it was finished."
 
+BEGUN = b'"status":"in_progress"'
+"""In the update that begins a compaction. A replay tells of each one once, when it has ended."""
+
 Send = Callable[[bytes], Awaitable[None]]
 """Takes whole frames, each with its newline, and waits while the client is slow."""
 
@@ -39,19 +42,20 @@ class Recalled:
         self.usage = SessionUsage(spent=Spent())
         self.memories: list[Any] = []
         self._head = frames.update_head(session_id)
+        self._compaction = frames.beginnings(session_id, ("compaction_update",))
         self._unreplayed = frames.beginnings(session_id, (*frames.UNREPLAYED, *withheld))
 
     def take(self, page: Page) -> bytes:
         """Learn from a page; what of it a client is told."""
         told: list[bytes] = []
-        update, unreplayed = frames.UPDATE, self._unreplayed
+        update, unreplayed, compaction = frames.UPDATE, self._unreplayed, self._compaction
         for stored in page:
             frame = stored.frame
             if stored.direction != "to_client":
                 told += self._learn(stored)
             elif not frame.startswith(update):
                 self.open_since = None
-            elif not frame.startswith(unreplayed):
+            elif not frame.startswith(unreplayed) and not (frame.startswith(compaction) and BEGUN in frame):
                 told.append(frame)
         self.last = page[-1].sequence
         told.append(b"")
