@@ -123,6 +123,7 @@ async def death(stage: Stage) -> None:
     await talk.begin_prompt(session, stage.role.work, name="never answered")
     await _wait_held(talk, session)
     await stage.end(EVERYTHING)
+    talk.scene.facts["complaints"] = talk.peer.stderr
     talk.scene.facts["left"] = [pid for pid in talk.peer.processes() if pid != talk.peer.pid]
 
 

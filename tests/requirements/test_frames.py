@@ -269,6 +269,7 @@ def test_std_08_and_std_15_it_ends_with_its_input_also_in_the_middle_of_a_turn(h
     assert heard["streams"].facts["exit"] == 0
     assert heard["death"].facts["exit"] == 0
     assert heard["death"].facts["left"] == []
+    assert heard["death"].facts["complaints"] == "", "a client that leaves is no failure"
 
 
 def test_std_09_crlf_and_blank_lines_are_taken_and_a_mark_of_byte_order_is_no_json(heard: Recording) -> None:

@@ -40,6 +40,22 @@ def test_the_text_is_in_our_log(caplog: pytest.LogCaptureFixture) -> None:
     assert "session/prompt" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("error", "is_told"),
+    [
+        (LinkClosed("gone"), False),
+        (ExceptionGroup("tasks", [LinkClosed("gone"), ExceptionGroup("more", [LinkClosed("gone")])]), False),
+        (ExceptionGroup("tasks", [LinkClosed("gone"), ValueError("wrong")]), True),
+    ],
+)
+def test_tasks_that_only_lost_their_connection_are_no_failure(
+    error: Exception, is_told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert to_error(error, "m").code == -32603
+    assert bool(caplog.records) is is_told
+
+
 def test_an_error_answer_is_as_its_author_wanted_it() -> None:
     made = to_error(ErrorAnswer(-32001, "so it is", {"a": [1, None]}), "m")
     assert (made.code, made.message, made.data) == (-32001, "so it is", {"a": [1, None]})

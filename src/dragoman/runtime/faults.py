@@ -24,11 +24,18 @@ def to_error(error: BaseException, method: str) -> ErrorObject:
         return _as_given(error, method)
     if isinstance(error, asyncio.CancelledError):
         return error_object(CANCELLED)
-    if isinstance(error, LinkClosed):
+    if _ended_with_the_link(error):
         log.info("the handler of %s ended with its connection", method)
     else:
         log.error("the handler of %s failed", method, exc_info=error)
     return error_object(INTERNAL_ERROR)
+
+
+def _ended_with_the_link(error: BaseException) -> bool:
+    """Also in groups: tasks of a handler that all lost their connection have not failed."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(LinkClosed)[1] is None
+    return isinstance(error, LinkClosed)
 
 
 def _as_given(error: ErrorAnswer, method: str) -> ErrorObject:
