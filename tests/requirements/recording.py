@@ -1,6 +1,7 @@
 """Runs both agents through all scenes, once for a whole run of tests.
 
-Workers of one run share the recording: whoever comes first records, the others wait for the lock and read.
+Workers of one run share the recordings: whoever comes first records, the next one records the other agent,
+and the rest wait for the lock and read.
 """
 
 from __future__ import annotations
@@ -23,11 +24,20 @@ from tests.requirements.talk import Talk
 def recorded(agent: str, folder: Path) -> Recording:
     """The recording of an agent, made in this folder if it is not there yet."""
     folder.mkdir(exist_ok=True)
+    if not _made(agent, folder, waits=False):  # another worker is at it: make the other one meanwhile
+        for other in ROLES:
+            _made(other, folder, waits=False)
+        _made(agent, folder, waits=True)
+    return msgspec.json.decode((folder / f"{agent}.json").read_bytes(), type=Recording)
+
+
+def _made(agent: str, folder: Path, *, waits: bool) -> bool:
+    """Whether the recording is there now; False only if somebody else is making it."""
     kept = folder / f"{agent}.json"
-    with _locked(folder / f"{agent}.lock"):
-        if not kept.exists():
+    with _locked(folder / f"{agent}.lock", waits=waits) as is_ours:
+        if is_ours and not kept.exists():
             kept.write_bytes(msgspec.json.encode(asyncio.run(_record(agent, folder / agent))))
-        return msgspec.json.decode(kept.read_bytes(), type=Recording)
+        return is_ours
 
 
 async def _record(agent: str, folder: Path) -> Recording:
@@ -42,10 +52,17 @@ async def _record(agent: str, folder: Path) -> Recording:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, *, waits: bool) -> Iterator[bool]:
+    """Whether the lock is ours; it is freed when the file is closed."""
     with path.open("w") as file:
-        if os.name != "nt":
-            import fcntl
+        if os.name == "nt":
+            yield True
+            return
+        import fcntl
 
-            fcntl.flock(file, fcntl.LOCK_EX)  # freed when the file is closed
-        yield
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True

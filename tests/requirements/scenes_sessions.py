@@ -10,7 +10,8 @@ from tests.requirements.talk import Talk
 if TYPE_CHECKING:
     from tests.requirements.stage import Stage
 
-MANY = 50
+MANY = {"review": 50, "code": 20}
+"""The coder asks its server for models for each session, which takes a while."""
 
 
 async def again(stage: Stage) -> None:
@@ -41,7 +42,7 @@ def _keep_last(stage: Stage, talk: Talk) -> None:
 async def lists(stage: Stage) -> None:
     here, there = stage.project("here"), stage.project("there")
     talk = await stage.scene("lists", {})
-    made = [await talk.new(here, name=f"new {number}") for number in range(MANY)]
+    made = [await talk.new(here, name=f"new {number}") for number in range(MANY[stage.role.name])]
     other = await talk.new(there, name="there")
     talk.scene.facts |= {"made": made, "there": other, "pages": await _pages(talk, str(here))}
     await talk.prompt(other, stage.role.work, name="work")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,18 +115,21 @@ def _keep_requests(stage: Stage, talk: Talk) -> None:
 
 
 async def gifts(stage: Stage) -> None:
-    """The same turn with clients that offer less, or nonsense."""
-    for name, capabilities in CAPABILITIES.items():
-        folder = stage.project(name)
-        talk = await stage.scene(name, capabilities)
-        session = await talk.new(folder)
-        await talk.prompt(session, stage.role.work, name="work")
-        await talk.prompt(session, stage.role.edit, name="edit")
-        talk.scene.facts |= {"edited": (folder / "app.py").read_text(), "folder": str(folder)}
-        if stage.role.name == "code":
-            await talk.prompt(session, "please run", name="run")
-            talk.scene.facts["ran"] = (folder / "ran").exists()
-        await talk.prompt(session, f"/{stage.role.command}", name="command")
+    """The same turn with clients that offer less, or nonsense: at once, because starting takes long."""
+    await asyncio.gather(*(_give(stage, name, gift) for name, gift in CAPABILITIES.items()))
+
+
+async def _give(stage: Stage, name: str, capabilities: Any) -> None:
+    folder = stage.project(name)
+    talk = await stage.scene(name, capabilities)
+    session = await talk.new(folder)
+    await talk.prompt(session, stage.role.work, name="work")
+    await talk.prompt(session, stage.role.edit, name="edit")
+    talk.scene.facts |= {"edited": (folder / "app.py").read_text(), "folder": str(folder)}
+    if stage.role.name == "code":
+        await talk.prompt(session, "please run", name="run")
+        talk.scene.facts["ran"] = (folder / "ran").exists()
+    await talk.prompt(session, f"/{stage.role.command}", name="command")
 
 
 async def servers(stage: Stage) -> None:
