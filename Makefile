@@ -13,11 +13,13 @@ CHECKED := $(wildcard src tests examples tools bench)
 READY_PY := $(VENV)/.ready
 READY_TS := $(if $(wildcard $(TS)/package.json),$(TS)/node_modules/.ready)
 READY_SDK := $(VENV)/.sdk-examples
+ACPX     := tests/interop/acpx
+READY_ACPX := $(if $(wildcard $(ACPX)/package.json),$(VENV)/.acpx)
 
 .PHONY: setup run test check-format check-lint check-types check-tests fix bench schema clean
 .DEFAULT_GOAL := test
 
-setup: $(READY_PY) $(READY_TS) $(READY_SDK)
+setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX)
 
 # Debian without python3-venv has no ensurepip: then the pip outside fills the environment.
 $(READY_PY): pyproject.toml
@@ -45,6 +47,12 @@ $(TS)/node_modules/.ready: $(wildcard $(TS)/package.json $(TS)/package-lock.json
 # The official Python SDK's own examples are in its source archive only. Without them those tests skip.
 $(READY_SDK): $(READY_PY) tests/interop/python/fetch.py
 	@$(PY) tests/interop/python/fetch.py || echo "no source archive: tests on the SDK's own examples will be skipped"
+	@touch $@
+
+# A client of other people. Some of its parts are not in the registry, so there is no lock file that holds.
+$(VENV)/.acpx: $(READY_PY) $(wildcard $(ACPX)/package.json)
+	@(cd $(ACPX) && npm install --silent --no-audit --no-fund --no-package-lock) \
+	    || echo "acpx cannot be installed: its tests will be skipped"
 	@touch $@
 
 run: $(READY_PY)

@@ -21,7 +21,7 @@ from dragoman.testing.models import scripted_model
 from tests.interop.programs import TS
 from tests.requirements.cast import APP, ROLES, environment, script
 
-ACPX = TS / "node_modules" / ".bin" / "acpx"
+ACPX = TS.parent / "acpx" / "node_modules" / ".bin" / "acpx"
 
 pytestmark = [pytest.mark.bound(100), pytest.mark.timeout(120)]
 

@@ -11,7 +11,7 @@ import pytest
 from dragoman.testing.models import call, scripted_model, think, turn
 from tests.interop.programs import TS
 
-ACPX = shutil.which("acpx") or shutil.which(TS / "node_modules" / ".bin" / "acpx")
+ACPX = shutil.which("acpx") or shutil.which(TS.parent / "acpx" / "node_modules" / ".bin" / "acpx")
 
 pytestmark = [
     pytest.mark.bound(55),
