@@ -123,8 +123,8 @@ async def probes(stage: Stage) -> None:
         await talk.call("authenticate", {"methodId": "server"}, name="login")
         twice = b'{"jsonrpc":"2.0","id":9,"method":"session/list"}\n' * 2
         await talk.send(twice)
-        await talk.quiet()
-        await talk.quiet()
+        for _ in range(2):
+            await talk.until(lambda frame: "method" not in frame and frame.get("id") == 9)
         await talk.open(name="initialize again")
 
 

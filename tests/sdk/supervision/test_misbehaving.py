@@ -14,8 +14,8 @@ from dragoman.transport.owned import owned_trees
 from tests.sdk.supervision.misbehaving import WAYS, meet_all, variants
 from tests.transport.programs import eventually
 
-EVERY = 5
-"""In a usual run every fifth point of each way is tried; they differ from way to way."""
+EVERY = 9
+"""In a usual run every ninth point of each way is tried; they differ from way to way."""
 
 
 def test_there_are_many_points() -> None:
