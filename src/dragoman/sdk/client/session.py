@@ -151,14 +151,16 @@ class Session:
         self._late_sizes = sizes
         while len(sizes) > len(late):  # somebody has taken them
             self._late_bytes -= sizes.popleft()
+        self._late_bytes += each * len(updates)
+        progress, last = v1.ToolCallProgress, late[-1] if late else None
         for update in updates:
             # Growing output is sent again and again, each time whole.
-            if type(update) is v1.ToolCallProgress and late and supersedes(update, late[-1]):
+            if type(update) is progress and type(last) is progress and supersedes(update, last):
                 late.pop()
                 self._late_bytes -= sizes.pop()
             late.append(update)
             sizes.append(each)
-            self._late_bytes += each
+            last = update
         while len(sizes) > len(late):  # they were too many
             self._late_bytes -= sizes.popleft()
         while self._late_bytes > LATE_BYTES and len(late) > 1:

@@ -64,6 +64,15 @@ class _UpdateFrame(
     params: _Params
 
 
+class _NoteFrame(
+    msgspec.Struct, tag_field="method", tag="session/update", forbid_unknown_fields=True, gc=False
+):
+    """The same for whoever hands on the whole message."""
+
+    jsonrpc: Literal["2.0"]
+    params: v1.SessionNotification
+
+
 class _Route(msgspec.Struct, frozen=True):
     """Where a request of the protocol goes, looked up once."""
 
@@ -82,9 +91,9 @@ class _Route(msgspec.Struct, frozen=True):
 
 
 @cache
-def _run_reader() -> Callable[[bytes], list[_UpdateFrame]]:
+def _run_reader(frame: type[Any]) -> Callable[[bytes], list[Any]]:
     """Made with the first connection: it takes longer to make than a small program takes to start."""
-    return msgspec.json.Decoder(_UpdateFrame, dec_hook=decode_choice).decode_lines
+    return msgspec.json.Decoder(frame, dec_hook=decode_choice).decode_lines
 
 
 class ClientSide:
@@ -121,8 +130,8 @@ class ClientSide:
         self._orphans: dict[str, list[tuple[v1.SessionNotification, int]]] = {}
         self._orphan_bytes = 0
         self._permissions: dict[Debt, str] = {}
-        self._read_run = _run_reader()
         self._on_update = client.handlers.get("session/update")
+        self._read_run = _run_reader(_UpdateFrame if self._on_update is None else _NoteFrame)
         self._routes: dict[str, _Route] = {}
 
     def attach(self, link: Link, agent: AgentHandle) -> None:
@@ -158,7 +167,7 @@ class ClientSide:
         if self._on_update is not None:
             each = len(block) // lines
             for frame in frames:
-                self._updated(_notification(frame.params), each)
+                self._updated(frame.params, each)
             return lines
         current = ""
         append: Callable[[v1.SessionUpdate], None] = _nowhere
