@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dragoman.errors import NoSuchStream, StreamMoved
@@ -85,6 +85,7 @@ async def compare(journal: SqliteJournal, model: Model) -> None:
 
 
 @settings(max_examples=40)
+@example([("append", "a", [Entry("to_agent", b"", -0.0)])])
 @given(OPERATIONS)
 @pytest.mark.bound(20)
 async def test_the_journal_holds_what_a_dict_would(operations: list[tuple[Any, ...]]) -> None:

@@ -63,7 +63,8 @@ def append(
     for sequence, entry in enumerate(entries, info.last + 1):
         frame = bytes(entry.frame) if redact is None else redact(bytes(entry.frame))
         direction, frame = pack(DIRECTION_NUMBERS[entry.direction], frame)
-        moment = float(entry.time) if not math.isnan(entry.time) else 0.0  # SQLite has no NaN
+        # SQLite has no NaN, and no zero below zero: what it would give back has another checksum.
+        moment = 0.0 if math.isnan(entry.time) else float(entry.time) + 0.0
         checksum = entry_sum(number, sequence, direction, moment, frame)
         rows.append((number, sequence, direction, moment, frame, checksum))
     connection.executemany(INSERT, rows)
