@@ -5,9 +5,6 @@ official SDKs; 306 of them hold for agents (side A) or for both sides (B). A tes
 having its id in its name: `test_rpc_01_…` tries RPC-01, on both agents if it takes `heard`, on one
 if it takes `reviewer` or `coder`. Everything else has a reason here, and test_ledger.py sees to it that there
 is nothing else.
-
-One requirement is not met on purpose: SES-10 by the review agent. It takes MCP servers over stdio, and starts
-none: no model is there that could call their tools, and starting strangers' programs for nothing is worse.
 """
 
 from __future__ import annotations
@@ -31,6 +28,7 @@ NO_MODEL = "the review agent runs without a model here, as it does out of the bo
 NO_TERMINALS = "the review agent runs nothing in terminals of the client"
 
 BOTH: dict[str, str] = {
+    "SES-15": "all are offered (tests/sdk/agent refuses others); one that does not exist is SES-23",
     "INIT-25": NOTHING_PRIVATE,
     "EXT-09": NOTHING_PRIVATE,
     "AUTH-14": NO_TERMINAL_LOGIN,
@@ -64,9 +62,6 @@ REVIEW: dict[str, str] = {
     "AUTH-08": "it needs no login, and offers none",
     "AUTH-09": "it needs no login, and offers none",
     "ERR-02": "it needs no login, and offers none",
-    "SES-10": "servers are taken and not started: nothing in this agent could call their tools",
-    "SES-11": "servers are taken and not started: nothing in this agent could call their tools",
-    "SES-13": "nothing in this agent could call the tools of such a server",
     "LOAD-12": NO_MODEL,
     "LOAD-16": NO_MODEL,
     "ADIR-09": "it reads no instructions; rules of a project are tried in tests/agents/review",
@@ -93,7 +88,6 @@ REVIEW: dict[str, str] = {
 }
 
 CODE: dict[str, str] = {
-    "SES-15": "every transport is offered, and one that does not exist is SES-23",
     "TOOL-13": "the coder has no tool that deletes; an emptied file is an ordinary diff",
     "PLAN-06": "a permission: the plan is the model's",
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.requirements.cast import APP
 from tests.requirements.editor import EVERYTHING
-from tests.requirements.talk import Talk, prompting
+from tests.requirements.talk import PATIENCE, Talk, prompting
 
 if TYPE_CHECKING:
     from tests.requirements.stage import Stage
@@ -133,7 +133,7 @@ async def _give(stage: Stage, name: str, capabilities: Any) -> None:
 
 
 async def servers(stage: Stage) -> None:
-    """Two MCP servers over stdio; one for HTTP where that is not offered; then the end of the session."""
+    """Two MCP servers over stdio; one for HTTP, which nobody serves; then the end of the session."""
     folder = stage.project("mounted")
     logs = [folder / "one.log", folder / "two.log"]
     mounted = [
@@ -143,12 +143,20 @@ async def servers(stage: Stage) -> None:
     talk = await stage.scene("servers", {})
     session = await talk.new(folder, mcpServers=mounted)
     await talk.prompt(session, "please mount", name="mount")
+    await _started(logs)
     other = await talk.new(folder, name="other")
     await talk.prompt(other, "please mount", name="mount elsewhere")
     http = [{"type": "http", "name": "h", "url": "http://127.0.0.1:9/mcp", "headers": []}]
     await talk.call("session/new", {"cwd": str(folder), "mcpServers": http}, name="http server")
     await talk.call("session/close", {"sessionId": session}, name="close")
     talk.scene.facts["logs"] = [log.read_text().splitlines() if log.exists() else [] for log in logs]
+
+
+async def _started(logs: list[Path]) -> None:
+    """Until each server was asked for its tools; who needs none of them begins without waiting for that."""
+    async with asyncio.timeout(PATIENCE):
+        while not all(log.exists() and "tools/list" in log.read_text() for log in logs):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)  # another program's file: there is no event to wait for
 
 
 async def overlap(stage: Stage) -> None:

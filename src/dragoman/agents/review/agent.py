@@ -65,7 +65,6 @@ def review_agent(*, sessions: Any = None, model: Config | None = None) -> Agent:
         modes=MODES,
         options=(SEVERITY, SCOPE, EXPLANATIONS) if explains else (SEVERITY, SCOPE),
         titles="none",
-        mcp=False,  # nothing here could use them
     )
 
     @kit.prompt
