@@ -10,7 +10,7 @@ from dragoman.workspace.policy.question import Question, Setting, about_file, ab
 from dragoman.workspace.policy.reading import read_policy
 from dragoman.workspace.policy.shell import read_line
 
-ROOT = "/work/project"
+ROOT = "/home/somebody/project"
 HOME = "/home/somebody"
 SETTING = Setting(agent="claude", roots=(ROOT,), home=HOME)
 
