@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.review.programs import ToolFailed, find_program, run_program
+from tests.transport.programs import alive, eventually
 
 
 async def test_a_program_gets_its_text_and_gives_its_answer() -> None:
@@ -35,15 +36,8 @@ async def test_what_a_tool_started_is_gone_with_it(tmp_path: Path) -> None:
     )
     with pytest.raises(ToolFailed):
         await run_program([sys.executable, "-c", body], deadline=2)
-    assert not is_running(int(mark.read_text()))
-
-
-def is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"  # its parent is gone; whoever adopted it reaps it
+    child = int(mark.read_text())
+    await eventually(lambda: not alive(child))  # killed with its group; nobody waits for a grandchild
 
 
 async def test_a_program_that_does_not_read_its_text_is_no_error() -> None:
