@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tests.requirements.cast import APP
 from tests.requirements.editor import EVERYTHING
 from tests.requirements.talk import PATIENCE, Talk, prompting
+from tests.transport.programs import eventually
 
 if TYPE_CHECKING:
     from tests.requirements.stage import Stage
@@ -143,20 +144,18 @@ async def servers(stage: Stage) -> None:
     talk = await stage.scene("servers", {})
     session = await talk.new(folder, mcpServers=mounted)
     await talk.prompt(session, "please mount", name="mount")
-    await _started(logs)
+    # Who needs none of their tools begins without waiting for them.
+    await eventually(lambda: all("tools/list" in text(log) for log in logs), seconds=PATIENCE)
     other = await talk.new(folder, name="other")
     await talk.prompt(other, "please mount", name="mount elsewhere")
     http = [{"type": "http", "name": "h", "url": "http://127.0.0.1:9/mcp", "headers": []}]
     await talk.call("session/new", {"cwd": str(folder), "mcpServers": http}, name="http server")
     await talk.call("session/close", {"sessionId": session}, name="close")
-    talk.scene.facts["logs"] = [log.read_text().splitlines() if log.exists() else [] for log in logs]
+    talk.scene.facts["logs"] = [text(log).splitlines() for log in logs]
 
 
-async def _started(logs: list[Path]) -> None:
-    """Until each server was asked for its tools; who needs none of them begins without waiting for that."""
-    async with asyncio.timeout(PATIENCE):
-        while not all(log.exists() and "tools/list" in log.read_text() for log in logs):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)  # another program's file: there is no event to wait for
+def text(log: Path) -> str:
+    return log.read_text() if log.exists() else ""
 
 
 async def overlap(stage: Stage) -> None:

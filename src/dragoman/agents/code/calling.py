@@ -104,8 +104,8 @@ class Calling:
         if not tool.is_shown:
             return await self._judged(tool, work, arguments)
         async with reported as report:
-            if not tool.changes:  # otherwise somebody has to allow it first
-                await report.progress(status="in_progress")
+            if not (tool.changes or tool.may_ask):  # otherwise somebody may have to allow it first
+                await work.begin()
             result = await self._judged(tool, work, arguments)
             if result.outcome != "success":
                 await report.fail(result.text)

@@ -124,7 +124,10 @@ async def test_a_file_outside_the_folders_is_read_only_after_a_question(answer: 
 
     script = [turn(call("read", path="/etc/shadow"), call("fetch", uri="file:///etc/shadow")), turn("Ok.")]
     async with coding(script, tmp_path, client=client, mode="plan") as coder:
-        await coder.prompt("Read")
+        _, updates = await coder.prompt("Read")
+    states = [update.status for update in calls(updates)["Read /etc/shadow"]]
+    # It is not under way before somebody allowed it.
+    assert states == (["pending", "in_progress", "completed"] if answer == "allow" else ["pending", "failed"])
     asked = {question.tool_call.title for question in person.asked}
     assert asked == {"Read /etc/shadow", "Fetch file:///etc/shadow"}
     told = [result.text for result in coder.model.requests[1].results.values()]

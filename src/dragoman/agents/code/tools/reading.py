@@ -50,6 +50,8 @@ async def _admitted(work: Work, path: str) -> str:
     if work.places.reads_there and await asyncio.to_thread(work.places.is_outside, resolved):
         always = "Allow reading this file in this session"
         await work.permit(Wish(kind="read", key=f"read:{resolved}", always=always))
+    else:
+        await work.begin()
     return resolved
 
 
@@ -131,6 +133,8 @@ async def fetch(work: Work, arguments: FetchArguments) -> Done:
                 "No such thing is attached. Only attachments and files can be fetched, no web pages."
             )
         text = await work.places.read(await _admitted(work, arguments.uri))
+    else:
+        await work.begin()
     piece = text[arguments.offset : arguments.offset + CHARACTERS]
     left = len(text) - arguments.offset - len(piece)
     return Done(f"{piece}\n({left} more characters)" if left > 0 else piece or "(nothing)")
@@ -144,6 +148,7 @@ READING = (
         kind="read",
         title=lambda asked: f"Read {asked.path}",
         path=lambda asked: asked.path,
+        may_ask=True,
         run=read,
     ),
     Tool(
@@ -169,6 +174,7 @@ READING = (
         arguments=FetchArguments,
         kind="fetch",
         title=lambda asked: f"Fetch {asked.uri}",
+        may_ask=True,
         run=fetch,
     ),
 )

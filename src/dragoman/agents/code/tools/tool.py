@@ -63,6 +63,8 @@ class Tool(Generic[P]):
     """The file that a call is about, for editors that follow along."""
     changes: bool = False
     """Whether it changes something. Such calls run one after another, and not at all while only planning."""
+    may_ask: bool = False
+    """Whether a call may need somebody's leave though it changes nothing; it says itself when it begins."""
     is_shown: bool = True
     """Whether a call is reported to the client as one."""
 

@@ -25,6 +25,10 @@ class Work:
     def conversation(self) -> Conversation:
         return self.turn.session.conversation
 
+    async def begin(self) -> None:
+        """Tell the client that it runs. After `permit` that has been told."""
+        await self.report.progress(status="in_progress")
+
     async def permit(self, wish: Wish) -> None:
         """Returns if it may be done; raises `Denied` if not."""
         await permit(self.turn, self.report, self.conversation.grants, wish)
