@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "journal": frozenset({"errors"}),
     "runtime": frozenset({"errors", "wire", "core", "transport"}),
     "workspace": frozenset({"errors", "schema", "transport"}),
-    "sdk": frozenset({"errors", "wire", "schema", "core", "transport", "journal", "runtime", "workspace"}),
+    "sdk": LIBRARY - {"sdk"},
     "blocking": frozenset({"errors", "wire", "schema", "core", "transport", "runtime", "sdk"}),
     "review": frozenset({"errors"}),
     "hub": LIBRARY - {"sdk"},
@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "web": PUBLIC,
     "cli": PUBLIC
     | {"agents", "tui", "web", "transport", "hub", "check", "trace", "testing"}
-    | {"sdk", "workspace", "journal", "review"},
+    | {"sdk", "workspace", "journal", "review", "dialect"},
     "face": LIBRARY,
     "__main__": frozenset({"cli"}),
 }

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from dragoman.agents import VERSION
-from dragoman.cli import agent_code, agent_review, agents, agents_list, doctor, policy, review, sessions
+from dragoman.cli import (
+    agent_code,
+    agent_review,
+    agents,
+    agents_list,
+    doctor,
+    policy,
+    review,
+    sessions,
+    translate,
+)
 from dragoman.cli.run import arguments
 
 EXAMPLES = """examples:
@@ -61,6 +71,7 @@ def make_parser() -> argparse.ArgumentParser:
     policy.add_parser(commands)
     review.add_parser(commands)
     sessions.add_parser(commands)
+    translate.add_parser(commands)
     return parser
 
 

@@ -29,12 +29,15 @@ from dragoman.sdk.reading import read_result
 from dragoman.sdk.serve import Serving, serving
 from dragoman.transport.contract import Transport
 
-if TYPE_CHECKING:  # who taps nothing does not pay for it
+if TYPE_CHECKING:  # who taps and translates nothing does not pay for it
+    from dragoman.dialect import Ledger
     from dragoman.transport.tapped import Tap
 
 SUPPORTED = (1,)
 
 Target: TypeAlias = str | Sequence[str] | Agent | Transport
+
+Opening: TypeAlias = Callable[[], tuple[Transport, "Serving | None"]]
 
 
 def connect(
@@ -46,12 +49,14 @@ def connect(
     env: Env = None,
     on_stderr: Callable[[bytes], None] | None = None,
     tap: Tap | None = None,
+    dialect: str = "v1",
+    ledger: Ledger | None = None,
 ) -> Connecting:
     """An agent, started if need be, and initialized. A string is a command line; no shell runs it.
 
     `env` is the whole environment of a command. Without one it gets no more of ours than it needs to run;
     `"inherit"` hands on everything (see `environment`). `tap(direction, block)` sees every frame that passes,
-    before it has any effect.
+    before it has any effect. `dialect` is what the agent speaks; `ledger` learns what could not be carried.
     """
 
     def open_transport() -> tuple[Transport, Serving | None]:
@@ -66,7 +71,24 @@ def connect(
             return spawn(target, cwd=cwd, env=resolved(env), on_stderr=on_stderr), None
         return target, None
 
-    return Connecting(open_transport, client or _anonymous(), limits or DEFAULT_LIMITS, tap=tap)
+    opening = open_transport if dialect == "v1" else _interpreted(open_transport, dialect, cwd, ledger)
+    return Connecting(opening, client or _anonymous(), limits or DEFAULT_LIMITS, tap=tap)
+
+
+def _interpreted(
+    opening: Opening, dialect: str, cwd: str | os.PathLike[str] | None, ledger: Ledger | None
+) -> Opening:
+    from dragoman.dialect import Ledger, Settings
+    from dragoman.sdk.interpreting.speaking import speaking
+
+    def opening_interpreted() -> tuple[Transport, Serving | None]:
+        transport, served = opening()
+        settings = Settings(cwd=os.path.abspath(cwd or "."))
+        return speaking(
+            dialect, transport, position="agent", settings=settings, ledger=ledger or Ledger()
+        ), served
+
+    return opening_interpreted
 
 
 class Connecting:
@@ -76,7 +98,7 @@ class Connecting:
 
     def __init__(
         self,
-        open_: Callable[[], tuple[Transport, Serving | None]],
+        open_: Opening,
         client: Client,
         limits: Limits,
         *,

@@ -31,7 +31,7 @@ async def open_target(
     if isinstance(target, str | Sequence):
         from dragoman.transport.process import spawn
 
-        child = spawn(target, cwd=cwd, env=env, on_stderr=_shown())
+        child = spawn(target, cwd=cwd, env=env, on_stderr=shown())
         stack.push_async_callback(child.aclose)
         return child
     if isinstance(target, Agent | Proxy | Conductor):
@@ -46,7 +46,7 @@ async def open_target(
     return target
 
 
-def _shown() -> Callable[[bytes], None] | None:
+def shown() -> Callable[[bytes], None] | None:
     """A program behind us complains where it would without us. What nobody reads is dropped."""
     if os.name == "nt":  # there is no way to ask whether a write would block
         return None

@@ -1,0 +1,100 @@
+"""`dragoman translate`: an interpreter between two dialects, alone on stdio."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dragoman.dialect import Entry, Ledger
+
+LOST = 3
+"""The exit status when `--strict` ended the conversation."""
+
+EPILOG = """dialects:
+  v1            the protocol itself, stable version 1
+  v2            its draft version 2
+  crow          snake_case and @type
+  threads       the thread protocol: no jsonrpc, threads and entries
+  haven, haven-legacy   a bridge's reference, and what that bridge really spoke
+  koog          whole messages and serverInfo, from a guide for JetBrains IDEs
+  acpex, acpex-wire     an Elixir SDK: as its overview says, and as its code speaks
+
+examples:
+  dragoman translate --client threads --agent v1 -- dragoman agent review
+  dragoman translate --client v1 --agent crow --ledger lost.json -- crow-agent
+  dragoman translate --strict --agent v2 -- codex-acp
+
+Put it before the command of an agent in an editor's configuration. What could not be carried is said on
+standard error at the end, and written to --ledger FILE as JSON.
+
+exit status:
+    0  the conversation ended
+    2  the command line makes no sense
+    3  --strict, and something could not be carried
+  127  the agent could not be started
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    translate = commands.add_parser(
+        "translate",
+        help="stand between a client and an agent that speak different dialects",
+        description="Stand between a client and an agent that speak different dialects.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    translate.fill = _fill
+
+
+def _fill(translate: argparse.ArgumentParser) -> None:
+    from dragoman.dialect import DIALECTS
+
+    translate.add_argument("--client", metavar="DIALECT", choices=DIALECTS, default="v1")
+    translate.add_argument("--agent", metavar="DIALECT", choices=DIALECTS, default="v1")
+    translate.add_argument("--strict", action="store_true", help="end the conversation at the first loss")
+    translate.add_argument("--ledger", metavar="FILE", help="write what was lost or repaired, as JSON")
+    translate.add_argument("--cwd", metavar="DIR", help="the folder of sessions whose dialect names none")
+    translate.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
+    translate.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    import os
+
+    from dragoman.dialect import Settings
+    from dragoman.errors import SpawnFailed
+    from dragoman.sdk.interpreting.standing import stand_between
+
+    settings = Settings(cwd=os.path.abspath(chosen.cwd or "."))
+    try:
+        ledger, stopped_by = stand_between(
+            chosen.command, client=chosen.client, agent=chosen.agent, settings=settings, strict=chosen.strict
+        )
+    except SpawnFailed as error:
+        print(f"dragoman translate: {error}", file=sys.stderr)
+        return 127
+    _say(ledger, stopped_by)
+    if chosen.ledger:
+        _write(chosen.ledger, ledger)
+    return LOST if stopped_by else 0
+
+
+def _say(ledger: Ledger, stopped_by: Entry | None) -> None:
+    for entry in ledger.entries:
+        often = "" if entry.count == 1 else f" ({entry.count} times)"
+        text = f"{entry.outcome}: {entry.dialect}: {entry.what}{often}: {entry.done}"
+        print(f"dragoman translate: {text}", file=sys.stderr)
+    if stopped_by:
+        print(
+            f"dragoman translate: ended at frame {stopped_by.first_frame}, because --strict allows no loss",
+            file=sys.stderr,
+        )
+
+
+def _write(path: str, ledger: Ledger) -> None:
+    import msgspec
+
+    with open(path, "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(ledger.entries)) + b"\n")

@@ -1,0 +1,27 @@
+"""The interpreter: dialects of the protocol and its second version, each translated to v1 and back.
+
+A pure room. `edge` says what a dialect is, `translator` runs blocks of frames through it, `ledger` says what
+could not be carried, `names` knows all dialects.
+"""
+
+from dragoman.dialect.edge import Consent, Edge, Out, Settings, Toward
+from dragoman.dialect.ledger import Entry, Ledger
+from dragoman.dialect.message import Message
+from dragoman.dialect.names import DIALECTS, Position, make_edge
+from dragoman.dialect.translator import Passed, Translator
+
+__all__ = [
+    "DIALECTS",
+    "Consent",
+    "Edge",
+    "Entry",
+    "Ledger",
+    "Message",
+    "Out",
+    "Passed",
+    "Position",
+    "Settings",
+    "Toward",
+    "Translator",
+    "make_edge",
+]

@@ -1,0 +1,97 @@
+"""One edge of an interpreter: a peer that speaks a dialect on its outer side, canonical v1 on its inner side.
+
+For each dialect there are two edges: one whose peer is a client, one whose peer is an agent. An edge is pure:
+a message in, any number out, each with where it goes. It has no clock and does no IO; what it remembers is in
+plain sight on itself. Edges of both sides do not know of each other: between them is v1.
+
+    peer ──from_peer──▶ edge ──"inside"──▶ v1
+    peer ◀──"peer"───── edge ◀─from_inside─ v1
+                         └──"host"──▶ whoever runs the interpreter, for what takes IO; its answers come
+                                      back through `from_host`
+
+What an edge promises: each request gets exactly one answer, from the other side or from the edge itself;
+messages keep their order; ids are kept unless the dialect cannot hold them; no input makes it raise. What it
+gives to the inside is valid v1, what it gives to the peer is what the dialect can say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from msgspec import Struct
+
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Message, Object
+
+Toward: TypeAlias = Literal["inside", "peer", "host"]
+Out: TypeAlias = tuple[Toward, Message]
+
+Plain: TypeAlias = dict[str, re.Pattern[bytes]]
+
+Consent: TypeAlias = Callable[[Object], str | None]
+"""Decides a permission request (its v1 params) where the peer has no way to: the id of an option, or None.
+
+It is asked only where a dialect cannot carry the question. None means no.
+"""
+
+
+def nobody_consents(question: Object) -> str | None:
+    """The default: what nobody was asked, nobody allowed."""
+    return None
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What an edge has to be told, because its dialect has no words for it."""
+
+    cwd: str = "/"
+    """The folder of sessions whose dialect names none."""
+    mcp_servers: tuple[dict[str, Any], ...] = ()
+    """For sessions whose dialect names none."""
+    consent: Consent = nobody_consents
+    as_written: bool = False
+    """Threads only: the directions that its document prints, which are those of its code turned round."""
+    credentials: bool = False
+    """Acpex only: whether credentials of `authenticate` may go on to the agent."""
+
+
+class Edge:
+    """Passes everything; a dialect says what it changes."""
+
+    name: ClassVar[str] = "v1"
+
+    # Notifications of a method in here need a change only where its pattern occurs in their bytes; all others
+    # of a block are passed on without being decoded. A method that is not in here is always looked at.
+    plain_from_peer: ClassVar[Plain] = {}
+    plain_from_inside: ClassVar[Plain] = {}
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        self.settings = settings
+        self.ledger = ledger
+
+    def from_peer(self, message: Message) -> list[Out]:
+        """The peer said something in its dialect."""
+        return [("inside", message)]
+
+    def from_inside(self, message: Message) -> list[Out]:
+        """The other side said something in v1."""
+        return [("peer", message)]
+
+    def from_host(self, message: Message) -> list[Out]:
+        """The answer to a request that went to the host."""
+        return []
+
+    def peer_ended(self) -> list[Out]:
+        """The peer is gone: what the inside still waits for is answered now."""
+        return []
+
+    def lost(self, what: str, done: str) -> None:
+        self.ledger.lost(what, done, dialect=self.name)
+
+    def repaired(self, what: str, done: str) -> None:
+        self.ledger.repaired(what, done, dialect=self.name)
+
+
+NEVER = re.compile(rb"(?!)")
+"""As a pattern of `plain_from_…`: notifications of this method never need a change."""

@@ -1,0 +1,56 @@
+"""The untouched original of what had to be converted, carried along in `_meta` so that nothing needs guessing
+on the way back.
+
+On the way back the original is used only if it still means what stands beside it: whoever changed the message
+in between is believed, not the original. Secrets never travel in it: values under names that hold them are
+left out, and an original that lost something that way is never used for the way back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from dragoman.dialect.message import Json, Object, as_object
+
+KEY = "dragoman/dialect"
+
+_SECRET_NAMES = re.compile(
+    r"(?i)(pass(word|wd|phrase)?|secret|token|credential|authorization|cookie|api[_-]?key|private[_-]?key|^env$|^headers$)"
+)
+
+
+def keep(fields: Object, dialect: str, original: Json) -> Object:
+    """`fields` with its original in `_meta`, beside whatever is there."""
+    meta = {**as_object(fields.get("_meta")), KEY: {"name": dialect, "raw": without_secrets(original)}}
+    return {**fields, "_meta": meta}
+
+
+def restore(fields: Object, dialect: str, convert: Callable[[Any], Object]) -> Json | None:
+    """The original, if there is one of this dialect and converting it again gives the same `fields`."""
+    kept = as_object(as_object(fields.get("_meta")).get(KEY))
+    if kept.get("name") != dialect or "raw" not in kept:
+        return None
+    original = kept["raw"]
+    return original if dropped(convert(original)) == dropped(fields) else None
+
+
+def dropped(fields: Object) -> Object:
+    """`fields` without its original; without `_meta` at all if nothing else is in it."""
+    meta = as_object(fields.get("_meta"))
+    if KEY not in meta:
+        return fields
+    rest = {name: value for name, value in meta.items() if name != KEY}
+    bare = {name: value for name, value in fields.items() if name != "_meta"}
+    return {**bare, "_meta": rest} if rest else bare
+
+
+def without_secrets(value: Json) -> Json:
+    if type(value) is dict:
+        return {
+            name: without_secrets(inner) for name, inner in value.items() if not _SECRET_NAMES.search(name)
+        }
+    if type(value) is list:
+        return [without_secrets(inner) for inner in value]
+    return value

@@ -1,0 +1,70 @@
+"""What an interpreter could not carry, or had to repair: each kind of thing once, how often and where.
+
+A loss is something that one side said and the other side did not get in any form it can use. A repair is
+something that arrived in a form of our making: a default filled in, a meaning chosen by a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Outcome: TypeAlias = Literal["lost", "repaired"]
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One kind of thing."""
+
+    outcome: Outcome
+    dialect: str
+    what: str
+    """In the words of the one who said it."""
+    done: str
+    """What became of it."""
+    count: int
+    first_frame: int
+    """Frames are counted from 1, as they come from either peer."""
+
+
+class Ledger:
+    """Shared by the edges of both sides. `frame` is the number of the frame that is being translated;
+    `on_loss` hears of each kind of loss once.
+    """
+
+    def __init__(self, *, on_loss: Callable[[Entry], None] | None = None) -> None:
+        self.frame = 0
+        self._on_loss = on_loss
+        self._entries: dict[tuple[str, str, str], Entry] = {}
+
+    def lost(self, what: str, done: str, *, dialect: str) -> None:
+        self._add("lost", what, done, dialect)
+
+    def repaired(self, what: str, done: str, *, dialect: str) -> None:
+        self._add("repaired", what, done, dialect)
+
+    @property
+    def entries(self) -> list[Entry]:
+        """In the order in which they were first seen."""
+        return list(self._entries.values())
+
+    def _add(self, outcome: Outcome, what: str, done: str, dialect: str) -> None:
+        key = (outcome, dialect, what)
+        seen = self._entries.get(key)
+        if seen is None:
+            entry = Entry(
+                outcome=outcome, dialect=dialect, what=what, done=done, count=1, first_frame=self.frame
+            )
+            self._entries[key] = entry
+            if outcome == "lost" and self._on_loss is not None:
+                self._on_loss(entry)
+        else:  # what was done the first time is done every time
+            self._entries[key] = Entry(
+                outcome=outcome,
+                dialect=dialect,
+                what=what,
+                done=seen.done,
+                count=seen.count + 1,
+                first_frame=seen.first_frame,
+            )

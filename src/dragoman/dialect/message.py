@@ -1,0 +1,114 @@
+"""A frame as a translator sees it: its envelope, and everything inside as plain JSON values.
+
+Plain values, not the typed messages of `schema`: a dialect is exactly what those types cannot hold. Nobody
+changes a message that was given to them; who wants another one makes another one, so that a message that
+comes out as it went in can go on as the bytes that it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+Id: TypeAlias = int | str | None
+Json: TypeAlias = Any  # whatever a peer may send
+Object: TypeAlias = dict[str, Any]
+
+
+class Message(Struct, frozen=True, gc=False):
+    """A request has `id` and `method`, a notification only `method`, an answer only `id`."""
+
+    jsonrpc: str | UnsetType = UNSET
+    id: Id | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: Json | UnsetType = UNSET
+    result: Json | UnsetType = UNSET
+    error: Json | UnsetType = UNSET
+
+    @property
+    def is_request(self) -> bool:
+        return self.method is not UNSET and self.id is not UNSET
+
+    @property
+    def is_notification(self) -> bool:
+        return self.method is not UNSET and self.id is UNSET
+
+    @property
+    def is_answer(self) -> bool:
+        return self.method is UNSET
+
+
+_decoder = msgspec.json.Decoder(Message)
+_encoder = msgspec.json.Encoder()
+
+
+def decode(frame: bytes) -> Message | None:
+    """One frame, or None if it is no JSON-RPC message: such a frame goes on as it is."""
+    try:
+        message = _decoder.decode(frame)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    if message.method is UNSET and message.result is UNSET and message.error is UNSET:
+        return None
+    return message
+
+
+def encode(message: Message) -> bytes:
+    return _encoder.encode(message) + b"\n"
+
+
+def request(request_id: Id | UnsetType, method: str, params: Json | UnsetType = UNSET) -> Message:
+    return Message("2.0", request_id, method, params)
+
+
+def notification(method: str, params: Json | UnsetType = UNSET) -> Message:
+    return Message("2.0", UNSET, method, params)
+
+
+def answer(request_id: Id | UnsetType, result: Json) -> Message:
+    return Message("2.0", request_id, UNSET, UNSET, result)
+
+
+def refusal(request_id: Id | UnsetType, code: int, why: str, data: Json | UnsetType = UNSET) -> Message:
+    error: Object = {"code": code, "message": why}
+    if data is not UNSET:
+        error["data"] = data
+    return Message("2.0", request_id, UNSET, UNSET, UNSET, error)
+
+
+def with_params(message: Message, params: Json | UnsetType) -> Message:
+    """The same request or notification about something else."""
+    return Message("2.0", message.id, message.method, params)
+
+
+def update_of(message: Message) -> Object:
+    """The update that a `session/update` carries; empty where there is none."""
+    return as_object(as_object(message.params).get("update"))
+
+
+# Peers send anything. These give the value if it is of the kind that is wanted, and an empty one if not.
+
+
+def as_object(value: Json) -> Object:
+    return value if type(value) is dict else {}
+
+
+def as_list(value: Json) -> list[Any]:
+    return value if type(value) is list else []
+
+
+def as_text(value: Json) -> str:
+    return value if type(value) is str else ""
+
+
+def renamed(fields: Object, names: dict[str, str]) -> Object:
+    """The same object with some members under other names, in the same order. A member that already has the
+    new name wins over one that would take it.
+    """
+    return {
+        names.get(name, name): value
+        for name, value in fields.items()
+        if name not in names or names[name] not in fields
+    }

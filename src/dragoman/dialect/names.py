@@ -1,0 +1,38 @@
+"""All dialects by name, and the edges that speak them. A dialect is imported when it is spoken."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Literal, TypeAlias
+
+from dragoman.dialect.edge import Edge, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.errors import LocalMistake
+
+Position: TypeAlias = Literal["client", "agent"]
+"""What the peer is that speaks the dialect."""
+
+_EDGES: dict[str, tuple[str, str, str]] = {
+    "acpex": ("acpex", "AcpexClient", "AcpexAgent"),
+    "acpex-wire": ("acpex", "AcpexWireClient", "AcpexWireAgent"),
+    "crow": ("crow", "CrowClient", "CrowAgent"),
+    "haven": ("haven", "HavenClient", "HavenAgent"),
+    "haven-legacy": ("haven", "LegacyClient", "LegacyAgent"),
+    "koog": ("koog", "KoogClient", "KoogAgent"),
+    "threads": ("threads", "ThreadsClient", "ThreadsAgent"),
+    "v2": ("v2", "V2Client", "V2Agent"),
+}
+
+DIALECTS: tuple[str, ...] = ("v1", *sorted(_EDGES))
+
+
+def make_edge(dialect: str, position: Position, settings: Settings, ledger: Ledger) -> Edge:
+    """The edge for a peer of this dialect."""
+    if dialect == "v1":
+        return Edge(settings, ledger)
+    if dialect not in _EDGES:
+        raise LocalMistake(f"there is no dialect {dialect!r}; there are {', '.join(DIALECTS)}")
+    package, client, agent = _EDGES[dialect]
+    module = import_module(f"dragoman.dialect.{package}")
+    found: type[Edge] = getattr(module, client if position == "client" else agent)
+    return found(settings, ledger)

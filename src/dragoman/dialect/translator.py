@@ -1,0 +1,184 @@
+"""Blocks of frames through the edges of one side: what one says in its dialect, the other hears in v1.
+
+    translator = Translator([KoogAgent(settings, ledger)], ledger)
+    passed = translator.from_peer(block)     # passed.inside goes on, passed.peer goes back
+
+Frames that no edge changes go on as the bytes that they were; a block of notifications that no edge wants to
+see is passed whole. Frames that are no JSON-RPC are passed as they are: whoever gets them says what it
+thinks. Nothing here raises on any input. An edge that fails is a mistake of ours: its frame is answered, or
+dropped and put down as lost, and the conversation goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from msgspec import UNSET, Struct
+
+from dragoman.dialect.edge import Edge, Out
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Message, decode, encode, refusal
+from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.glance import Glance, glance_block, lines_of
+
+
+class Passed(Struct):
+    """What came of a block: frames for the inside, frames for the peer, requests for the host."""
+
+    inside: bytes = b""
+    peer: bytes = b""
+    host: list[tuple[int, Message]] = []
+    """With the position of the edge that asks; its answer goes to `from_host`."""
+
+
+class Translator:
+    """The edges of one side, the one nearest to the peer first. No edges: everything passes."""
+
+    name: ClassVar[str] = "translator"
+
+    def __init__(
+        self, edges: Sequence[Edge], ledger: Ledger, *, on_mistake: Callable[[Exception], None] | None = None
+    ) -> None:
+        self.edges = list(edges)
+        self.ledger = ledger
+        self._on_mistake = on_mistake
+
+    def from_peer(self, block: bytes) -> Passed:
+        plain = [edge.plain_from_peer for edge in self.edges]
+        if not plain or _is_plain(block, plain):
+            self.ledger.frame += block.count(b"\n") or 1
+            return Passed(inside=block)
+        return self._pass(block, inward=True)
+
+    def from_inside(self, block: bytes) -> Passed:
+        plain = [edge.plain_from_inside for edge in self.edges]
+        if not plain or _is_plain(block, plain):
+            return Passed(peer=block)
+        return self._pass(block, inward=False)
+
+    def from_host(self, position: int, message: Message) -> Passed:
+        """The answer to what `Passed.host` asked."""
+        work = _Work(self)
+        edge = self.edges[position]
+        work.add(position, self._guarded(lambda: edge.from_host(message)))
+        return work.done()
+
+    def peer_ended(self) -> Passed:
+        """What is still to be said after the peer's last word."""
+        work = _Work(self)
+        for position, edge in enumerate(self.edges):
+            work.add(position, self._guarded(edge.peer_ended))
+        return work.done()
+
+    def _pass(self, block: bytes, *, inward: bool) -> Passed:
+        work = _Work(self)
+        for line in lines_of(block):
+            self.ledger.frame += inward
+            frame = line if line[-1:] == b"\n" else line + b"\n"
+            message = decode(line)
+            if message is None:
+                work.send("inside" if inward else "peer", frame)
+            else:
+                work.carry(message, frame, inward=inward)
+        return work.done()
+
+    def through(self, position: int, message: Message, *, inward: bool) -> list[Out]:
+        edge = self.edges[position]
+        step = edge.from_peer if inward else edge.from_inside
+        try:
+            return step(message)
+        except Exception as error:  # noqa: BLE001 -- whatever a peer says, the conversation goes on
+            self._failed(error)
+            return _apology(message, inward=inward)
+
+    def _guarded(self, step: Callable[[], list[Out]]) -> list[Out]:
+        try:
+            return step()
+        except Exception as error:  # noqa: BLE001 -- as above, for what is no message of a peer
+            self._failed(error)
+            return []
+
+    def _failed(self, error: Exception) -> None:
+        self.ledger.lost("a message", "it could not be translated: a mistake of ours", dialect=self.name)
+        if self._on_mistake is not None:
+            self._on_mistake(error)
+
+
+class _Work:
+    """The messages on their way through the edges, until each has left on one side."""
+
+    def __init__(self, translator: Translator) -> None:
+        self._translator = translator
+        self._last = len(translator.edges) - 1
+        self._inside: list[bytes] = []
+        self._peer: list[bytes] = []
+        self._host: list[tuple[int, Message]] = []
+        self._origin: tuple[Message, bytes] | None = None
+
+    def carry(self, message: Message, frame: bytes, *, inward: bool) -> None:
+        self._origin = (message, frame)
+        position = 0 if inward else self._last
+        self.add(position, self._translator.through(position, message, inward=inward))
+        self._origin = None
+
+    def add(self, position: int, outs: list[Out]) -> None:
+        """Follow what an edge gave out, depth first: what it causes comes before what follows it."""
+        waiting = deque((position, out) for out in outs)
+        while waiting:
+            at, (toward, message) = waiting.popleft()
+            if toward == "host":
+                self._host.append((at, message))
+            elif toward == "inside" and at < self._last:
+                caused = self._translator.through(at + 1, message, inward=True)
+                waiting.extendleft((at + 1, out) for out in reversed(caused))
+            elif toward == "peer" and at > 0:
+                caused = self._translator.through(at - 1, message, inward=False)
+                waiting.extendleft((at - 1, out) for out in reversed(caused))
+            else:
+                self.send(toward, self._bytes(message))
+
+    def send(self, toward: str, frame: bytes) -> None:
+        (self._inside if toward == "inside" else self._peer).append(frame)
+
+    def done(self) -> Passed:
+        return Passed(b"".join(self._inside), b"".join(self._peer), self._host)
+
+    def _bytes(self, message: Message) -> bytes:
+        if self._origin is not None and message is self._origin[0]:
+            return self._origin[1]
+        return encode(message)
+
+
+def _is_plain(block: bytes, edges: list[dict[str, re.Pattern[bytes]]]) -> bool:
+    """Whether the block holds nothing but notifications that no edge wants to see."""
+    if not all(edges):
+        return False
+    seen: str | None = None
+    for glance in glance_block(block):
+        method = _note(glance)
+        if method is None:
+            return False
+        if method != seen:
+            for plain in edges:
+                pattern = plain.get(method)
+                if pattern is None or pattern.search(block):
+                    return False
+            seen = method
+    return seen is not None
+
+
+def _note(glance: Glance) -> str | None:
+    return glance.method if glance.method is not UNSET and glance.id is UNSET else None
+
+
+def _apology(message: Message, *, inward: bool) -> list[Out]:
+    """For a frame that one of our edges failed on: its sender, or who waits for it, is told."""
+    if message.is_notification:
+        return []
+    sorry = refusal(message.id, INTERNAL_ERROR, "Internal error: this message could not be translated")
+    if message.is_request:
+        return [("peer" if inward else "inside", sorry)]
+    return [("inside" if inward else "peer", sorry)]

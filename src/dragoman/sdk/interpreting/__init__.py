@@ -1,0 +1,8 @@
+"""Interpreters that run: a client and an agent of different dialects joined, and agents of any dialect for
+`connect`.
+"""
+
+from dragoman.sdk.interpreting.joined import Joined
+from dragoman.sdk.interpreting.speaking import speaking
+
+__all__ = ["Joined", "speaking"]

@@ -1,0 +1,67 @@
+"""A client and an agent of any two dialects, joined: between them is v1, and a relay.
+
+async with Joined(client, agent, client_dialect="threads", agent_dialect="crow") as joined:
+    await joined.wait_ended()
+print(joined.ledger.entries)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+from dragoman.dialect import Entry, Ledger, Settings
+from dragoman.runtime.relay import LAST_WORDS, Relay
+from dragoman.sdk.interpreting.speaking import speaking
+from dragoman.transport.contract import Transport
+
+
+class Joined:
+    """Leaving the block ends both sides, in an orderly way. `strict`: it also ends at the first loss."""
+
+    def __init__(
+        self,
+        client: Transport,
+        agent: Transport,
+        *,
+        client_dialect: str = "v1",
+        agent_dialect: str = "v1",
+        settings: Settings | None = None,
+        strict: bool = False,
+    ) -> None:
+        self.ledger = Ledger(on_loss=self._lost if strict else None)
+        self.stopped_by: Entry | None = None
+        settings = settings or Settings()
+        self._relay = Relay(
+            speaking(client_dialect, client, position="client", settings=settings, ledger=self.ledger),
+            speaking(agent_dialect, agent, position="agent", settings=settings, ledger=self.ledger),
+            name="interpreter",
+        )
+        self._over = asyncio.Event()
+
+    async def wait_ended(self) -> None:
+        """Until one side is gone, or something was lost that must not be."""
+        loop = asyncio.get_running_loop()
+        waits = [loop.create_task(self._relay.wait_ended()), loop.create_task(self._over.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            await asyncio.wait(waits)
+
+    async def aclose(self, *, grace: float = LAST_WORDS) -> None:
+        await self._relay.aclose(grace=grace)
+
+    async def __aenter__(self) -> Joined:
+        self._relay.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def _lost(self, entry: Entry) -> None:
+        self.stopped_by = self.stopped_by or entry
+        self._over.set()

@@ -1,0 +1,30 @@
+"""From a transport whose peer speaks a dialect to one that speaks v1."""
+
+from __future__ import annotations
+
+import logging
+
+from dragoman.dialect import Ledger, Position, Settings, Translator, make_edge
+from dragoman.transport.contract import Transport
+from dragoman.transport.translated import TranslatedTransport
+
+log = logging.getLogger(__name__)
+
+
+def speaking(
+    dialect: str, peer: Transport, *, position: Position, settings: Settings, ledger: Ledger
+) -> Transport:
+    """`peer` in v1. A peer of v1 is left alone: nothing stands in between then."""
+    if dialect == "v1":
+        return peer
+    edges = [make_edge(dialect, position, settings, ledger)]
+    return TranslatedTransport(peer, Translator(edges, ledger, on_mistake=_report))
+
+
+def _report(error: Exception) -> None:
+    # Its text may hold what the peer said; the kind and the place are enough to find the mistake.
+    trace, place = error.__traceback__, "somewhere"
+    while trace is not None:
+        place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    log.error("an edge failed at %s: %s", place, type(error).__name__)

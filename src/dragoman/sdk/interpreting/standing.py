@@ -1,0 +1,67 @@
+"""An interpreter alone on stdio, in front of an agent that it starts and owns: `dragoman translate`.
+
+Standard output is armoured, what the agent complains about goes where it would go without us, and the agent's
+environment is ours: whoever puts an interpreter before a command in an editor's configuration expects the
+command to run as before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Sequence
+
+from dragoman.dialect import Entry, Ledger, Settings
+from dragoman.sdk.interpreting.joined import Joined
+from dragoman.sdk.leaving import Leaving
+from dragoman.sdk.proxy.target import shown
+from dragoman.transport.contract import Transport
+
+EOF_GRACE = 2.0
+
+
+def stand_between(
+    command: Sequence[str],
+    *,
+    client: str,
+    agent: str,
+    settings: Settings,
+    strict: bool = False,
+    cwd: str | os.PathLike[str] | None = None,
+) -> tuple[Ledger, Entry | None]:
+    """Interpret until one side ends; blocks. Gives the ledger, and the loss that ended it, if one did."""
+    from dragoman.transport.process import spawn
+    from dragoman.transport.stdio import claim_stdio
+
+    stdio = claim_stdio()
+
+    async def interpret(leaving: Leaving) -> Joined:
+        leaving.listen()
+        ours = stdio.open()
+        child: Transport = spawn(command, cwd=cwd, on_stderr=shown())
+        joined = Joined(
+            ours, child, client_dialect=client, agent_dialect=agent, settings=settings, strict=strict
+        )
+        async with joined:
+            await _first(leaving, joined)
+            leaving.begin()
+            await joined.aclose(grace=0 if leaving.asked.is_set() else EOF_GRACE)
+        return joined
+
+    with Leaving() as leaving, contextlib.suppress(KeyboardInterrupt):
+        joined = asyncio.run(interpret(leaving))
+        return joined.ledger, joined.stopped_by
+    return Ledger(), None
+
+
+async def _first(leaving: Leaving, joined: Joined) -> None:
+    """Until one side has ended or somebody tells us to."""
+    loop = asyncio.get_running_loop()
+    waits = [loop.create_task(joined.wait_ended()), loop.create_task(leaving.asked.wait())]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+        await asyncio.wait(waits)

@@ -1,0 +1,138 @@
+"""A transport whose peer speaks another language: an interpreter stands between it and us.
+
+What the interpreter answers to the peer itself goes straight back; what it says to us without having heard
+anything, because we wrote something that the peer has no words for, comes with the next turn of the loop,
+never from inside `write`. It knows blocks of frames and nothing of what they mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from dragoman.errors import LinkClosed
+from dragoman.transport.contract import Limits, Sink, Transport
+
+
+class Passed(Protocol):
+    """What came of a block."""
+
+    @property
+    def inside(self) -> bytes: ...
+    @property
+    def peer(self) -> bytes: ...
+    @property
+    def host(self) -> list[tuple[int, Any]]: ...
+
+
+class Interpreter(Protocol):
+    """`dragoman.dialect.Translator`, seen from here."""
+
+    def from_peer(self, block: bytes) -> Passed: ...
+    def from_inside(self, block: bytes) -> Passed: ...
+    def from_host(self, position: int, message: Any) -> Passed: ...
+    def peer_ended(self) -> Passed: ...
+
+
+Host = Callable[[int, Any], None]
+"""Gets what an edge asks of whoever runs it; it gives its answer to `TranslatedTransport.answer`."""
+
+
+class TranslatedTransport:
+    """Stands in front of `inner`. Without a `host`, nothing may be asked of one."""
+
+    def __init__(self, inner: Transport, interpreter: Interpreter, *, host: Host | None = None) -> None:
+        self.inner = inner
+        self._interpreter = interpreter
+        self._host = host
+        self._sink: Sink | None = None
+        self._held: list[bytes] = []  # for our side, not yet fed
+        self._paused = False
+        self._woken = False
+
+    def start(self, sink: Sink) -> None:
+        self._sink = sink
+        self.inner.start(_TranslatingSink(self, sink))
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        self.take(self._interpreter.from_inside(bytes(block)))
+
+    def heard(self, block: bytes) -> None:
+        self.take(self._interpreter.from_peer(block))
+        self.feed()
+
+    def heard_the_end(self) -> None:
+        self.take(self._interpreter.peer_ended(), gone=True)
+        self._paused = False  # nothing comes any more: what is held is the last
+        self.feed()
+
+    def answer(self, position: int, message: Any) -> None:
+        """What the host says to what an edge asked."""
+        self.take(self._interpreter.from_host(position, message))
+
+    def take(self, passed: Passed, *, gone: bool = False) -> None:
+        if passed.inside:
+            self._held.append(passed.inside)
+            if not self._woken:
+                self._woken = True
+                asyncio.get_running_loop().call_soon(self._wake)
+        if passed.peer and not gone:
+            self.inner.write(passed.peer)
+        if self._host is not None:
+            for position, message in passed.host:
+                self._host(position, message)
+
+    def feed(self) -> None:
+        """Give our side what is held for it, unless it asked for a pause."""
+        while self._held and not self._paused and self._sink is not None:
+            block = b"".join(self._held)
+            self._held.clear()
+            self._sink.feed(block)
+
+    def _wake(self) -> None:
+        self._woken = False
+        self.feed()
+
+    @property
+    def pending(self) -> int:
+        return self.inner.pending
+
+    @property
+    def limits(self) -> Limits:
+        return self.inner.limits
+
+    async def drain(self) -> None:
+        await self.inner.drain()
+
+    def pause(self) -> None:
+        self._paused = True
+        self.inner.pause()
+
+    def resume(self) -> None:
+        self._paused = False
+        self.feed()
+        if not self._paused:
+            self.inner.resume()
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+class _TranslatingSink:
+    __slots__ = ("_sink", "_transport", "oversized")
+
+    def __init__(self, transport: TranslatedTransport, sink: Sink) -> None:
+        self._transport = transport
+        self._sink = sink
+        self.oversized = sink.oversized
+
+    def feed(self, block: bytes) -> None:
+        try:
+            self._transport.heard(block)
+        except LinkClosed:  # an answer of the interpreter came too late for its peer
+            self._transport.feed()
+
+    def ended(self, reason: BaseException | None) -> None:
+        self._transport.heard_the_end()
+        self._sink.ended(reason)
