@@ -23,8 +23,13 @@ BLOCK = 1 << 16
 
 
 def _measure(peer: Peer, *, quick: bool) -> dict[str, float]:
+    return {"relay.rate": relayed(peer.programs["relay"], quick=quick)}
+
+
+def relayed(program: list[str], *, quick: bool) -> float:
+    """Messages a second through a program that is given the producer as its agent."""
     producer = [sys.executable, "-m", "peers.raw.produce", "0.5" if quick else "1.5"]
-    with piped([*peer.programs["relay"], *producer]) as (process, err):
+    with piped([*program, *producer]) as (process, err):
         assert process.stdout is not None
         frames, taken = _consume(process.stdout.fileno(), time.perf_counter() + SECONDS)
         _wait(process)
@@ -33,7 +38,7 @@ def _measure(peer: Peer, *, quick: bool) -> dict[str, float]:
     if produced is None or int(produced[1]) != frames:
         wanted = produced[1] if produced else "an unknown number"
         raise Failed(f"{frames} frames arrived of {wanted}: {said.strip()[-200:]}")
-    return {"relay.rate": frames / taken}
+    return frames / taken
 
 
 def _consume(fd: int, deadline: float) -> tuple[int, float]:

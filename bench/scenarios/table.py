@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios import large, load, pairs, pool, reads, relay, replay, starting, stream
+from scenarios import interpret, large, load, pairs, pool, reads, relay, replay, starting, stream
 from scenarios.scenario import Scenario
 
 SCENARIOS: list[Scenario] = [
@@ -20,4 +20,5 @@ SCENARIOS: list[Scenario] = [
     pool.POOL,
     large.LARGE,
     relay.RELAY,
+    interpret.INTERPRET,
 ]
