@@ -1,6 +1,6 @@
 """Which requirements of the agent side are tried on which agent, and why the others are not.
 
-`requirements.json` is the catalogue: 469 requirements that follow from the specification, its schema and the
+The catalogue of `dragoman.check` has 469 requirements that follow from the specification, its schema and the
 official SDKs; 306 of them hold for agents (side A) or for both sides (B). A test tries a requirement by
 having its id in its name: `test_rpc_01_…` tries RPC-01, on both agents if it takes `heard`, on one
 if it takes `reviewer` or `coder`. Everything else has a reason here, and test_ledger.py sees to it that there
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+CATALOGUE = HERE.parent.parent / "src" / "dragoman" / "check" / "requirements.json"
 AGENTS = ("review", "code")
 FIXTURES = {"heard": set(AGENTS), "reviewer": {"review"}, "coder": {"code"}}
 
@@ -95,7 +96,7 @@ CODE: dict[str, str] = {
 
 def requirements() -> dict[str, Any]:
     """What the catalogue asks of agents, by id."""
-    catalogue = json.loads((HERE / "requirements.json").read_text("utf-8"))["requirements"]
+    catalogue = json.loads((CATALOGUE).read_text("utf-8"))["requirements"]
     return {entry["id"]: entry for entry in catalogue if entry["side"] in "AB"}
 
 

@@ -1,0 +1,90 @@
+"""A recorded conversation as rules see it: every frame of both directions in order, and what happened beside.
+
+Scenes leave marks: a name for the stretch of frames during which something was tried. Facts are what was seen
+beside the wire (an exit status, a file that was or was not there). Nothing here knows how it was recorded.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+Direction: TypeAlias = Literal["to_agent", "to_client"]
+
+
+class Frame(Struct, frozen=True, dict=True):
+    """One line, without its newline, byte for byte."""
+
+    number: int
+    """Counted from 1, over both directions."""
+    direction: Direction
+    at: float
+    """Seconds; only differences mean something."""
+    raw: bytes
+
+    @cached_property
+    def json(self) -> Any:
+        """What it holds; `BROKEN` if that is no JSON."""
+        try:
+            return msgspec.json.decode(self.raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return BROKEN
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """As an object; empty if it is none."""
+        return self.json if type(self.json) is dict else {}
+
+    @property
+    def method(self) -> str:
+        method = self.message.get("method")
+        return method if type(method) is str else ""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        params = self.message.get("params")
+        return params if type(params) is dict else {}
+
+    @property
+    def is_request(self) -> bool:
+        return "method" in self.message and "id" in self.message
+
+    @property
+    def is_notification(self) -> bool:
+        return "method" in self.message and "id" not in self.message
+
+    @property
+    def is_answer(self) -> bool:
+        return "method" not in self.message and ("result" in self.message or "error" in self.message)
+
+
+class _Broken:
+    def __repr__(self) -> str:
+        return "BROKEN"
+
+
+BROKEN = _Broken()
+
+
+class Mark(Struct, frozen=True):
+    """From when to when something was tried: positions in `Recording.frames`, the last not included."""
+
+    name: str
+    first: int
+    last: int
+
+
+class Recording(Struct, dict=True, kw_only=True):
+    """One connection from its first frame to its last."""
+
+    frames: list[Frame] = []
+    marks: list[Mark] = []
+    facts: dict[str, Any] = {}
+    stderr: bytes = b""
+
+    def marked(self, name: str) -> list[list[Frame]]:
+        """The frames of every stretch of this name."""
+        return [self.frames[mark.first : mark.last] for mark in self.marks if mark.name == name]

@@ -1,0 +1,97 @@
+"""A rule: looks at a story, and says of each place where its requirements show whether they were kept.
+
+    @rule("TURN-05", "TURN-06", side="agent", fix="Answer session/prompt with one of the five stop reasons.")
+    def a_turn_ends_with_a_stop_reason(story: Story) -> Iterator[Seen]:
+        for turn in story.turns:
+            if turn.exchange.has_result:
+                yield kept_if(turn.exchange.result.get("stopReason") in REASONS, turn.exchange.answer,
+                              "stopReason is none of the five")
+
+A rule that says nothing has seen nothing: its requirements were not exercised. One that cannot know stays
+silent. It never raises on any frames, however broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from dragoman.check.manifest import Side
+from dragoman.check.recording import Direction, Frame
+
+
+class Seen(Struct, frozen=True):
+    """One place where a requirement showed."""
+
+    kept: bool
+    frames: tuple[int, ...] = ()
+    """The numbers of the frames that show it."""
+    why: str = ""
+    """If it was not kept: what was wrong, in one sentence, without what a person may have said."""
+
+
+Judge: TypeAlias = Callable[..., Iterable[Seen]]
+"""Takes a story; one that judges both sides takes the side as well."""
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """A judge with what it judges."""
+
+    name: str
+    requirements: tuple[str, ...]
+    side: Side
+    fix: str
+    """What the author of a peer that breaks it should change."""
+    unavoidable: bool
+    judge: Judge
+
+
+RULES: list[Rule] = []
+"""All of them, in the order in which their modules are imported (see `rules`)."""
+
+
+def rule(
+    *requirements: str, side: Side | None = None, fix: str, unavoidable: bool = False
+) -> Callable[[Judge], Judge]:
+    """Registers a judge; without a `side` it is two rules, one for each."""
+
+    def register(judge: Judge) -> Judge:
+        sides: tuple[Side, ...] = ("agent", "client") if side is None else (side,)
+        RULES.extend(
+            Rule(
+                name=judge.__name__,
+                requirements=requirements,
+                side=one,
+                fix=fix,
+                unavoidable=unavoidable,
+                judge=judge if side is not None else _for_side(judge, one),
+            )
+            for one in sides
+        )
+        return judge
+
+    return register
+
+
+def _for_side(judge: Judge, side: Side) -> Judge:
+    return lambda story: judge(story, side)
+
+
+def kept_if(condition: bool, frame: Frame | None, why: str, *others: Frame | None) -> Seen:
+    """`why` says what is wrong if the condition does not hold."""
+    numbers = tuple(one.number for one in (frame, *others) if one is not None)
+    return Seen(condition, numbers, "" if condition else why)
+
+
+def all_kept(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Seen]:
+    """For each frame, an empty text if it is right."""
+    for frame in frames:
+        text = why(frame)
+        yield Seen(not text, (frame.number,), text)
+
+
+def said_by(side: Side) -> Direction:
+    """The direction of what a side says."""
+    return "to_client" if side == "agent" else "to_agent"

@@ -1,0 +1,13 @@
+"""All rules, a module for each area of the catalogue."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+AREAS = ("turns",)
+"""The modules of this package that hold rules."""
+
+
+def load_all() -> None:
+    for area in AREAS:
+        import_module(f"dragoman.check.rules.{area}")

@@ -1,0 +1,192 @@
+"""What a recording means: questions with their answers, sessions, turns, and what each side said it can do.
+
+A story is told as far as it can be: answers that nobody asked for, questions that nobody answered and frames
+that make no sense are part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from dragoman.check.recording import Direction, Frame, Recording
+
+
+class Exchange(Struct, frozen=True):
+    """A request, and its answer if one came."""
+
+    request: Frame
+    answer: Frame | None
+
+    @property
+    def method(self) -> str:
+        return self.request.method
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.request.params
+
+    @property
+    def has_result(self) -> bool:
+        return self.answer is not None and "result" in self.answer.message and not self.has_error
+
+    @property
+    def has_error(self) -> bool:
+        return self.answer is not None and type(self.answer.message.get("error")) is dict
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The result if it is an object, else empty."""
+        result = self.answer.message.get("result") if self.answer is not None else None
+        return result if type(result) is dict else {}
+
+    @property
+    def code(self) -> Any:
+        """The code of an error answer, None if there is none."""
+        return (
+            self.answer.message["error"].get("code") if self.answer is not None and self.has_error else None
+        )
+
+
+class Turn(Struct, frozen=True):
+    """A prompt, everything about its session while it ran, and everything after it up to the next prompt."""
+
+    exchange: Exchange
+    session: str
+    during: list[Frame]
+    after: list[Frame]
+
+    def updates(self, *kinds: str) -> list[Frame]:
+        """The updates while it ran, of these kinds or of all."""
+        return [frame for frame in self.during if is_update(frame, *kinds)]
+
+
+class Story:
+    """Rules ask it, and never look at raw lines unless they judge those."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.frames = recording.frames
+
+    @cached_property
+    def exchanges(self) -> list[Exchange]:
+        """In the order of the requests. Under an id that is used again, answers are taken in order."""
+        answers: dict[tuple[Direction, Any], list[Frame]] = {}
+        for frame in self.frames:
+            if frame.is_answer:
+                answers.setdefault((frame.direction, _key(frame.message.get("id"))), []).append(frame)
+        found = []
+        for frame in self.frames:
+            if frame.is_request:
+                waiting = answers.get((_back(frame.direction), _key(frame.message["id"])), [])
+                behind = next((answer for answer in waiting if answer.number > frame.number), None)
+                if behind is not None:
+                    waiting.remove(behind)
+                found.append(Exchange(frame, behind))
+        return found
+
+    @cached_property
+    def unasked(self) -> list[Frame]:
+        """Answers to nothing."""
+        asked = {id(exchange.answer) for exchange in self.exchanges}
+        return [frame for frame in self.frames if frame.is_answer and id(frame) not in asked]
+
+    def calls(self, *methods: str, direction: Direction | None = None) -> list[Exchange]:
+        """Requests of these methods, or of all."""
+        return [
+            exchange
+            for exchange in self.exchanges
+            if (not methods or exchange.method in methods) and direction in (None, exchange.request.direction)
+        ]
+
+    def notes(self, *methods: str, direction: Direction | None = None) -> list[Frame]:
+        return [
+            frame
+            for frame in self.frames
+            if frame.is_notification
+            and (not methods or frame.method in methods)
+            and direction in (None, frame.direction)
+        ]
+
+    def updates(self, *kinds: str) -> list[Frame]:
+        return [frame for frame in self.frames if is_update(frame, *kinds)]
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        prompts = self.calls("session/prompt", direction="to_agent")
+        return [self._turn(exchange, prompts) for exchange in prompts]
+
+    def between(self, first: Frame, last: Frame | None) -> list[Frame]:
+        """The frames after one and before another; to the end without another."""
+        end = self.frames[-1].number + 1 if last is None else last.number
+        return [frame for frame in self.frames if first.number < frame.number < end]
+
+    @cached_property
+    def initialize(self) -> Exchange | None:
+        """The handshake that counts: the first one that succeeded, else the first."""
+        tried = self.calls("initialize", direction="to_agent")
+        return next((exchange for exchange in tried if exchange.has_result), tried[0] if tried else None)
+
+    @cached_property
+    def version(self) -> int:
+        """What was agreed upon; 1 where nothing else was said."""
+        agreed = self.initialize.result.get("protocolVersion") if self.initialize else None
+        return agreed if type(agreed) is int else 1
+
+    def client_can(self, *path: str) -> Any:
+        """A capability of the client, None if it did not name it."""
+        params = self.initialize.params if self.initialize else {}
+        return _at(params.get("clientCapabilities", params.get("capabilities")), path)
+
+    def agent_can(self, *path: str) -> Any:
+        result = self.initialize.result if self.initialize else {}
+        return _at(result.get("agentCapabilities", result.get("capabilities")), path)
+
+    def _turn(self, exchange: Exchange, prompts: list[Exchange]) -> Turn:
+        session = exchange.params.get("sessionId")
+        name = session if type(session) is str else ""
+        end = exchange.answer
+        following = next(
+            (
+                other.request
+                for other in prompts
+                if end is not None
+                and other.request.number > end.number
+                and other.params.get("sessionId") == session
+            ),
+            None,
+        )
+        during = self.between(exchange.request, end)
+        after = self.between(end, following) if end is not None else []
+        return Turn(exchange, name, list(_about(during, name)), list(_about(after, name)))
+
+
+def is_update(frame: Frame, *kinds: str) -> bool:
+    return frame.method == "session/update" and (not kinds or update_of(frame).get("sessionUpdate") in kinds)
+
+
+def update_of(frame: Frame) -> dict[str, Any]:
+    update = frame.params.get("update")
+    return update if type(update) is dict else {}
+
+
+def _about(frames: list[Frame], session: str) -> Iterator[Frame]:
+    return (frame for frame in frames if frame.params.get("sessionId") == session)
+
+
+def _back(direction: Direction) -> Direction:
+    return "to_client" if direction == "to_agent" else "to_agent"
+
+
+def _key(value: Any) -> Any:
+    # 1 and "1" and true are different ids; what cannot be a key is no id at all.
+    return (type(value).__name__, value) if isinstance(value, int | str | float | type(None)) else repr(value)
+
+
+def _at(tree: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        tree = tree.get(name) if type(tree) is dict else None
+    return tree
