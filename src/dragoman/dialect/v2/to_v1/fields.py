@@ -1,0 +1,54 @@
+"""What all conversions to v1 share: who is told of losses, members that fit or go, `_meta` as a patch."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from dragoman.dialect.keeping import keep
+from dragoman.dialect.message import Json, Object
+
+NAME = "v2"
+
+Kinds = dict[str, type | tuple[type, ...]]
+
+
+class Teller(Protocol):
+    """Hears what could not be carried and what had to be repaired; an edge is one."""
+
+    def lost(self, what: str, done: str) -> None: ...
+    def repaired(self, what: str, done: str) -> None: ...
+
+
+def without(fields: Object, *names: str) -> Object:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
+def noted(fields: Object, original: Object) -> Object:
+    """`fields` with the members that had to become something else, as they were, in `_meta`."""
+    return keep(fields, NAME, original)
+
+
+def fitting(fields: Object, kinds: Kinds) -> Object:
+    """`fields` without the members that v1 knows and that are of another kind here. Members that v1 does not
+    know stay: they may mean something to somebody.
+    """
+    return {name: value for name, value in fields.items() if name not in kinds or fits(value, kinds[name])}
+
+
+def fits(value: Json, kind: type | tuple[type, ...]) -> bool:
+    """Like `isinstance`, but true is no number, and a whole number is a fraction too."""
+    found = type(value)
+    wanted = kind if type(kind) is tuple else (kind,)
+    return found in wanted or (found is int and float in wanted)
+
+
+def patched_meta(known: Object | None, patch: Json) -> Object | None:
+    """v2 reads `_meta` of an upsert key by key: null clears all, a key with null removes it. v1 reads it as a
+    whole, so v1 is told the whole.
+    """
+    if patch is None:
+        return None
+    if type(patch) is not dict:
+        return known
+    merged: dict[str, Any] = {**(known or {}), **patch}
+    return {name: value for name, value in merged.items() if value is not None} or None
