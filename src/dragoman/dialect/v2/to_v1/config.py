@@ -1,0 +1,114 @@
+"""Config options of v2 in v1, the modes that older clients look for, and the way back for a choice.
+
+In v2 a mode is an option of the category `mode`, and that is all. v1 has a list of modes beside the options;
+it is derived from the first select of that category.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, renamed
+from dragoman.dialect.v2.to_v1.fields import Kinds, Teller, fits, fitting, without
+
+_TEXT_OR_NONE = (str, type(None))
+_COMMON: Kinds = {
+    "description": _TEXT_OR_NONE,
+    "category": _TEXT_OR_NONE,
+    "_meta": (dict, type(None)),
+}
+_TRUE_FALSE = [{"value": "true", "name": "On"}, {"value": "false", "name": "Off"}]
+
+
+def options(value: Json, *, booleans: bool, tell: Teller) -> list[Object]:
+    """The options that v1 can hold. `booleans`: whether the client knows switches; for one that does not, a
+    switch is a choice between two words.
+    """
+    found = [_option(as_object(item), booleans=booleans, tell=tell) for item in as_list(value)]
+    return [item for item in found if item is not None]
+
+
+def switches(value: Json) -> set[str]:
+    """The ids of the options that are switches."""
+    items = [as_object(item) for item in as_list(value)]
+    return {as_text(item.get("configId")) for item in items if item.get("type") == "boolean"}
+
+
+def modes(options: list[Object]) -> Object | None:
+    """The modes in v1 options; None if there are none."""
+    option = mode_option(options)
+    if option is None:
+        return None
+    found = [
+        {"id": item["value"], **without(fitting(item, {"_meta": dict, "description": str}), "value")}
+        for item in _values(option)
+    ]
+    return {"currentModeId": option["currentValue"], "availableModes": found}
+
+
+def mode_option(options: list[Object]) -> Object | None:
+    """The v1 option whose values are the modes."""
+    for option in options:
+        if option.get("category") == "mode" and option.get("type") == "select":
+            return option
+    return None
+
+
+def choice(params: Object, switches: set[str]) -> Object:
+    """A v1 `session/set_config_option` in v2: its value says what it is."""
+    value = params.get("value")
+    if params.get("configId") in switches and value in ("true", "false"):
+        return {**params, "type": "boolean", "value": value == "true"}
+    if type(value) is bool:
+        return {**params, "type": "boolean"}
+    return {**params, "type": "id"}
+
+
+def _option(item: Object, *, booleans: bool, tell: Teller) -> Object | None:
+    kind = item.get("type")
+    if kind not in ("select", "boolean"):
+        tell.lost("a config option of a type that v1 does not know", "left out")
+        return None
+    option = fitting(renamed(item, {"configId": "id"}), _COMMON)
+    value = option.get("currentValue")
+    right = fits(value, str if kind == "select" else bool)
+    if not (right and fits(option.get("id"), str) and fits(option.get("name"), str)):
+        return _malformed(tell)
+    if kind == "select":
+        return _select(option, tell)
+    if booleans:
+        return option
+    tell.repaired("a switch among the config options", "a choice of two: the client knows no switches")
+    return {**option, "type": "select", "currentValue": "true" if value else "false", "options": _TRUE_FALSE}
+
+
+def _select(option: Object, tell: Teller) -> Object | None:
+    entries = [as_object(entry) for entry in as_list(option.get("options"))]
+    grouped = any("groupId" in entry or "options" in entry for entry in entries)
+    if grouped:
+        groups = [_group(entry) for entry in entries]
+        return {**option, "options": [group for group in groups if group is not None]}
+    if not all(_is_value(entry) for entry in entries):
+        return _malformed(tell)
+    return {**option, "options": entries}
+
+
+def _group(entry: Object) -> Object | None:
+    group = renamed(entry, {"groupId": "group"})
+    if not (fits(group.get("group"), str) and fits(group.get("name"), str)):
+        return None
+    values = [as_object(item) for item in as_list(group.get("options"))]
+    return {**group, "options": [item for item in values if _is_value(item)]}
+
+
+def _is_value(entry: Object) -> bool:
+    return fits(entry.get("value"), str) and fits(entry.get("name"), str)
+
+
+def _values(option: Object) -> list[Object]:
+    found: list[Object] = []
+    for entry in option["options"]:
+        found += entry["options"] if "group" in entry else [entry]
+    return found
+
+
+def _malformed(tell: Teller) -> None:
+    tell.lost("a malformed config option", "left out")

@@ -1,0 +1,92 @@
+"""Content blocks of v2 in v1: the same five types, but v2 has icons and leaves its lists of types open."""
+
+from __future__ import annotations
+
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.v2.to_v1.fields import Kinds, Teller, fits, fitting, noted, without
+
+_NEEDED: dict[str, Kinds] = {
+    "text": {"text": str},
+    "image": {"data": str, "mimeType": str},
+    "audio": {"data": str, "mimeType": str},
+    "resource_link": {"name": str, "uri": str},
+    "resource": {"resource": dict},
+}
+_TEXT_OR_NONE = (str, type(None))
+_OPTIONAL: Kinds = {
+    "_meta": (dict, type(None)),
+    "annotations": (dict, type(None)),
+    "description": _TEXT_OR_NONE,
+    "mimeType": _TEXT_OR_NONE,
+    "size": (int, type(None)),
+    "title": _TEXT_OR_NONE,
+    "uri": _TEXT_OR_NONE,
+}
+_ANNOTATIONS: Kinds = {
+    "_meta": (dict, type(None)),
+    "audience": (list, type(None)),
+    "lastModified": _TEXT_OR_NONE,
+    "priority": (float, type(None)),
+}
+_PLAIN_TEXT = {"type", "text"}
+_ROLES = ("assistant", "user")
+
+
+def block(value: Json, tell: Teller) -> Object | None:
+    """One block; None if it is none. A block that comes out as it went in is the same object."""
+    fields = as_object(value)
+    kind = as_text(fields.get("type"))
+    needed = _NEEDED.get(kind)
+    if needed is None:
+        return _unknown(fields, kind, tell) if kind else _malformed(tell)
+    if not all(fits(fields.get(name), wanted) for name, wanted in needed.items()):
+        return _malformed(tell)
+    if fields.keys() == _PLAIN_TEXT:
+        return fields
+    known = fitting(fields, _OPTIONAL)
+    if "annotations" in known:
+        known = _annotated(known, tell)
+    if kind == "resource":
+        return _resource(known, tell)
+    if kind == "resource_link" and known.get("icons") is not None:
+        tell.lost("icons of a link", "left out: version 1 has none")
+        known = without(known, "icons")
+    return fields if known == fields else known
+
+
+def blocks(value: Json, tell: Teller) -> list[Object]:
+    """A list of blocks, without those that are none."""
+    found = [block(one, tell) for one in as_list(value)]
+    return [one for one in found if one is not None]
+
+
+def _unknown(fields: Object, kind: str, tell: Teller) -> Object:
+    tell.lost("content of a type that v1 does not know", "a text in its place, the original in _meta")
+    text = f"[content of type {kind}, which version 1 of the protocol cannot carry]"
+    return noted({"type": "text", "text": text}, fields)
+
+
+def _malformed(tell: Teller) -> None:
+    tell.lost("malformed content", "left out")
+
+
+def _annotated(fields: Object, tell: Teller) -> Object:
+    found = fields["annotations"]
+    if found is None:
+        return without(fields, "annotations")
+    annotations = fitting(as_object(found), _ANNOTATIONS)
+    audience = annotations.get("audience")
+    if audience is not None and any(role not in _ROLES for role in audience):
+        tell.lost("an audience that v1 does not know", "left out of the annotations")
+        annotations = {**annotations, "audience": [role for role in audience if role in _ROLES]}
+    return fields if annotations == found else {**fields, "annotations": annotations}
+
+
+def _resource(fields: Object, tell: Teller) -> Object | None:
+    resource = fitting(
+        as_object(fields["resource"]), {"mimeType": _TEXT_OR_NONE, "_meta": (dict, type(None))}
+    )
+    held = fits(resource.get("text"), str) or fits(resource.get("blob"), str)
+    if not held or not fits(resource.get("uri"), str):
+        return _malformed(tell)
+    return {**fields, "resource": resource}

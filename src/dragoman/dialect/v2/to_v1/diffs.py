@@ -1,0 +1,89 @@
+"""Diffs of v2 in v1.
+
+v1 wants a file's text before and after. v2 says which files changed and may add a patch, which tells both
+texts only of a file that is new. Of all others v1 gets the patch to read, as text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dragoman.dialect.message import Object, as_list, as_object, as_text
+from dragoman.dialect.v2.to_v1.fields import Teller, noted
+
+_FILE = re.compile(r"(?m)^diff --git ")
+_HUNK = re.compile(r"@@ -0,0 \+1(?:,\d+)? @@")
+_NO_NEWLINE = "\\ No newline at end of file"
+
+
+def diff(fields: Object, tell: Teller) -> list[Object]:
+    """What of a tool call's content shows the same changes."""
+    changes = [change for change in as_list(fields.get("changes")) if as_object(change)]
+    patch = as_object(fields.get("patch"))
+    parts = _parts(as_text(patch.get("text"))) if patch.get("format") == "git_patch" else []
+    new = [_new_file(change, parts) for change in changes]
+    if changes and len(new) == len(parts) and all(one is not None for one in new):
+        return [one for one in new if one is not None]
+    tell.lost(
+        "a diff without both texts of its files", "shown as text: the patch, or what happened to the files"
+    )
+    return [noted({"type": "content", "content": {"type": "text", "text": _told(changes, patch)}}, fields)]
+
+
+def paths(fields: Object) -> list[str]:
+    """The files that a diff is about."""
+    found = [as_text(as_object(change).get("path")) for change in as_list(fields.get("changes"))]
+    return [path for path in dict.fromkeys(found) if path]
+
+
+def fenced(text: str, language: str) -> str:
+    """`text` as a block of code, between fences longer than any in it."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
+
+
+def _parts(patch: str) -> list[str]:
+    starts = [found.start() for found in _FILE.finditer(patch)]
+    ends = [*starts[1:], len(patch)]
+    return [patch[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def _new_file(change: Object, parts: list[str]) -> Object | None:
+    path = as_text(change.get("path"))
+    if change.get("operation") != "add" or not path or change.get("fileType", "text") not in ("text", None):
+        return None
+    about = [part for part in parts if f"\n+++ {path}\n" in part]
+    text = _added(about[0]) if len(about) == 1 else None
+    return None if text is None else {"type": "diff", "path": path, "oldText": None, "newText": text}
+
+
+def _added(part: str) -> str | None:
+    """The text of a file that a patch makes; None if the patch is not that plain."""
+    head, found, body = part.partition("\n@@ ")
+    lines = ("@@ " + body).split("\n")
+    if not found or "\n--- /dev/null" not in head or not _HUNK.match(lines[0]):
+        return None
+    last_newline = True
+    added: list[str] = []
+    for line in lines[1:]:
+        if line.startswith("+"):
+            added.append(line[1:])
+        elif line == _NO_NEWLINE:
+            last_newline = False
+        elif line:
+            return None
+    return "\n".join(added) + ("\n" if last_newline and added else "")
+
+
+def _told(changes: list[Object], patch: Object) -> str:
+    text = as_text(patch.get("text"))
+    if text:
+        return fenced(text, "diff")
+    return "\n".join(_in_words(change) for change in changes) or "Changes that nothing is said about."
+
+
+def _in_words(change: Object) -> str:
+    operation = as_text(change.get("operation")) or "change"
+    path, old = as_text(change.get("path")), as_text(change.get("oldPath"))
+    return f"{operation} {old} → {path}" if old else f"{operation} {path}"

@@ -1,0 +1,76 @@
+"""Asking for permission: v2's question in v1, and which answers of v1 are answers to it.
+
+v2 asks with a title about a subject; v1 asks about a tool call. Nothing here decides anything: a question
+that v1 cannot ask is not asked, and what is not one of the options offered is no consent.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.v2.to_v1.fields import Teller, fits, without
+from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
+
+CANCELLED: Object = {"outcome": {"outcome": "cancelled"}}
+
+
+def options(params: Object, tell: Teller) -> list[Object] | None:
+    """The options; None if v1 cannot offer them. v1's kinds drive what clients approve by themselves, so no
+    kind is ever said as another.
+    """
+    found = [as_object(item) for item in as_list(params.get("options"))]
+    if not found or not all(
+        fits(item.get("optionId"), str) and fits(item.get("name"), str) for item in found
+    ):
+        tell.lost("a permission request without options to choose from", "answered as cancelled")
+        return None
+    if not all(as_text(item.get("kind")) in PERMISSION_OPTION_KINDS for item in found):
+        tell.lost("a permission option of a kind of its own", "the request is answered as cancelled")
+        return None
+    return found
+
+
+def subject(params: Object, fresh_id: str) -> Object:
+    """The v2 tool call that a question is about; made up under `fresh_id` where it names none."""
+    about = as_object(params.get("subject"))
+    title, description = as_text(params.get("title")), as_text(params.get("description"))
+    call = as_object(about.get("toolCall"))
+    if about.get("type") == "tool_call" and fits(call.get("toolCallId"), str):
+        return call
+    made: Object = {"toolCallId": fresh_id, "title": title or "Permission required"}
+    if about.get("type") == "command":
+        made = {
+            "toolCallId": as_text(about.get("toolCallId")) or fresh_id,
+            "kind": "execute",
+            "title": as_text(about.get("command")) or title,
+            "rawInput": {name: about[name] for name in ("command", "cwd") if name in about},
+        }
+    if description:
+        made["content"] = [{"type": "content", "content": {"type": "text", "text": description}}]
+    return made
+
+
+def question(params: Object, call: Object, options: list[Object]) -> Object:
+    """The v1 params. Title and description of the question stay beside it where the call has its own."""
+    asked = {name: params[name] for name in ("title", "description") if as_text(params.get(name))}
+    if not as_text(call.get("title")):
+        call = {**call, "title": as_text(params.get("title")) or "Permission required"}
+    rest = without(params, "title", "description", "subject", "options", "_meta")
+    meta = {**as_object(params.get("_meta")), **({"dragoman/question": asked} if asked else {})}
+    found = {**rest, "toolCall": call, "options": options}
+    return {**found, "_meta": meta} if meta else found
+
+
+def outcome(result: Json, offered: set[str], tell: Teller) -> Object:
+    """What was answered, if it is an answer to this question; cancelled if not."""
+    fields = as_object(result)
+    found = as_object(fields.get("outcome"))
+    if found.get("outcome") == "cancelled":
+        return fields
+    if (
+        found.get("outcome") == "selected"
+        and fits(found.get("optionId"), str)
+        and found["optionId"] in offered
+    ):
+        return fields
+    tell.repaired("an answer to a permission request that is none of its options", "said as cancelled")
+    return CANCELLED

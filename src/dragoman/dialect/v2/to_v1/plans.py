@@ -1,0 +1,55 @@
+"""Plans of v2 in v1. v1 has one plan without a name; clients that say so know v2's kinds of plans too."""
+
+from __future__ import annotations
+
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.v2.to_v1.fields import Teller, fits, fitting
+from dragoman.schema.v1.plan import PLAN_ENTRY_PRIORITIES, PLAN_ENTRY_STATUSES
+
+
+def entries(value: Json, tell: Teller) -> list[Object]:
+    """The steps of a plan."""
+    found = [_entry(as_object(item), tell) for item in as_list(value)]
+    return [item for item in found if item is not None]
+
+
+def named(plan: Object, tell: Teller) -> Object | None:
+    """A plan for a client that knows plans by their names; None if it is none."""
+    wanted = {"items": ("entries", list), "file": ("uri", str), "markdown": ("content", str)}
+    kind = as_text(plan.get("type"))
+    if (
+        kind not in wanted
+        or not fits(plan.get("planId"), str)
+        or not fits(plan.get(wanted[kind][0]), wanted[kind][1])
+    ):
+        return None
+    return {**plan, "entries": entries(plan["entries"], tell)} if kind == "items" else plan
+
+
+def told(plan: Object) -> str:
+    """A plan that is no list of steps, for a client that knows no other."""
+    if plan.get("type") == "markdown":
+        return as_text(plan.get("content"))
+    return f"Plan: {as_text(plan.get('uri'))}" if plan.get("type") == "file" else ""
+
+
+def _entry(item: Object, tell: Teller) -> Object | None:
+    if not fits(item.get("content"), str):
+        tell.lost("a malformed plan entry", "left out")
+        return None
+    item = fitting(item, {"_meta": dict})
+    status, priority = item.get("status"), item.get("priority")
+    if status == "cancelled":
+        tell.lost("a plan entry that was cancelled", "left out of the plan")
+        return None
+    if not _known(status, PLAN_ENTRY_STATUSES):
+        tell.lost("a plan entry in a state that v1 does not know", "said as pending")
+        item = {**item, "status": "pending"}
+    if not _known(priority, PLAN_ENTRY_PRIORITIES):
+        tell.lost("a plan entry of a priority that v1 does not know", "said as medium")
+        item = {**item, "priority": "medium"}
+    return item
+
+
+def _known(value: Json, words: frozenset[str]) -> bool:
+    return type(value) is str and value in words

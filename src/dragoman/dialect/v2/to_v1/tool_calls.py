@@ -1,0 +1,124 @@
+"""Tool calls of v2 in v1: the members of one upsert. Who remembers calls is `agent_calls`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.v2.to_v1.content import block
+from dragoman.dialect.v2.to_v1.diffs import diff, paths
+from dragoman.dialect.v2.to_v1.fields import Teller, fits, fitting, noted, without
+from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
+
+Shown = Callable[[str], str]
+"""The text of a terminal by its id."""
+
+_STATUS = {"paused": "in_progress", "cancelled": "failed"}
+_MEMBERS = ("title", "name", "rawInput", "rawOutput")
+
+
+def changes(fields: Object, shown: Shown, tell: Teller) -> Object:
+    """The members of a v2 upsert as a v1 update; `toolCallId` and `_meta` are left to the caller."""
+    fields = without(fields, "sessionUpdate", "toolCallId", "_meta", "capabilities")
+    fields = _without_cleared(fields, tell)
+    was: Object = {}
+    if "kind" in fields:
+        fields, was = _kind(fields, was, tell)
+    if "status" in fields:
+        fields, was = _status(fields, was, tell)
+    if "content" in fields:
+        about = _diff_paths(fields["content"])
+        fields = {**fields, "content": contents(fields["content"], shown, tell)}
+        if about and fields.get("locations") is None:
+            fields["locations"] = [{"path": path} for path in about]
+    if "locations" in fields:
+        fields = {**fields, "locations": locations(fields["locations"])}
+    fields = fitting(fields, {"title": str, "name": str})
+    return noted(fields, was) if was else fields
+
+
+def contents(value: Json, shown: Shown, tell: Teller) -> list[Object]:
+    """The content of a call, whole."""
+    found: list[Object] = []
+    for item in as_list(value):
+        found += _content(as_object(item), shown, tell)
+    return found
+
+
+def locations(value: Json) -> list[Object]:
+    found = [as_object(item) for item in as_list(value)]
+    kept = [fitting(item, {"line": int, "_meta": dict}) for item in found if fits(item.get("path"), str)]
+    return [without(item, "line") if _below_one(item.get("line")) else item for item in kept]
+
+
+def fallback_title(fields: Object) -> str:
+    """v1 wants a title of each call."""
+    for name in ("title", "name", "kind"):
+        if as_text(fields.get(name)):
+            return as_text(fields[name])
+    return "Tool call"
+
+
+def terminals(value: Json) -> list[str]:
+    """The terminals that a call's content shows."""
+    items = [as_object(item) for item in as_list(value)]
+    return [as_text(item.get("terminalId")) for item in items if item.get("type") == "terminal"]
+
+
+def _content(item: Object, shown: Shown, tell: Teller) -> list[Object]:
+    kind = item.get("type")
+    if kind == "content":
+        inner = block(item.get("content"), tell)
+        if inner is item.get("content") and inner is not None:
+            return [item]
+        return [] if inner is None else [{**item, "content": inner}]
+    if kind == "diff":
+        return diff(item, tell)
+    if kind == "terminal":
+        tell.repaired("a terminal of the agent", "shown as text: a terminal of v1 belongs to the client")
+        text = {"type": "text", "text": shown(as_text(item.get("terminalId")))}
+        return [noted({"type": "content", "content": text}, item)]
+    inner = block(item, tell)  # an unknown type becomes a text; anything else is lost
+    return [] if inner is None else [{"type": "content", "content": inner}]
+
+
+def _kind(fields: Object, was: Object, tell: Teller) -> tuple[Object, Object]:
+    kind = fields["kind"]
+    if type(kind) is str and kind in TOOL_KINDS:
+        return fields, was
+    if kind is not None:
+        tell.lost("a kind of tool that v1 does not know", "said as other, the original in _meta")
+        was = {**was, "kind": kind}
+    return {**fields, "kind": "other"}, was
+
+
+def _status(fields: Object, was: Object, tell: Teller) -> tuple[Object, Object]:
+    status = fields["status"]
+    if type(status) is str and status in TOOL_CALL_STATUSES:
+        return fields, was
+    if status is None:
+        return {**fields, "status": "pending"}, was
+    tell.lost(
+        "a tool call that is paused, cancelled or in a state of its own",
+        "said as in_progress, failed or in_progress, the original in _meta",
+    )
+    said = _STATUS.get(status, "in_progress") if type(status) is str else "in_progress"
+    return {**fields, "status": said}, {**was, "status": status}
+
+
+def _without_cleared(fields: Object, tell: Teller) -> Object:
+    """In v2 null clears, in v1 it says nothing."""
+    cleared = [name for name in _MEMBERS if name in fields and fields[name] is None]
+    if not cleared:
+        return fields
+    tell.lost("a title, name, input or output of a tool call cleared", "it stays: v1 cannot clear it")
+    return without(fields, *cleared)
+
+
+def _diff_paths(content: Json) -> list[str]:
+    items = [as_object(item) for item in as_list(content)]
+    return [path for item in items if item.get("type") == "diff" for path in paths(item)]
+
+
+def _below_one(line: Json) -> bool:
+    return type(line) is int and not 1 <= line < 2**32
