@@ -1,0 +1,124 @@
+"""Content blocks: the same in both versions but for tighter bounds, and an open end: a type that v1 does not
+have is v2's business, and passes as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+from dragoman.dialect.message import Json, Object, as_list
+from dragoman.dialect.v2.to_v2.remarks import NO_URI, OUT_OF_BOUNDS, WRONG
+from dragoman.dialect.v2.to_v2.scribe import (
+    Check,
+    Scribe,
+    is_count,
+    is_list,
+    is_number,
+    is_object,
+    is_text,
+)
+
+_ANY = {"type": is_text, "annotations": is_object, "_meta": is_object}
+_DATA = {**_ANY, "data": is_text, "mimeType": is_text}
+_LINK = {
+    **_ANY,
+    **dict.fromkeys(("name", "uri", "title", "description", "mimeType"), is_text),
+    "size": is_number,
+    "icons": is_list,
+}
+_RESOURCE = {**dict.fromkeys(("uri", "text", "blob", "mimeType"), is_text), "_meta": is_object}
+_ICON = {**dict.fromkeys(("src", "mimeType", "theme"), is_text), "sizes": is_list, "_meta": is_object}
+_ANNOTATIONS: dict[str, Check] = {
+    "audience": is_list,
+    "lastModified": is_text,
+    "priority": is_number,
+    "_meta": is_object,
+}
+
+# What a block of each type may hold, and what it must.
+_BLOCKS: dict[str, tuple[dict[str, Check], tuple[str, ...]]] = {
+    "text": ({**_ANY, "text": is_text}, ("text",)),
+    "image": ({**_DATA, "uri": is_text}, ("data", "mimeType")),
+    "audio": (_DATA, ("data", "mimeType")),
+    "resource_link": (_LINK, ("name", "uri")),
+    "resource": ({**_ANY, "resource": is_object}, ("resource",)),
+}
+_PLAIN_TEXT = {"type", "text"}
+
+
+def block(value: Json, scribe: Scribe) -> Object | None:
+    """One content block."""
+    if type(value) is not dict or type(value.get("type")) is not str:
+        scribe.note(WRONG)
+        return None
+    known = _BLOCKS.get(value["type"])
+    if known is None or (value.keys() == _PLAIN_TEXT and type(value["text"]) is str):
+        return value
+    checks, needed = known
+    fields = scribe.clean(value, checks)
+    if "size" in fields and not is_count(fields["size"]):
+        scribe.note(OUT_OF_BOUNDS)
+        del fields["size"]
+    for name in _INNER.keys() & fields.keys():
+        fields[name] = _INNER[name](fields[name], scribe)
+    if all(fields.get(name) is not None for name in needed):
+        return fields
+    scribe.note(WRONG)
+    return None
+
+
+def blocks(value: Json, scribe: Scribe) -> list[Object]:
+    """Those of a list that can be said."""
+    found = (block(item, scribe) for item in as_list(value))
+    return [one for one in found if one is not None]
+
+
+def uri(text: str, scribe: Scribe) -> str:
+    """v1 takes any text, and agents put paths there; v2 takes URIs."""
+    if _URI.match(text):
+        return text
+    scribe.note(NO_URI)
+    if ":" in text and not text.startswith("/"):
+        return "unknown:" + quote(text, safe="")
+    return "file://" + quote(scribe.absolute(text))
+
+
+_URI = re.compile(
+    r"(?!(?:https?|wss?|ftp):)[A-Za-z][A-Za-z0-9+.-]+:|(?:https?|wss?|ftp)://[\w.~%-]+(?::\d{1,4})?(?:[/?#]|$)"
+)
+
+
+def _annotations(value: Object, scribe: Scribe) -> Object:
+    annotations = scribe.clean(value, _ANNOTATIONS)
+    if "audience" in annotations:
+        annotations["audience"] = [role for role in annotations["audience"] if type(role) is str]
+    if "priority" in annotations and not 0 <= annotations["priority"] <= 1:
+        scribe.note(OUT_OF_BOUNDS)
+        del annotations["priority"]
+    return annotations
+
+
+def _resource(value: Object, scribe: Scribe) -> Object | None:
+    resource = scribe.clean(value, _RESOURCE)
+    if "uri" not in resource or ("text" in resource) == ("blob" in resource):
+        return None
+    return {**resource, "uri": uri(resource["uri"], scribe)}
+
+
+def _icons(value: list[Json], scribe: Scribe) -> list[Object]:
+    icons = [scribe.clean(icon, _ICON) for icon in value if type(icon) is dict]
+    for icon in icons:
+        if "sizes" in icon:
+            icon["sizes"] = [size for size in icon["sizes"] if type(size) is str]
+    return [{**icon, "src": uri(icon["src"], scribe)} for icon in icons if "src" in icon]
+
+
+_INNER: dict[str, Callable[[Any, Scribe], Json]] = {
+    "annotations": _annotations,
+    "uri": uri,
+    "icons": _icons,
+    "resource": _resource,
+}
