@@ -1,0 +1,90 @@
+"""A haven agent behind a v1 client."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from dragoman.dialect.debts import Debts
+from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
+from dragoman.dialect.haven.content import read_block, write_blocks
+from dragoman.dialect.haven.names import NAME, PERMISSION, UPDATE
+from dragoman.dialect.haven.permission import Questions
+from dragoman.dialect.haven.tools import Calls, read_call
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Message, Object, answer, as_object, as_text, renamed, with_params
+
+
+class HavenAgent(Edge):
+    """Is asked as the reference shows it; what it says of its tools and blocks is read as v1."""
+
+    name = NAME
+    # Tool calls, the blocks that may need a change; or escaped letters in names.
+    plain_from_peer: ClassVar[Plain] = {
+        UPDATE: re.compile(rb'"tool_call|"embedded_resource"|"resource_link"|\\u00[2-7]')
+    }
+    plain_from_inside: ClassVar[Plain] = {"session/cancel": NEVER}
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._asked: Debts[str] = Debts()  # by the client
+        self._questions = Questions()  # by the agent
+        self._calls = Calls()
+
+    # What the agent hears.
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if message.is_answer:
+            heard = self._questions.hear(message, self)
+            return [] if heard is None else [("peer", heard)]
+        if not message.is_request:
+            return [("peer", message)]
+        self._asked.owe(message.id, str(message.method))
+        params = as_object(message.params)
+        if message.method == "initialize" and "clientCapabilities" in params:
+            params = renamed(params, {"clientCapabilities": "capabilities"})
+        elif message.method == "session/prompt" and "prompt" in params:
+            params = {**params, "prompt": write_blocks(params["prompt"])}
+        return [("peer", message if params == message.params else with_params(message, params))]
+
+    # What the agent says.
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if message.is_answer:
+            return [("inside", self._answered(message))]
+        if message.method == UPDATE:
+            return [("inside", self._updated(message))]
+        if message.is_request:
+            if message.method == PERMISSION:
+                message = with_params(message, self.question(message))
+            self._questions.ask(message)
+        return [("inside", message)]
+
+    def _answered(self, message: Message) -> Message:
+        result = as_object(message.result)
+        if self._asked.settle(message.id) == "initialize" and "capabilities" in result:
+            return answer(message.id, renamed(result, {"capabilities": "agentCapabilities"}))
+        return message
+
+    def question(self, message: Message) -> Object:
+        """The params of a permission request in v1."""
+        params = as_object(message.params)
+        call, session = as_object(params.get("toolCall")), as_text(params.get("sessionId"))
+        return {**params, "toolCall": read_call(call, session, self._calls, self)}
+
+    def _updated(self, message: Message) -> Message:
+        params = as_object(message.params)
+        before = params.get("update")
+        if type(before) is not dict:
+            return message
+        update = self.read(before, as_text(params.get("sessionId")))
+        return message if update == before else with_params(message, {**params, "update": update})
+
+    def read(self, update: Object, session: str) -> Object:
+        """An update of the dialect in v1."""
+        kind = as_text(update.get("sessionUpdate"))
+        if kind in ("tool_call", "tool_call_update"):
+            return read_call(update, session, self._calls, self, whole=kind == "tool_call")
+        if kind.endswith("_chunk") and "content" in update:
+            return {**update, "content": read_block(update["content"], self)}
+        return update

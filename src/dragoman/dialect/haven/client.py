@@ -1,0 +1,134 @@
+"""A haven client in front of a v1 agent."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from dragoman.dialect.debts import Debts
+from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
+from dragoman.dialect.haven.content import read_blocks, write_block
+from dragoman.dialect.haven.names import (
+    CANCEL,
+    LISTED,
+    NAME,
+    PERMISSION,
+    STOP_REASONS,
+    STOPPED,
+    UNLISTED,
+    UPDATE,
+)
+from dragoman.dialect.haven.permission import Questions
+from dragoman.dialect.haven.tools import Calls, write_call
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import (
+    Message,
+    Object,
+    answer,
+    as_object,
+    as_text,
+    notification,
+    renamed,
+    with_params,
+)
+
+_CHUNKS = rb"(?:user_message|agent_message|agent_thought)_chunk"
+
+
+class HavenClient(Edge):
+    """Asks as the reference shows it, hears what the reference lists; only its own choice is its consent."""
+
+    name = NAME
+    plain_from_peer: ClassVar[Plain] = {"session/cancel": NEVER}
+    # Tool calls and what is not listed, other types of blocks, kept originals; or escaped letters in names.
+    plain_from_inside: ClassVar[Plain] = {
+        UPDATE: re.compile(
+            rb'"sessionUpdate"\s*:\s*"(?!'
+            + _CHUNKS
+            + rb'"|plan"|available_commands_update"|current_mode_update")'
+            rb'|"resource"|"dragoman/dialect"|\\u00[2-7]'
+        )
+    }
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._asked: Debts[str] = Debts()  # by the client
+        self._questions = Questions()  # by the agent
+        self._calls = Calls()
+
+    # What the client says.
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if message.is_answer:
+            heard = self._questions.hear(message, self)
+            return [] if heard is None else [("inside", heard)]
+        if not message.is_request:
+            return [("inside", message)]
+        if message.method == "session/cancel":
+            self.repaired(*CANCEL)
+            told = notification("session/cancel", message.params)
+            return [("inside", told), ("peer", answer(message.id, {}))]
+        self._asked.owe(message.id, str(message.method))
+        return [("inside", self._asking(message))]
+
+    def _asking(self, message: Message) -> Message:
+        params = as_object(message.params)
+        if message.method == "initialize" and "capabilities" in params:
+            return with_params(message, renamed(params, {"capabilities": "clientCapabilities"}))
+        if message.method == "session/prompt" and "prompt" in params:
+            return with_params(message, {**params, "prompt": read_blocks(params["prompt"], self)})
+        return message
+
+    # What the client hears.
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if message.is_answer:
+            return [("peer", self._answered(message))]
+        if message.is_request:
+            return self._questioned(message)
+        if message.method == UPDATE:
+            return [("peer", self._updated(message))]
+        return [("peer", message)]
+
+    def _answered(self, message: Message) -> Message:
+        method = self._asked.settle(message.id)
+        result = as_object(message.result)
+        if method == "initialize" and "agentCapabilities" in result:
+            return answer(message.id, renamed(result, {"agentCapabilities": "capabilities"}))
+        if method == "session/prompt" and result and as_text(result.get("stopReason")) not in STOP_REASONS:
+            self.lost(*STOPPED)
+        return message
+
+    def _questioned(self, message: Message) -> list[Out]:
+        self._questions.ask(message)
+        if message.method == PERMISSION:
+            message = with_params(message, self.question(message))
+        return [("peer", message)]
+
+    def question(self, message: Message) -> Object:
+        """The params of a permission request in the dialect."""
+        params = as_object(message.params)
+        call, session = as_object(params.get("toolCall")), as_text(params.get("sessionId"))
+        return {**params, "toolCall": write_call(call, session, self._calls, self, whole=True)}
+
+    def _updated(self, message: Message) -> Message:
+        params = as_object(message.params)
+        before = params.get("update")
+        if type(before) is not dict:
+            return message
+        update = self.written(before, as_text(params.get("sessionId")))
+        return message if update == before else with_params(message, {**params, "update": update})
+
+    def written(self, update: Object, session: str) -> Object:
+        """An update of v1 in the dialect."""
+        kind = as_text(update.get("sessionUpdate"))
+        if kind not in LISTED:
+            self.lost(*UNLISTED)
+        elif kind in ("tool_call", "tool_call_update"):
+            return write_call(update, session, self._calls, self, whole=kind == "tool_call")
+        elif kind.endswith("_chunk") and "content" in update:
+            return {**update, "content": write_block(update["content"])}
+        return update
+
+    def peer_ended(self) -> list[Out]:
+        return [("inside", nothing) for nothing in self._questions.cancelled()]

@@ -1,0 +1,77 @@
+"""The older form, which the reference calls the bridge's mistakes: updates are told apart by `type`, and a
+permission request is a notification, to which there is no answer.
+
+Consent cannot be expressed here, so nobody's is assumed. What a client cannot be asked, the policy decides;
+the client is told of the question in the form that it knows. An agent that asks without waiting for an answer
+can be stopped, and that is what happens unless the policy allows what it asks for.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from dragoman.dialect.edge import Out, Plain
+from dragoman.dialect.haven.agent import HavenAgent
+from dragoman.dialect.haven.client import HavenClient
+from dragoman.dialect.haven.names import KNOWN, LEGACY, PERMISSION, UNANSWERABLE, UNKNOWN_KIND, UPDATE
+from dragoman.dialect.haven.permission import allows, decided
+from dragoman.dialect.haven.tools import UNNAMED
+from dragoman.dialect.message import Message, Object, answer, as_object, as_text, notification, renamed
+
+
+class LegacyClient(HavenClient):
+    """Is told of permissions, never asked: the policy answers."""
+
+    name = LEGACY
+    plain_from_inside: ClassVar[Plain] = {}
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if message.is_request and message.method == PERMISSION:
+            self.lost(*UNANSWERABLE)
+            told = notification(PERMISSION, self.question(message))
+            result = decided(as_object(message.params), self)
+            return [("peer", told), ("inside", answer(message.id, result))]
+        return super().from_inside(message)
+
+    def written(self, update: Object, session: str) -> Object:
+        return renamed(super().written(update, session), {"sessionUpdate": "type"})
+
+
+class LegacyAgent(HavenAgent):
+    """Its permission requests that wait for no answer are shown as tool calls, and stop it unless allowed."""
+
+    name = LEGACY
+    plain_from_peer: ClassVar[Plain] = {}
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if message.is_notification and message.method == PERMISSION:
+            return self._announced(message)
+        return super().from_peer(message)
+
+    def read(self, update: Object, session: str) -> Object:
+        if "sessionUpdate" not in update and "type" in update:
+            if as_text(update["type"]) not in KNOWN:
+                self.lost(*UNKNOWN_KIND)
+                return update
+            update = renamed(update, {"type": "sessionUpdate"})
+        return super().read(update, session)
+
+    def _announced(self, message: Message) -> list[Out]:
+        self.lost(*UNANSWERABLE)
+        params = as_object(message.params)
+        session = as_text(params.get("sessionId"))
+        seen = bool(self._calls.of(session, as_object(params.get("toolCall")).get("id")))
+        question = self.question(message)
+        outs = _shown(question["toolCall"], session, seen=seen)
+        if not allows(question, decided(question, self)):
+            outs.append(("peer", notification("session/cancel", {"sessionId": session})))
+        return outs
+
+
+def _shown(call: Object, session: str, *, seen: bool) -> list[Out]:
+    """The tool call that it asks for, as an update; as a new call if nothing was said of it before."""
+    if type(call.get("toolCallId")) is not str:
+        return []
+    new: Object = {"title": UNNAMED} if not seen else {}
+    update = {**new, **call, "sessionUpdate": "tool_call_update" if seen else "tool_call"}
+    return [("inside", notification(UPDATE, {"sessionId": session, "update": update}))]

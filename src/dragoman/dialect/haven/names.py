@@ -1,0 +1,82 @@
+"""The words of the dialect that are not v1's, and everything that its edges put into the ledger."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+NAME = "haven"
+LEGACY = "haven-legacy"
+
+UPDATE = "session/update"
+PERMISSION = "session/request_permission"
+
+LISTED = frozenset(
+    {
+        "user_message_chunk",
+        "agent_message_chunk",
+        "agent_thought_chunk",
+        "tool_call",
+        "tool_call_update",
+        "plan",
+        "available_commands_update",
+        "current_mode_update",
+    }
+)
+"""The updates that the reference knows."""
+
+KNOWN = LISTED | {
+    "compaction_summary_chunk",
+    "compaction_update",
+    "config_option_update",
+    "notice",
+    "plan_removed",
+    "plan_update",
+    "session_info_update",
+    "session_message",
+    "session_message_chunk",
+    "subagent_update",
+    "usage_update",
+}
+"""The updates that v1 knows: what may stand under the older form's discriminator."""
+
+STOP_REASONS = frozenset({"end_turn", "max_tokens", "cancelled", "refusal"})
+
+Remark: TypeAlias = tuple[str, str]
+"""What it is about, and what is done: the words of a ledger entry."""
+
+# Lost.
+TITLE: Remark = ("a title beside a tool's name", "left out: a tool call has a name only")
+UNLISTED: Remark = ("an update that the reference does not list", "sent as it is: it may be ignored")
+STOPPED: Remark = ("a stop reason that the reference does not list", "sent as it is: it may be ignored")
+UNKNOWN_KIND: Remark = ("an update of no known kind", "passed on as it is")
+UNANSWERABLE: Remark = (
+    "a permission request without an answer channel",
+    "decided by the policy; without one it is refused",
+)
+UNASKED: Remark = ("an answer that nobody asked for", "dropped")
+
+# Repaired.
+NAMELESS_CALL: Remark = ("a tool call without a name", "called a tool call")
+NO_STATUS: Remark = ("a tool call without a status", "sent as pending")
+FILE: Remark = ("tool kind file", "read as edit if there is a diff, else as read")
+NO_KIND: Remark = ("a tool kind of neither list", "read as other")
+NEAREST: Remark = ("a tool kind that the reference does not know", "sent as file or other")
+FLAT: Remark = ("an embedded resource without an object of its own", "given one")
+NAMELESS_LINK: Remark = ("a resource link without a name", "named by the end of its address")
+BARE: Remark = ("a block where a tool's content should be", "wrapped")
+CANCEL: Remark = ("session/cancel as a request", "answered, and passed on as a notification")
+NO_CHOICE: Remark = ("an answer to a permission request that chooses nothing offered", "taken as cancelled")
+
+LOST = (TITLE, UNLISTED, STOPPED, UNKNOWN_KIND, UNANSWERABLE, UNASKED)
+REPAIRED = (
+    NAMELESS_CALL,
+    NO_STATUS,
+    FILE,
+    NO_KIND,
+    NEAREST,
+    FLAT,
+    NAMELESS_LINK,
+    BARE,
+    CANCEL,
+    NO_CHOICE,
+)

@@ -1,0 +1,151 @@
+"""Tool calls: `id` and `name` here, an id and a title in v1; four kinds here, ten there.
+
+`file` says less than any kind of v1. It is read as an edit as soon as a diff shows it, as a read before; what
+was said stands in `_meta`, and is said again on the way back as long as it can mean what stands beside it.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.edge import Edge
+from dragoman.dialect.haven.content import has_diff, read_tool_content, write_tool_content
+from dragoman.dialect.haven.names import FILE, NAME, NAMELESS_CALL, NEAREST, NO_KIND, NO_STATUS, TITLE
+from dragoman.dialect.keeping import KEY, dropped, keep
+from dragoman.dialect.message import Json, Object, as_object, as_text, renamed
+
+_TO_V1 = {"command": "execute", "search": "search", "other": "other"}
+_EXACT = {"execute": "command", "search": "search", "other": "other", "read": "file", "edit": "file"}
+_NEAREST = {"delete": "file", "move": "file", "think": "other", "fetch": "other", "switch_mode": "other"}
+
+UNNAMED = "Tool call"
+MANY = 4096
+"""Calls that are remembered; of the rest, only what each message says itself is known."""
+
+
+class Calls:
+    """What was said of each call before: an update says only what is new."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, str], Object] = {}
+
+    def of(self, session: str, call: Json) -> Object:
+        """What is known; empty if nothing is."""
+        return self._said.get((session, as_text(call)), {})
+
+    def note(self, session: str, call: Json, said: Object) -> None:
+        key = (session, as_text(call))
+        self._said[key] = {**self._said.pop(key, {}), **said}
+        if len(self._said) > MANY:
+            del self._said[next(iter(self._said))]
+
+
+def read_call(call: Object, session: str, calls: Calls, edge: Edge, *, whole: bool = False) -> Object:
+    """A tool call, an update of one, or the one that a permission is about, in v1. `whole` if it must say all
+    that v1 demands of a new call.
+    """
+    known = calls.of(session, call.get("id", call.get("toolCallId")))
+    fields = renamed(call, {"id": "toolCallId"})
+    if type(call.get("name")) is str:
+        fields.setdefault("title", call["name"])
+    elif whole and type(fields.get("title")) is not str:
+        edge.repaired(*NAMELESS_CALL)
+        fields["title"] = UNNAMED
+    if "content" in call:
+        fields["content"] = read_tool_content(call["content"], edge)
+    fields = _with_kind(fields, known, edge)
+    calls.note(session, fields.get("toolCallId"), {"seen": True, "guess": _guess(fields, known)})
+    return fields
+
+
+def _guess(fields: Object, known: Object) -> str | None:
+    """The kind that a call of kind `file` was read as."""
+    kept = _kept(fields)
+    if kept is not None and kept.get("kind", "file") == "file":
+        return as_text(fields.get("kind"))
+    return None if "kind" in fields else known.get("guess")
+
+
+def _with_kind(fields: Object, known: Object, edge: Edge) -> Object:
+    kind = fields.get("kind")
+    if type(kind) is not str:
+        if kind is None and known.get("guess") == "read" and has_diff(fields.get("content")):
+            edge.repaired(*FILE)
+            return keep({**fields, "kind": "edit"}, NAME, {"kind": kind} if "kind" in fields else {})
+        return fields
+    if kind == "file":
+        edge.repaired(*FILE)
+        edits = has_diff(fields.get("content")) or known.get("guess") == "edit"
+        return keep({**fields, "kind": "edit" if edits else "read"}, NAME, {"kind": kind})
+    if kind in _TO_V1:
+        return {**fields, "kind": _TO_V1[kind]}
+    if kind in _EXACT or kind in _NEAREST:  # it speaks v1 here
+        return fields
+    edge.repaired(*NO_KIND)
+    return keep({**fields, "kind": "other"}, NAME, {"kind": kind})
+
+
+def write_call(call: Object, session: str, calls: Calls, edge: Edge, *, whole: bool = False) -> Object:
+    """The same in the dialect. `whole` if it must say all that the reference demands of a call."""
+    known = calls.of(session, call.get("toolCallId"))
+    name = _name(call, known, edge)
+    fields = renamed(call, {"toolCallId": "id"})
+    fields.pop("title", None)
+    if name:
+        fields["name"] = name
+    elif whole:
+        if "name" not in known:
+            edge.repaired(*NAMELESS_CALL)
+        fields["name"] = known.get("name", UNNAMED)
+    if whole and type(fields.get("status")) is not str:
+        if "status" not in known:
+            edge.repaired(*NO_STATUS)
+        fields["status"] = known.get("status", "pending")
+    if "content" in call:
+        fields["content"] = write_tool_content(call["content"])
+    _note_written(call, session, calls, fields)
+    return dropped(_with_written_kind(fields, edge))
+
+
+def _name(call: Object, known: Object, edge: Edge) -> str:
+    """The tool's own name if it ever had one, else what it is called. Nothing if this does not say."""
+    name, title = as_text(call.get("name")), as_text(call.get("title"))
+    own = name or known.get("own", "")
+    if own and title and title != own:
+        edge.lost(*TITLE)
+    return own or title if name or title else ""
+
+
+def _note_written(call: Object, session: str, calls: Calls, fields: Object) -> None:
+    said: Object = {}
+    if type(call.get("name")) is str:
+        said["own"] = call["name"]
+    if type(fields.get("status")) is str:
+        said["status"] = fields["status"]
+    if "name" in fields:
+        said["name"] = fields["name"]
+    calls.note(session, call.get("toolCallId"), said)
+
+
+def _with_written_kind(fields: Object, edge: Edge) -> Object:
+    kind, kept = fields.get("kind"), _kept(fields)
+    if kept is not None and _can_mean(kept.get("kind"), kind):
+        rest = {name: value for name, value in fields.items() if name != "kind"}
+        return {**rest, "kind": kept["kind"]} if "kind" in kept else rest
+    if type(kind) is not str:
+        return fields
+    if kind not in _EXACT:
+        edge.repaired(*NEAREST)
+    return {**fields, "kind": _EXACT.get(kind) or _NEAREST.get(kind, "other")}
+
+
+def _can_mean(said: Json, kind: Json) -> bool:
+    """Whether a call that said `said` was read as `kind`."""
+    if said is None:
+        return bool(kind == "edit")
+    if said == "file":
+        return kind in ("read", "edit")
+    return type(said) is str and bool(kind == "other") and said not in _EXACT and said not in _NEAREST
+
+
+def _kept(fields: Object) -> Object | None:
+    kept = as_object(as_object(fields.get("_meta")).get(KEY))
+    return as_object(kept["raw"]) if kept.get("name") == NAME and "raw" in kept else None
