@@ -4,15 +4,19 @@ A pure room. `edge` says what a dialect is, `translator` runs blocks of frames t
 could not be carried, `names` knows all dialects.
 """
 
+from dragoman.dialect.decision import Decision, Reason
 from dragoman.dialect.edge import Consent, Edge, Out, Settings, Toward
 from dragoman.dialect.ledger import Entry, Ledger
 from dragoman.dialect.message import Message
-from dragoman.dialect.names import DIALECTS, Position, make_edge
+from dragoman.dialect.names import AUTO, CHOICES, DIALECTS, Position, make_edge
 from dragoman.dialect.translator import Passed, Translator
 
 __all__ = [
+    "AUTO",
+    "CHOICES",
     "DIALECTS",
     "Consent",
+    "Decision",
     "Edge",
     "Entry",
     "Ledger",
@@ -20,6 +24,7 @@ __all__ = [
     "Out",
     "Passed",
     "Position",
+    "Reason",
     "Settings",
     "Toward",
     "Translator",

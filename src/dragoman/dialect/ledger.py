@@ -6,10 +6,13 @@ something that arrived in a form of our making: a default filled in, a meaning c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+
+from dragoman.dialect.decision import Decision
 
 Outcome: TypeAlias = Literal["lost", "repaired"]
 
@@ -30,12 +33,20 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 class Ledger:
     """Shared by the edges of both sides. `frame` is the number of the frame that is being translated;
-    `on_loss` hears of each kind of loss once.
+    `on_loss` hears of each kind of loss once, `on_decision` of what each side was found to speak.
     """
 
-    def __init__(self, *, on_loss: Callable[[Entry], None] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        on_loss: Callable[[Entry], None] | None = None,
+        on_decision: Callable[[Decision], None] | None = None,
+    ) -> None:
         self.frame = 0
+        self.decisions: list[Decision] = []
         self._on_loss = on_loss
+        self._on_decision = on_decision
+        self._muted = False
         self._entries: dict[tuple[str, str, str], Entry] = {}
 
     def lost(self, what: str, done: str, *, dialect: str) -> None:
@@ -44,12 +55,28 @@ class Ledger:
     def repaired(self, what: str, done: str, *, dialect: str) -> None:
         self._add("repaired", what, done, dialect)
 
+    def decided(self, decision: Decision) -> None:
+        self.decisions.append(decision)
+        if self._on_decision is not None:
+            self._on_decision(decision)
+
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Nothing is put down meanwhile: for an edge that only learns what was said before its time."""
+        self._muted = True
+        try:
+            yield
+        finally:
+            self._muted = False
+
     @property
     def entries(self) -> list[Entry]:
         """In the order in which they were first seen."""
         return list(self._entries.values())
 
     def _add(self, outcome: Outcome, what: str, done: str, dialect: str) -> None:
+        if self._muted:
+            return
         key = (outcome, dialect, what)
         seen = self._entries.get(key)
         if seen is None:

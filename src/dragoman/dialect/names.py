@@ -12,7 +12,11 @@ from dragoman.errors import LocalMistake
 Position: TypeAlias = Literal["client", "agent"]
 """What the peer is that speaks the dialect."""
 
+AUTO = "auto"
+"""Whatever the peer turns out to speak: decided from its first frames, see `detect`."""
+
 _EDGES: dict[str, tuple[str, str, str]] = {
+    AUTO: ("detect", "UndecidedClient", "UndecidedAgent"),
     "acpex": ("acpex", "AcpexClient", "AcpexAgent"),
     "acpex-wire": ("acpex", "AcpexWireClient", "AcpexWireAgent"),
     "crow": ("crow", "CrowClient", "CrowAgent"),
@@ -23,7 +27,10 @@ _EDGES: dict[str, tuple[str, str, str]] = {
     "v2": ("v2", "V2Client", "V2Agent"),
 }
 
-DIALECTS: tuple[str, ...] = ("v1", *sorted(_EDGES))
+DIALECTS: tuple[str, ...] = ("v1", *sorted(_EDGES.keys() - {AUTO}))
+
+CHOICES: tuple[str, ...] = (AUTO, *DIALECTS)
+"""What may be asked for."""
 
 
 def make_edge(dialect: str, position: Position, settings: Settings, ledger: Ledger) -> Edge:
@@ -31,7 +38,7 @@ def make_edge(dialect: str, position: Position, settings: Settings, ledger: Ledg
     if dialect == "v1":
         return Edge(settings, ledger)
     if dialect not in _EDGES:
-        raise LocalMistake(f"there is no dialect {dialect!r}; there are {', '.join(DIALECTS)}")
+        raise LocalMistake(f"there is no dialect {dialect!r}; there are {', '.join(CHOICES)}")
     package, client, agent = _EDGES[dialect]
     module = import_module(f"dragoman.dialect.{package}")
     found: type[Edge] = getattr(module, client if position == "client" else agent)

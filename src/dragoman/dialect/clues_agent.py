@@ -1,0 +1,169 @@
+"""What tells the dialect of an agent: its answer to a v1 `initialize`, and what it says in its first turn."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import UNSET
+
+from dragoman.dialect.clues_client import THREADS_METHODS, threads_clues
+from dragoman.dialect.message import Json, Message, Object, as_object, as_text, update_of
+from dragoman.dialect.weighing import Clue, clue
+from dragoman.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND, VERSION_UNSUPPORTED
+
+KINDS = frozenset(
+    {
+        "agent_message_chunk",
+        "agent_thought_chunk",
+        "available_commands_update",
+        "current_mode_update",
+        "plan",
+        "tool_call",
+        "tool_call_update",
+        "user_message_chunk",
+    }
+)
+"""The updates that every dialect with v1's names has."""
+
+
+def introduction_clues(message: Message) -> list[Clue]:
+    """The answer to `initialize`."""
+    if message.error is not UNSET:
+        return _refusal(message)
+    result = as_object(message.result)
+    found = _snake(result) + _koog(result) + _v1(result)
+    version = result.get("protocolVersion")
+    if type(version) is int and version >= 2:
+        found.append(clue("the agent answers version 2 or later", v2=1))
+        found += [clue(f"its answer has {name}", v2=1) for name in ("info", "capabilities") if name in result]
+    elif "capabilities" in result:
+        found.append(clue("its answer has capabilities", haven=1, koog=1))
+    return found + _acpex(result)
+
+
+def _snake(result: Object) -> list[Clue]:
+    found = []
+    if "protocol_version" in result:
+        found.append(clue("its answer has protocol_version", crow=2))
+    if "agent_capabilities" in result or "agent_info" in result:
+        found.append(clue("its answer has agent_capabilities or agent_info", crow=2))
+    return found
+
+
+def _koog(result: Object) -> list[Clue]:
+    found = []
+    if type(result.get("serverInfo")) is dict:
+        found.append(clue("its answer has serverInfo", koog=2))
+    if type(as_object(result.get("capabilities")).get("tools")) is list:
+        found.append(clue("its answer has capabilities.tools", koog=2))
+    return found
+
+
+def _v1(result: Object) -> list[Clue]:
+    found = []
+    if type(result.get("agentInfo")) is dict:
+        found.append(clue("its answer has agentInfo", v1=2))
+    capabilities = as_object(result.get("agentCapabilities"))
+    if capabilities.keys() & {"loadSession", "promptCapabilities", "mcpCapabilities", "sessionCapabilities"}:
+        found.append(clue("agentCapabilities are those of v1", v1=1, acpex_wire=1))
+    if capabilities.keys() & {"sessionCapabilities", "auth"}:
+        found.append(clue("agentCapabilities has what only v1 has", v1=2))
+    return found
+
+
+def _acpex(result: Object) -> list[Clue]:
+    found = []
+    capabilities = as_object(result.get("agentCapabilities"))
+    if type(capabilities.get("sessions")) is dict:
+        found.append(clue("agentCapabilities has sessions", acpex=2, acpex_wire=2))
+    if capabilities.keys() & {"mcp", "prompts"}:
+        found.append(clue("agentCapabilities has mcp or prompts", acpex=1))
+    if "name" in as_object(result.get("meta")):
+        found.append(clue("its answer has meta with a name", acpex=2))
+    if type(result.get("authenticationMethods")) is list:
+        found.append(clue("its answer has authenticationMethods", acpex=2))
+    return found
+
+
+def _refusal(message: Message) -> list[Clue]:
+    error = as_object(message.error)
+    text = f"{as_text(error.get('message'))} {_words(error.get('data'))}"
+    found = []
+    if error.get("code") == VERSION_UNSUPPORTED:
+        found.append(clue("the agent refuses version 1 with the code for it", v2=3))
+    if re.search(r"\bprotocol_version\b", text):
+        found.append(clue("its refusal asks for protocol_version", crow=3))
+    if error.get("code") == INVALID_PARAMS and re.search(r"\b(info|capabilities)\b", text):
+        found.append(clue("its refusal asks for info or capabilities", v2=2))
+    if error.get("code") == METHOD_NOT_FOUND:
+        found.append(clue("the agent knows no initialize", threads=2))
+    if message.jsonrpc is UNSET:
+        found.append(clue("its refusal has no jsonrpc", threads=2))
+    return found
+
+
+def _words(data: Json, depth: int = 0) -> str:
+    """All texts and names in the data of an error, which every library lays out in another way."""
+    if type(data) is str:
+        return data
+    if depth > 4:  # deeper than any library goes
+        return ""
+    if type(data) is dict:
+        return " ".join(f"{name} {_words(value, depth + 1)}" for name, value in data.items())
+    if type(data) is list:
+        return " ".join(_words(value, depth + 1) for value in data)
+    return ""
+
+
+def later_clues(message: Message, asked: str) -> list[Clue]:
+    """What an agent says after its introduction; `asked` is the method that an answer answers."""
+    params = as_object(message.params)
+    if message.method == "session/update":
+        return _update(params, update_of(message))
+    if message.method == "session/request_permission":
+        if message.is_notification:
+            return [clue("a permission request without an id", haven_legacy=3)]
+        return _tool_call(as_object(params.get("toolCall")), "a permission request")
+    if message.is_request and message.method in THREADS_METHODS:
+        return threads_clues(message)
+    if asked == "session/prompt":
+        return _ended(as_object(message.result))
+    return []
+
+
+def _update(params: Object, update: Object) -> list[Clue]:
+    kind = update.get("sessionUpdate")
+    if kind == "message":
+        return [clue('an update "message"', koog=3)]
+    if kind in ("tool_call", "tool_call_update"):
+        return _tool_call(update, "a tool call")
+    if "@type" in update:
+        return [clue("an update has @type", crow=3)]
+    if type(kind) is not str and type(update.get("kind")) is str:
+        return [clue("an update has kind instead of sessionUpdate", acpex=3)]
+    if update.get("type") in KINDS:
+        if type(kind) is str and kind not in KINDS:
+            return [clue("an update has its kind in type, and another word in sessionUpdate", acpex_wire=4)]
+        if kind is None:
+            return [clue("an update has type instead of sessionUpdate", haven_legacy=3, acpex_wire=1)]
+    if "update" not in params and "type" in params:
+        return [clue("an update without its wrapper", koog=2)]
+    return []
+
+
+def _tool_call(call: Object, where: str) -> list[Clue]:
+    if "toolCallId" in call:
+        return [clue(f"{where} has toolCallId", v1=3)]
+    if "id" in call and "name" in call:
+        return [clue(f"{where} has id and name", haven=3)]
+    return []
+
+
+def _ended(result: Object) -> list[Clue]:
+    if "stop_reason" in result:
+        return [clue("a turn ends with stop_reason", crow=3)]
+    if result.get("stopReason") == "done":
+        return [clue('a turn ends with "done"', acpex=2, acpex_wire=2)]
+    if type(result.get("content")) is list:
+        return [clue("the answer of a turn has content", koog=1, acpex=1)]
+    return []

@@ -1,0 +1,108 @@
+"""What tells the dialect of a client: its first requests.
+
+A client of koog speaks plain v1, and one of haven-legacy says the same as one of haven; both differ only in
+what they expect to hear. They cannot be told, only be named.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from dragoman.dialect.message import Message, Object, as_object
+from dragoman.dialect.weighing import Clue, clue
+
+THREADS_ASKED_OF_AGENT = frozenset(
+    {"getThreads", "createThread", "openThread", "getThreadEntries", "sendMessage"}
+)
+THREADS_ASKED_OF_CLIENT = frozenset(
+    {"streamMessageChunk", "readTextFile", "readBinaryFile", "stat", "globSearch"}
+)
+THREADS_METHODS = THREADS_ASKED_OF_AGENT | THREADS_ASKED_OF_CLIENT
+
+
+def client_clues(message: Message) -> list[Clue]:
+    """All that one message of a client says about its dialect."""
+    if not message.is_request:
+        return []
+    params = as_object(message.params)
+    match message.method:
+        case "initialize":
+            return _introduction(params)
+        case "session/prompt":
+            return _prompt(params)
+        case "authenticate" if "data" in params:
+            return [clue("authenticate carries data", acpex=2)]
+        case str() as method if method in THREADS_METHODS:
+            return threads_clues(message)
+        case _:
+            return []
+
+
+def threads_clues(message: Message) -> list[Clue]:
+    """The thread protocol: its methods, in an envelope without `jsonrpc`. Either alone is not enough."""
+    if message.jsonrpc is not UNSET:
+        return []
+    return [
+        clue("no jsonrpc in the envelope", threads=1),
+        clue("a method of the thread protocol", threads=1),
+    ]
+
+
+def _introduction(params: Object) -> list[Clue]:
+    found: list[Clue] = []
+    if "protocol_version" in params:
+        found.append(clue("initialize has protocol_version", crow=2))
+    if "client_capabilities" in params or "client_info" in params:
+        found.append(clue("initialize has client_capabilities or client_info", crow=1))
+    if "clientCapabilities" in params:
+        found.append(clue("initialize has clientCapabilities", v1=1))
+        found += _v1_capabilities(as_object(params["clientCapabilities"]))
+    if "clientInfo" in params:
+        found.append(clue("initialize has clientInfo", v1=1))
+    version = params.get("protocolVersion")
+    if type(version) is int and version >= 2:
+        found.append(clue("initialize offers version 2 or later", v2=1))
+        if "info" in params:
+            found.append(clue("initialize has info", v2=1))
+        if type(params.get("capabilities")) is dict:
+            found.append(clue("initialize has capabilities", v2=1))
+    elif type(params.get("capabilities")) is dict:
+        found += _capabilities(params)
+    if type(version) is str:
+        found.append(clue("initialize offers a version before 1, which is read as v1", v1=1))
+    if type(params.get("authenticationMethods")) is list:
+        found.append(clue("initialize has authenticationMethods", acpex=2))
+    return found
+
+
+def _v1_capabilities(capabilities: Object) -> list[Clue]:
+    found: list[Clue] = []
+    if type(capabilities.get("fs")) is dict or type(capabilities.get("terminal")) is bool:
+        found.append(clue("clientCapabilities has fs or terminal as in v1", v1=1))
+    if type(capabilities.get("sessions")) is dict:
+        found.append(clue("clientCapabilities has sessions", acpex_wire=2))
+    return found
+
+
+def _capabilities(params: Object) -> list[Clue]:
+    """In version 1, `capabilities` is a word of haven and of acpex."""
+    capabilities = as_object(params["capabilities"])
+    found = [clue("initialize has capabilities", acpex=1, haven=1)]
+    if type(capabilities.get("fileSystem")) is dict:
+        found.append(clue("capabilities has fileSystem", acpex=2))
+    if type(capabilities.get("terminal")) is dict:
+        found.append(clue("capabilities has terminal as an object", acpex=1))
+    if type(capabilities.get("prompts")) is dict:
+        found.append(clue("capabilities has prompts", acpex=1))
+    if not capabilities and params.keys() == {"protocolVersion", "capabilities"}:
+        found.append(clue("initialize has empty capabilities and nothing else", haven=1))
+    return found
+
+
+def _prompt(params: Object) -> list[Clue]:
+    if "prompt" in params:
+        crow = "session_id" in params and "sessionId" not in params
+        return [clue("session/prompt has prompt", **({"crow": 1} if crow else {"haven": 1, "v1": 1}))]
+    if type(params.get("content")) is list:
+        return [clue("session/prompt has content instead of prompt", acpex=3)]
+    return []

@@ -1,0 +1,222 @@
+"""Edges for peers of whom nobody said what they speak: they listen, decide, and hand over for good.
+
+A client shows itself in its first request. An agent is told a v1 `initialize` and shows itself in its answer;
+if it did not understand, it is told once more in its own words, and nobody inside hears of the first try.
+What the handshake leaves open is passed as v1 until something tells: at the latest the first thing that has
+no common form. The edge that takes over learns what was said before its time.
+
+There is no clock here: an agent that never answers is waited for, as it would be without us.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from dragoman.dialect.clues_agent import introduction_clues, later_clues
+from dragoman.dialect.clues_client import THREADS_ASKED_OF_AGENT, THREADS_ASKED_OF_CLIENT, client_clues
+from dragoman.dialect.debts import Debts
+from dragoman.dialect.decision import Decision
+from dragoman.dialect.edge import Edge, Out, Plain, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Message, Object, as_object, refusal, update_of, with_params
+from dragoman.dialect.names import AUTO, Position, make_edge
+from dragoman.dialect.renumbered import Renumbered, catch_up
+from dragoman.dialect.weighing import Clue, Tally
+from dragoman.wire.codes import INTERNAL_ERROR
+
+
+class Undecided(Edge):
+    """What both positions share: the tally, what was said so far, and the hand-over."""
+
+    name = AUTO
+    position: ClassVar[Position]
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._tally = Tally()
+        self._said: list[tuple[bool, Message]] = []  # whether it came from the peer, and what
+        self._edge: Edge | None = None
+
+    def succeeded_by(self) -> Edge:
+        return self if self._edge is None else self._edge.succeeded_by()
+
+    def peer_ended(self) -> list[Out]:
+        return [] if self._edge is None else self._edge.peer_ended()
+
+    def from_host(self, message: Message) -> list[Out]:
+        return [] if self._edge is None else self._edge.from_host(message)
+
+    def _remember(self, message: Message, *, from_peer: bool) -> None:
+        """For the edge that takes over. Notifications leave nothing open, and there may be many."""
+        if not message.is_notification:
+            self._said.append((from_peer, message))
+
+    def _weigh(self, clues: list[Clue]) -> None:
+        self._tally.add(clues, frame=self.ledger.frame)
+
+    def _become(self, dialect: str, *, sure: bool, settings: Settings | None = None) -> Edge:
+        """The real edge, which knows what was said. From now on it gets everything."""
+        edge = make_edge(dialect, self.position, settings or self.settings, self.ledger)
+        decision = Decision(
+            peer=self.position,
+            dialect=dialect,
+            frame=self.ledger.frame,
+            sure=sure,
+            reasons=tuple(self._tally.reasons),
+        )
+        self.ledger.decided(decision)
+        self._edge = edge
+        if dialect != "v1":
+            ids = catch_up(edge, self._said)
+            if ids:
+                self._edge = Renumbered(edge, ids, peer_answers=self.position == "agent")
+        self._said.clear()
+        return self._edge
+
+
+class UndecidedClient(Undecided):
+    """In front of us is a client."""
+
+    position = "client"
+    # A tool call or a question has another form in each dialect: whoever gets one must be known.
+    plain_from_inside: ClassVar[Plain] = {"session/update": re.compile(rb'"tool_call')}
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if self._edge is not None:
+            return self._edge.from_peer(message)
+        self._weigh(client_clues(message))
+        dialect = self._tally.verdict()
+        if dialect is not None:
+            settings = self.settings
+            if message.method in THREADS_ASKED_OF_CLIENT:  # as its document has it, turned round
+                settings = replace(settings, as_written=True)
+            return self._become(dialect, sure=True, settings=settings).from_peer(message)
+        if message.is_request and not self._tally.foreign:
+            return self._become("v1", sure=True).from_peer(message)
+        if message.is_request and message.method == "session/prompt":
+            return self._become(self._tally.last_call(), sure=False).from_peer(message)
+        self._remember(message, from_peer=True)
+        return [("inside", message)]
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if self._edge is not None:
+            return self._edge.from_inside(message)
+        if self._tally.foreign and _has_many_forms(message):
+            return self._become(self._tally.last_call(), sure=False).from_inside(message)
+        self._remember(message, from_peer=False)
+        return [("peer", message)]
+
+
+def _has_many_forms(message: Message) -> bool:
+    if message.method == "session/request_permission":
+        return True
+    return update_of(message).get("sessionUpdate") in ("tool_call", "tool_call_update")
+
+
+class UndecidedAgent(Undecided):
+    """In front of us is an agent."""
+
+    position = "agent"
+    plain_from_peer: ClassVar[Plain] = {
+        "session/update": re.compile(
+            rb'"@type"|"kind"|"tool_call|"message"|"type"\s*:\s*"(?!text"|content")|^(?!.*"sessionUpdate")',
+            re.M,
+        )
+    }
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._introducing: Message | None = None  # the `initialize` that is open
+        self._held: list[Message] = []  # what the inside said meanwhile
+        self._asked: Debts[str] = Debts()
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if self._edge is not None:
+            return self._edge.from_inside(message)
+        if message.is_answer:
+            return [("peer", message)]
+        if self._introducing is not None:
+            self._held.append(message)
+            return []
+        if message.is_request and message.method == "initialize":
+            self._introducing = message
+            return [("peer", _in_version_1(message))]
+        return self._passed(message)
+
+    def _passed(self, message: Message) -> list[Out]:
+        self._remember(message, from_peer=False)
+        if message.is_request:
+            self._asked.owe(message.id, str(message.method))
+        return [("peer", message)]
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if self._edge is not None:
+            return self._edge.from_peer(message)
+        first = self._introducing
+        if first is not None and message.is_answer and message.id == first.id:
+            self._introducing = None
+            return self._introduced(first, message)
+        asked = self._asked.settle(message.id) if message.is_answer else None
+        self._weigh(later_clues(message, asked or ""))
+        dialect = self._tally.verdict()
+        if dialect is not None or asked == "session/prompt" or _has_no_form_in_v1(message):
+            return self._shown(message, dialect or self._tally.last_call(), sure=dialect is not None)
+        self._remember(message, from_peer=True)
+        return [("inside", message)]
+
+    def _shown(self, message: Message, dialect: str, *, sure: bool) -> list[Out]:
+        """It showed itself in something else than its answer to `initialize`."""
+        settings = self.settings
+        if message.method in THREADS_ASKED_OF_AGENT:  # as its document has it, turned round
+            settings = replace(settings, as_written=True)
+        first, self._introducing = self._introducing, None
+        if first is not None and dialect != "threads":  # its answer is still to come
+            self._said.append((False, first))
+        edge = self._become(dialect, sure=sure, settings=settings)
+        outs = edge.from_inside(first) if first is not None and dialect == "threads" else []
+        return [*outs, *self._released(), *edge.from_peer(message)]
+
+    def _introduced(self, first: Message, message: Message) -> list[Out]:
+        self._weigh(introduction_clues(message))
+        dialect = self._tally.verdict()
+        if dialect is None:
+            self._said += [(False, first), (True, message)]
+            return [("inside", message), *self._released()]
+        if dialect == "v1" or (message.error is UNSET and dialect != "v2"):
+            self._said.append((False, first))
+            outs = self._become(dialect, sure=True).from_peer(message)
+        else:  # it did not understand: once more, in its own words
+            outs = self._become(dialect, sure=True).from_inside(first)
+        return [*outs, *self._released()]
+
+    def _released(self) -> list[Out]:
+        """What waited for the handshake, as it would have gone without waiting."""
+        held, self._held = self._held, []
+        return [out for message in held for out in self.from_inside(message)]
+
+    def peer_ended(self) -> list[Out]:
+        held, self._held = self._held, []
+        gone = "Internal error: the agent ended before it introduced itself"
+        told: list[Out] = [
+            ("inside", refusal(one.id, INTERNAL_ERROR, gone)) for one in held if one.is_request
+        ]
+        return told + super().peer_ended()
+
+
+def _in_version_1(message: Message) -> Message:
+    """An agent that is offered a later version may take it; the inside of an interpreter is version 1."""
+    params: Object = as_object(message.params)
+    version = params.get("protocolVersion")
+    if type(version) is int and version > 1:
+        return with_params(message, {**params, "protocolVersion": 1})
+    return message
+
+
+def _has_no_form_in_v1(message: Message) -> bool:
+    if message.method == "session/request_permission":
+        return message.is_notification
+    return message.method == "session/update" and type(update_of(message).get("sessionUpdate")) is not str

@@ -1,0 +1,72 @@
+"""Evidence for dialects, weighed.
+
+A clue speaks for a dialect with a weight: two or more for words that nobody else uses, one for words that
+several use. A verdict takes a weight of two and a lead of two, so no single ambiguous word ever decides. What
+stays open is settled at the last call, when the peer has to be given something in one form or another: the
+likeliest if it leads at all, else v1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from dragoman.dialect.decision import Reason
+
+ENOUGH = 2
+"""The least weight, and the least lead, of what is sure."""
+
+
+class Clue(Struct, frozen=True):
+    """What was seen, and for what it speaks how loudly."""
+
+    evidence: str
+    weights: dict[str, int]
+
+    @property
+    def conclusion(self) -> str:
+        """In words: the loudest first."""
+        ranked = sorted(self.weights.items(), key=lambda one: -one[1])
+        loud = [name for name, weight in ranked if weight >= ENOUGH]
+        quiet = [name for name, weight in ranked if weight < ENOUGH]
+        words = [" or ".join(loud)] if loud else []
+        return ", ".join([*words, *(["perhaps " + " or ".join(quiet)] if quiet else [])])
+
+
+def clue(evidence: str, **weights: int) -> Clue:
+    """Names of dialects with `_` for `-`."""
+    return Clue(evidence, {name.replace("_", "-"): weight for name, weight in weights.items()})
+
+
+class Tally:
+    """All clues about one peer so far."""
+
+    def __init__(self) -> None:
+        self.reasons: list[Reason] = []
+        self._weights: Counter[str] = Counter()
+
+    def add(self, clues: Iterable[Clue], *, frame: int) -> None:
+        for one in clues:
+            self._weights.update(one.weights)
+            self.reasons.append(Reason(frame=frame, evidence=one.evidence, conclusion=one.conclusion))
+
+    def verdict(self) -> str | None:
+        """The dialect that is sure; None while it is open."""
+        best, weight, lead = self._ranked()
+        return best if weight >= ENOUGH and lead >= ENOUGH else None
+
+    def last_call(self) -> str:
+        """The likeliest, because somebody has to be told something now."""
+        best, weight, lead = self._ranked()
+        return best if weight >= ENOUGH and lead >= 1 else "v1"
+
+    @property
+    def foreign(self) -> bool:
+        """Whether anything at all speaks for another dialect than v1."""
+        return any(weight for name, weight in self._weights.items() if name != "v1")
+
+    def _ranked(self) -> tuple[str, int, int]:
+        first, second = [*self._weights.most_common(2), ("v1", 0), ("v1", 0)][:2]
+        return first[0], first[1], first[1] - second[1]
