@@ -16,6 +16,7 @@ from dragoman.cli import (
     policy,
     review,
     sessions,
+    tap,
     translate,
 )
 from dragoman.cli.run import arguments
@@ -71,6 +72,7 @@ def make_parser() -> argparse.ArgumentParser:
     policy.add_parser(commands)
     review.add_parser(commands)
     sessions.add_parser(commands)
+    tap.add_parser(commands)
     translate.add_parser(commands)
     return parser
 

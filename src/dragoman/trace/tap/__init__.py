@@ -1,0 +1,1 @@
+"""A prefix for any agent's command: passes every byte, and writes down what passed."""

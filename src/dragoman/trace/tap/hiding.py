@@ -1,0 +1,124 @@
+"""What must not be written down: secrets of the environment, and all that the journal does not store either.
+
+Whole lines come in and go out, so a secret that arrived in two reads is seen whole. One that an agent says in
+several chunks of a message is found too, as long as the recorder gives those chunks together (`hide_split`).
+Everything that was hidden is counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from dragoman.journal.redaction import REDACTED, SHAPES, redact
+
+_SECRET_NAME = re.compile(r"(?i)(key|token|secret|passw|passphrase|credential|authorization|cookie|bearer)")
+
+SHORTEST = 6
+"""Shorter values of the environment are no secrets worth the name, and would hide half of every text."""
+
+_MARK = REDACTED.encode()
+
+
+class Hiding:
+    """Knows the secrets of one environment. `count` is how many were hidden so far."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.count = 0
+        self._values = sorted(
+            {
+                form
+                for name, value in environment.items()
+                if _SECRET_NAME.search(name) and len(value.strip()) >= SHORTEST
+                for form in _forms(value.strip())
+            },
+            key=len,
+            reverse=True,
+        )
+
+    def hide(self, line: bytes) -> bytes:
+        """The line without secrets; the same object if there is none."""
+        hidden = redact(self._without_values(line))
+        if hidden is not line:
+            self.count += max(1, hidden.count(_MARK) - line.count(_MARK))
+        return hidden
+
+    def hide_split(self, texts: list[str]) -> list[str]:
+        """Pieces of one text. A secret that begins in one and ends in another is hidden in all of them."""
+        whole = "".join(texts).encode(errors="surrogateescape")
+        spans = [span for span in self._spans(whole) if _crosses(span, texts)]
+        if not spans:
+            return texts
+        self.count += len(spans)
+        return _cut(texts, spans)
+
+    def _without_values(self, line: bytes) -> bytes:
+        for value in self._values:
+            if value in line:
+                line = line.replace(value, _MARK)
+        return line
+
+    def _spans(self, whole: bytes) -> Iterable[tuple[int, int]]:
+        low = whole.lower().decode("latin-1")
+        for word, shape in SHAPES:
+            if word in low:
+                yield from (found.span() for found in shape.finditer(whole))
+        for value in self._values:
+            yield from (found.span() for found in re.finditer(re.escape(value), whole))
+
+
+def _forms(value: str) -> set[bytes]:
+    """As it is, and as it stands within a JSON text."""
+    plain = value.encode(errors="surrogateescape")
+    return {plain, json.dumps(value)[1:-1].encode(), msgspec.json.encode(_clean(value))[1:-1]}
+
+
+def _clean(value: str) -> str:
+    return value.encode(errors="replace").decode(errors="replace")
+
+
+def _crosses(span: tuple[int, int], texts: list[str]) -> bool:
+    begin = 0
+    for text in texts:
+        end = begin + len(text.encode(errors="surrogateescape"))
+        if begin <= span[0] < end:
+            return span[1] > end
+        begin = end
+    return False
+
+
+def _cut(texts: list[str], spans: list[tuple[int, int]]) -> list[str]:
+    """The texts without the spans; the mark stands where a span begins."""
+    pieces, begin = [], 0
+    for text in texts:
+        raw = text.encode(errors="surrogateescape")
+        end = begin + len(raw)
+        kept, at = bytearray(), begin
+        for first, last in sorted(spans):
+            if last <= at or first >= end:
+                continue
+            kept += raw[at - begin : max(first, at) - begin]
+            if first >= begin:
+                kept += _MARK
+            at = min(last, end)
+        kept += raw[at - begin :]
+        pieces.append(kept.decode(errors="surrogateescape"))
+        begin = end
+    return pieces
+
+
+def text_of(message: Any) -> tuple[str, str] | None:
+    """The stream that a chunk belongs to, and its text; None if the frame is no chunk of text."""
+    try:
+        params = message["params"]
+        update = params["update"]
+        content = update["content"]
+        if update["sessionUpdate"].endswith("_chunk") and content["type"] == "text":
+            return f"{params['sessionId']}/{update['sessionUpdate']}", str(content["text"])
+    except (KeyError, TypeError, AttributeError):
+        pass
+    return None

@@ -1,0 +1,79 @@
+"""Entries on their way into a recording, in order, held back for as long as a secret may still be growing.
+
+An agent streams its text in pieces, and a key may be cut anywhere. So a piece that does not end with a blank
+is held, and everything behind it, until the word is complete. What is held is bounded in entries; whoever
+records sees to it that nothing is held for long.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.journal.contract import Entry
+from dragoman.trace.tap.hiding import Hiding, text_of
+
+MOST = 64
+"""Entries that are held; a key that is longer than so many pieces is not found."""
+
+
+class _Held(Struct):
+    entry: Entry
+    message: Any = None
+    """Decoded, for a piece of text that may have to be changed."""
+    stream: str = ""
+    text: str = ""
+
+
+class Holding:
+    """`add` gives what may be written now."""
+
+    def __init__(self, hiding: Hiding) -> None:
+        self._hiding = hiding
+        self._held: list[_Held] = []
+        self._open: set[str] = set()  # streams whose last word is not complete
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._held
+
+    def add(self, entry: Entry) -> list[Entry]:
+        held = _look(entry)
+        self._held.append(held)
+        if held.stream:
+            # A blank anywhere in it has ended the word before; what follows the last one is a new word.
+            if held.text and not held.text[-1].isspace():
+                self._open.add(held.stream)
+            else:
+                self._open.discard(held.stream)
+        return [] if self._open and len(self._held) < MOST else self.release()
+
+    def release(self) -> list[Entry]:
+        """Everything that is held, without the secrets that are in it."""
+        held, self._held = self._held, []
+        self._open.clear()
+        for stream in {one.stream for one in held if one.stream}:
+            pieces = [one for one in held if one.stream == stream]
+            texts = [piece.text for piece in pieces]
+            for piece, text in zip(pieces, self._hiding.hide_split(texts), strict=True):
+                if text != piece.text:
+                    piece.message["params"]["update"]["content"]["text"] = text
+                    piece.entry = Entry(
+                        piece.entry.direction, msgspec.json.encode(piece.message), piece.entry.time
+                    )
+        return [
+            Entry(one.entry.direction, self._hiding.hide(one.entry.frame), one.entry.time) for one in held
+        ]
+
+
+def _look(entry: Entry) -> _Held:
+    if entry.direction != "to_client" or b"_chunk" not in entry.frame:
+        return _Held(entry)
+    try:
+        message = msgspec.json.decode(entry.frame)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _Held(entry)
+    found = text_of(message)
+    return _Held(entry) if found is None else _Held(entry, message, *found)

@@ -1,0 +1,143 @@
+"""Writes down a conversation as a transcript: both directions, standard error, how it began and how it ended.
+
+Each line of the wire is an entry with the moment at which its end arrived. Files are private to their owner.
+A file that is full is closed and the next one begun; of one conversation only the last few are kept. What
+cannot be written, because the disk is full or gone, is counted and stops nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dragoman.journal.contract import Direction, Entry, StreamInfo
+from dragoman.journal.transcript import header, line
+from dragoman.trace.tap.hiding import Hiding
+from dragoman.trace.tap.holding import Holding
+
+LONGEST = 128 * 1024 * 1024
+"""Bytes of a line; a longer one is written in pieces, which nobody takes for frames."""
+
+
+class Recorder:
+    """Takes chunks as they passed; knows lines. `close` writes what is left."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name: str,
+        hiding: Hiding | None,
+        full: int,
+        keep: int,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.path = path
+        """The file that is written now."""
+        self.entries = 0
+        self.unwritten = 0
+        """Bytes that could not be written."""
+        self._first = path
+        self._name = name
+        self._full = full
+        self._keep = max(1, keep)
+        self._clock = clock
+        self._holding = None if hiding is None else Holding(hiding)
+        self._parts: dict[Direction, bytearray] = {
+            "to_agent": bytearray(),
+            "to_client": bytearray(),
+            "note": bytearray(),
+        }
+        self._number = 1
+        self._size = 0
+        self._fd = -1
+        self._open()
+
+    def passed(self, direction: Direction, chunk: bytes) -> None:
+        """Bytes of the wire, in the order in which they passed."""
+        moment = self._clock()
+        for text in self._lines(direction, chunk):
+            self._add(Entry(direction, text, moment))
+
+    def complained(self, chunk: bytes) -> None:
+        """Bytes of the agent's standard error."""
+        for text in self._lines("note", chunk):
+            self.note({"event": "stderr", "text": text.decode(errors="replace")})
+
+    def note(self, remark: dict[str, Any]) -> None:
+        """Something that happened beside the wire."""
+        self._add(Entry("note", msgspec.json.encode(remark), self._clock()))
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        if self._holding is not None:
+            self._write(self._holding.release())
+
+    @property
+    def is_holding(self) -> bool:
+        return self._holding is not None and not self._holding.is_empty
+
+    def close(self) -> None:
+        for direction, part in self._parts.items():
+            if part:  # the last line lacked its newline
+                self.passed(direction, b"\n") if direction != "note" else self.complained(b"\n")
+        self.flush()
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _lines(self, direction: Direction, chunk: bytes) -> list[bytes]:
+        part = self._parts[direction]
+        part += chunk
+        end = part.rfind(b"\n") + 1
+        if not end and len(part) <= LONGEST:
+            return []
+        whole = bytes(part[: end or len(part)])
+        del part[: end or len(part)]
+        return [text for text in (found.rstrip(b"\r") for found in whole.split(b"\n")) if text.strip()]
+
+    def _add(self, entry: Entry) -> None:
+        self._write([entry] if self._holding is None else self._holding.add(entry))
+
+    def _write(self, entries: list[Entry]) -> None:
+        if not entries:
+            return
+        self.entries += len(entries)
+        text = b"".join(map(line, entries))
+        if self._size and self._size + len(text) > self._full:
+            self._turn_over()
+        self._put(text)
+
+    def _put(self, text: bytes) -> None:
+        left = memoryview(text)
+        try:
+            while left:
+                left = left[os.write(self._fd, left) :]
+        except OSError:
+            self.unwritten += len(left)
+        self._size += len(text)
+
+    def _turn_over(self) -> None:
+        os.close(self._fd)
+        self._number += 1
+        self.path = self._numbered(self._number)
+        self._open()
+        if self._number > self._keep:
+            self._numbered(self._number - self._keep).unlink(missing_ok=True)
+
+    def _numbered(self, number: int) -> Path:
+        first = self._first
+        return first if number == 1 else first.with_name(f"{first.stem}.{number}{first.suffix}")
+
+    def _open(self) -> None:
+        # Exclusive: the record of another conversation is never written over.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        self._fd = os.open(self.path, flags, 0o600)
+        self._size = 0
+        title = self._name if self._number == 1 else f"{self._name}, part {self._number}"
+        self._put(header(StreamInfo(stream=self._first.stem, title=title)))

@@ -1,0 +1,155 @@
+"""The tap itself: an agent of which a client sees nothing but its bytes, while everything is written down.
+
+The client's hanging up is passed on as the end of the agent's input; the agent then has its grace to end by
+itself, as without us. When the agent ends, so do we, with its exit status. Signals go to the agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+
+from dragoman.errors import SpawnFailed
+from dragoman.trace.tap.guard import Guard
+from dragoman.trace.tap.pump import Pump
+from dragoman.trace.tap.recorder import Recorder
+from dragoman.transport.owned import Grace, OwnedTree, Program, start_tree
+from dragoman.transport.process import close_all, open_pipes
+from dragoman.transport.refusal import why_not
+
+LAST_BYTES = 2.0
+"""Seconds that bytes on their way get when one side has ended."""
+
+PATIENCE = Grace(after_eof=10.0)
+"""How long an agent may take to end when its input has ended. Clients are less patient, and then tell us."""
+
+HELD = 2.0
+"""Seconds after which entries are written although a word in them may not be complete."""
+
+
+async def tap(
+    command: Sequence[str],
+    *,
+    stdin: int,
+    stdout: int,
+    show: Callable[[bytes], None],
+    recorder: Recorder,
+    guard: bool = False,
+) -> int:
+    """Runs the command on these descriptors, which it takes over, until it ends; gives its exit status.
+
+    `show` gets what the agent complains about, and what a guard kept off the wire.
+    """
+    running = _Running(command, show=show, recorder=recorder)
+    sieve = Guard(running.kept_off) if guard else None
+    to_agent = Pump(stdin, running.input_fd, seen=lambda chunk: recorder.passed("to_agent", chunk))
+    to_client = Pump(
+        running.output_fd, stdout, seen=lambda chunk: recorder.passed("to_client", chunk), sieve=sieve
+    )
+    complaints = Pump(running.error_fd, os.open(os.devnull, os.O_WRONLY), seen=running.complained)
+    try:
+        return await running.until_it_ends(to_agent, to_client, complaints)
+    finally:
+        for pump in (to_agent, to_client, complaints):
+            await pump.aclose(seconds=0.1)
+        await running.tree.aclose()
+
+
+class _Running:
+    def __init__(self, command: Sequence[str], *, show: Callable[[bytes], None], recorder: Recorder) -> None:
+        self._show = show
+        self._recorder = recorder
+        self._exited = asyncio.Event()
+        ours, theirs = open_pipes()
+        program = Program(command=command, files=theirs)
+        try:
+            self.tree: OwnedTree = start_tree(program, grace=PATIENCE, exited=self._exited.set)
+        except (OSError, ValueError) as error:
+            close_all(ours)
+            raise SpawnFailed(why_not(program, error)) from error
+        finally:
+            close_all(theirs)
+        self.input_fd, self.output_fd, self.error_fd = ours
+        recorder.note({"event": "start", "command": list(command), "cwd": os.getcwd(), "pid": self.tree.pid})
+
+    async def until_it_ends(self, to_agent: Pump, to_client: Pump, complaints: Pump) -> int:
+        began = time.monotonic()
+        flushing = asyncio.get_running_loop().create_task(self._flush_now_and_then())
+        waiting = [
+            asyncio.create_task(self._pass_on_the_end(to_agent)),
+            asyncio.create_task(self._exited.wait()),
+            asyncio.create_task(to_client.target_gone.wait()),
+        ]
+        with _Signals(self.tree):
+            try:
+                await asyncio.wait(waiting[1:], return_when=asyncio.FIRST_COMPLETED)
+                if not self._exited.is_set():  # nobody reads the agent any more
+                    to_agent.stop_reading()
+                    await to_agent.aclose(seconds=LAST_BYTES)
+                    await self.tree.aclose()
+                await _within(LAST_BYTES, to_client.source_ended.wait(), complaints.source_ended.wait())
+                await to_client.aclose(seconds=LAST_BYTES)
+            finally:
+                for task in (*waiting, flushing):
+                    task.cancel()
+                await asyncio.wait((*waiting, flushing))
+        status = self.tree.returncode if self.tree.returncode is not None else 1
+        spent = round(time.monotonic() - began, 3)
+        self._recorder.note({"event": "exit", "status": status, "seconds": spent})
+        return status
+
+    async def _pass_on_the_end(self, to_agent: Pump) -> None:
+        """The client hung up: the agent sees the end of its input, and is ended if that does not end it."""
+        await to_agent.source_ended.wait()
+        await to_agent.aclose(seconds=LAST_BYTES)
+        self._recorder.note({"event": "end of input"})
+        await self.tree.aclose()
+
+    async def _flush_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(HELD)
+            if self._recorder.is_holding:
+                self._recorder.flush()
+
+    def complained(self, chunk: bytes) -> None:
+        self._show(chunk)
+        self._recorder.complained(chunk)
+
+    def kept_off(self, text: bytes) -> None:
+        self._show(text)
+        self._recorder.note({"event": "noise", "text": text.decode(errors="replace").rstrip("\n")})
+
+
+class _Signals:
+    """While it lasts, what we are told to do the agent is told to do."""
+
+    def __init__(self, tree: OwnedTree) -> None:
+        self._tree = tree
+
+    def __enter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._pass_on, number)
+
+    def __exit__(self, *_: object) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+
+    def _pass_on(self, number: int) -> None:
+        try:
+            os.kill(self._tree.pid, number)
+        except ProcessLookupError:
+            pass
+
+
+async def _within(seconds: float, *waits: object) -> None:
+    tasks = [asyncio.ensure_future(wait) for wait in waits]  # type: ignore[call-overload]
+    _, late = await asyncio.wait(tasks, timeout=seconds)
+    for task in late:
+        task.cancel()
+    if late:
+        await asyncio.wait(late)
