@@ -23,16 +23,24 @@ _SECRET_NAMES = re.compile(
 
 def keep(fields: Object, dialect: str, original: Json) -> Object:
     """`fields` with its original in `_meta`, beside whatever is there."""
-    meta = {**as_object(fields.get("_meta")), KEY: {"name": dialect, "raw": without_secrets(original)}}
-    return {**fields, "_meta": meta}
+    raw = without_secrets(original)
+    entry: Object = {"name": dialect, "raw": raw}
+    if raw != original:
+        entry["partial"] = True
+    return {**fields, "_meta": {**as_object(fields.get("_meta")), KEY: entry}}
+
+
+def kept(fields: Object, dialect: str) -> Json | None:
+    """The original, if there is one of this dialect and nothing was left out of it."""
+    entry = as_object(as_object(fields.get("_meta")).get(KEY))
+    return None if entry.get("name") != dialect or entry.get("partial") else entry.get("raw")
 
 
 def restore(fields: Object, dialect: str, convert: Callable[[Any], Object]) -> Json | None:
-    """The original, if there is one of this dialect and converting it again gives the same `fields`."""
-    kept = as_object(as_object(fields.get("_meta")).get(KEY))
-    if kept.get("name") != dialect or "raw" not in kept:
+    """The original, if it is whole and converting it again gives the same `fields`."""
+    original = kept(fields, dialect)
+    if original is None:
         return None
-    original = kept["raw"]
     return original if dropped(convert(original)) == dropped(fields) else None
 
 

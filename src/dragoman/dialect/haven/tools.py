@@ -9,7 +9,7 @@ from __future__ import annotations
 from dragoman.dialect.edge import Edge
 from dragoman.dialect.haven.content import has_diff, read_tool_content, write_tool_content
 from dragoman.dialect.haven.names import FILE, NAME, NAMELESS_CALL, NEAREST, NO_KIND, NO_STATUS, TITLE
-from dragoman.dialect.keeping import KEY, dropped, keep
+from dragoman.dialect.keeping import dropped, keep, kept
 from dragoman.dialect.message import Json, Object, as_object, as_text, renamed
 
 _TO_V1 = {"command": "execute", "search": "search", "other": "other"}
@@ -58,8 +58,8 @@ def read_call(call: Object, session: str, calls: Calls, edge: Edge, *, whole: bo
 
 def _guess(fields: Object, known: Object) -> str | None:
     """The kind that a call of kind `file` was read as."""
-    kept = _kept(fields)
-    if kept is not None and kept.get("kind", "file") == "file":
+    before = kept(fields, NAME)
+    if before is not None and as_object(before).get("kind", "file") == "file":
         return as_text(fields.get("kind"))
     return None if "kind" in fields else known.get("guess")
 
@@ -126,10 +126,10 @@ def _note_written(call: Object, session: str, calls: Calls, fields: Object) -> N
 
 
 def _with_written_kind(fields: Object, edge: Edge) -> Object:
-    kind, kept = fields.get("kind"), _kept(fields)
-    if kept is not None and _can_mean(kept.get("kind"), kind):
+    kind, said = fields.get("kind"), kept(fields, NAME)
+    if type(said) is dict and _can_mean(said.get("kind"), kind):
         rest = {name: value for name, value in fields.items() if name != "kind"}
-        return {**rest, "kind": kept["kind"]} if "kind" in kept else rest
+        return {**rest, "kind": said["kind"]} if "kind" in said else rest
     if type(kind) is not str:
         return fields
     if kind not in _EXACT:
@@ -144,8 +144,3 @@ def _can_mean(said: Json, kind: Json) -> bool:
     if said == "file":
         return kind in ("read", "edit")
     return type(said) is str and bool(kind == "other") and said not in _EXACT and said not in _NEAREST
-
-
-def _kept(fields: Object) -> Object | None:
-    kept = as_object(as_object(fields.get("_meta")).get(KEY))
-    return as_object(kept["raw"]) if kept.get("name") == NAME and "raw" in kept else None

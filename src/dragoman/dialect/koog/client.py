@@ -9,10 +9,17 @@ from typing import ClassVar
 
 from dragoman.dialect.debts import Debts
 from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
-from dragoman.dialect.keeping import KEY, dropped, restore
-from dragoman.dialect.koog.agent import NAME, introduced
+from dragoman.dialect.keeping import dropped, kept, restore
+from dragoman.dialect.koog.agent import introduced
+from dragoman.dialect.koog.names import NAME, SPARSE, SWITCH, UPDATE
+from dragoman.dialect.koog.whole import Gathering
 from dragoman.dialect.ledger import Ledger
-from dragoman.dialect.message import Message, Object, answer, as_object, update_of, with_params
+from dragoman.dialect.message import Message, Object, answer, as_object, as_text, update_of, with_params
+
+_PLAIN: Plain = {UPDATE: re.compile(rb'"tool_call"|"dragoman/dialect"|"switch_mode"|\\u00[2-7]')}
+_NOT_PLAIN: Plain = {}
+
+TOOL_CALL = {"title": "Tool call", "kind": "other", "status": "pending"}
 
 
 class KoogClient(Edge):
@@ -20,13 +27,16 @@ class KoogClient(Edge):
 
     name = NAME
     plain_from_peer: ClassVar[Plain] = {"session/cancel": NEVER}
-    plain_from_inside: ClassVar[Plain] = {
-        "session/update": re.compile(rb'"tool_call"|"dragoman/dialect"|"switch_mode"')
-    }
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._asked: Debts[str] = Debts()
+        self._gathering = Gathering()
+
+    @property
+    def plain_from_inside(self) -> Plain:  # type: ignore[override]  # it depends on what was said before
+        """Nothing overtakes the parts of a message that are held."""
+        return _NOT_PLAIN if self._gathering.parts else _PLAIN
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_request:
@@ -34,47 +44,41 @@ class KoogClient(Edge):
         return [("inside", message)]
 
     def from_inside(self, message: Message) -> list[Out]:
-        if message.method == "session/update":
+        return [("peer", self._said(one)) for one in self._gathering.take(message)]
+
+    def _said(self, message: Message) -> Message:
+        if message.method == UPDATE:
             return self._updated(message)
-        if message.is_answer:
-            method = self._asked.settle(message.id)
-            result = as_object(message.result)
-            if method == "initialize" and result:
-                return [("peer", answer(message.id, self._introduced(result)))]
-            if method == "session/prompt" and KEY in as_object(result.get("_meta")):
-                return [("peer", answer(message.id, _ended(result)))]
-        return [("peer", message)]
+        if not message.is_answer:
+            return message
+        method = self._asked.settle(message.id)
+        result = as_object(message.result)
+        if method == "initialize" and result:
+            return answer(message.id, _introduced(result))
+        if method == "session/prompt" and dropped(result) is not result:
+            return answer(message.id, {**dropped(result), **as_object(kept(result, NAME))})
+        return message
 
-    def _introduced(self, result: Object) -> Object:
-        original = restore(result, NAME, introduced)
-        if original is not None:
-            return as_object(original)
-        info = as_object(result.get("agentInfo"))
-        server = {"name": info.get("name", "unknown"), "version": info.get("version", "unknown")}
-        # Its v1 fields stay: who reads more than the guide teaches learns what the agent can do.
-        return {**dropped(result), "capabilities": {"tools": []}, "serverInfo": server}
-
-    def _updated(self, message: Message) -> list[Out]:
-        params, update = as_object(message.params), update_of(message)
-        if KEY in as_object(update.get("_meta")):
-            update = dropped(update)
+    def _updated(self, message: Message) -> Message:
+        update = update_of(message)
+        changes: Object = {}
         if update.get("sessionUpdate") == "tool_call":
-            missing = {name: value for name, value in TOOL_CALL.items() if update.get(name) is None}
-            if missing:
-                self.repaired(f"a tool call without {' and '.join(missing)}", "filled in with v1's defaults")
-            update = {**update, **missing}
+            changes = {name: value for name, value in TOOL_CALL.items() if not as_text(update.get(name))}
+            if changes:
+                self.repaired(*SPARSE)
         if update.get("kind") == "switch_mode":
-            self.repaired("tool kind switch_mode", "sent as other: the guide does not know it")
-            update = {**update, "kind": "other"}
-        if update == update_of(message):
-            return [("peer", message)]
-        return [("peer", with_params(message, {**params, "update": update}))]
+            self.repaired(*SWITCH)
+            changes["kind"] = "other"
+        if not changes:
+            return message
+        return with_params(message, {**as_object(message.params), "update": {**update, **changes}})
 
 
-TOOL_CALL = {"title": "Tool call", "kind": "other", "status": "pending"}
-
-
-def _ended(result: Object) -> Object:
-    kept = as_object(as_object(as_object(result.get("_meta")).get(KEY)).get("raw"))
-    rest = dropped(result)
-    return {**rest, "content": kept["content"]} if "content" in kept else rest
+def _introduced(result: Object) -> Object:
+    original = restore(result, NAME, introduced)
+    if original is not None:
+        return as_object(original)
+    info = as_object(result.get("agentInfo"))
+    server = {"name": info.get("name", "unknown"), "version": info.get("version", "unknown")}
+    # Its v1 fields stay: who reads more than the guide teaches learns what the agent can do.
+    return {**dropped(result), "capabilities": {"tools": []}, "serverInfo": server}

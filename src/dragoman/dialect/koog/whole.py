@@ -1,0 +1,108 @@
+"""Whole messages: an update with a role and a list of blocks here, a chunk for each block in v1.
+
+Each chunk says in `_meta` which part of which message it is, so that a message can be said whole again. It is
+made of the chunks as they arrive, not of a copy: whoever changed one in between is believed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.dialect.edge import Edge
+from dragoman.dialect.keeping import dropped, keep, kept
+from dragoman.dialect.koog.names import NAME, NO_BLOCK, PLAIN_TEXT, ROLE, UPDATE, WHOLE
+from dragoman.dialect.message import Json, Message, Object, as_object, as_text, notification, update_of
+
+_KINDS = {"assistant": "agent_message_chunk", "user": "user_message_chunk"}
+
+
+def split(update: Object, params: Object, message_id: str, edge: Edge) -> list[Message]:
+    """The chunks of a whole message. `params` is what stood around it."""
+    role = as_text(update.get("role", "assistant"))
+    if role not in _KINDS:
+        edge.repaired(*ROLE)
+    blocks = _blocks(update.get("content"), edge)
+    shell = {name: value for name, value in update.items() if name != "content"}
+    kind = _KINDS.get(role, _KINDS["assistant"])
+    chunks: list[Object] = [
+        {"sessionUpdate": kind, "messageId": message_id, "content": block} for block in blocks
+    ]
+    return [
+        notification(UPDATE, {**params, "update": keep(chunk, NAME, _part(shell, number, len(chunks)))})
+        for number, chunk in enumerate(chunks)
+    ]
+
+
+def _part(shell: Object, number: int, of: int) -> Object:
+    return {"message": shell, "part": number, "of": of}
+
+
+def _blocks(content: Json, edge: Edge) -> list[Object]:
+    items: list[Any] = content if type(content) is list else [content]
+    found: list[Object] = []
+    for item in items:
+        if type(item) is dict:
+            found.append(item)
+        elif type(item) is str:
+            edge.repaired(*PLAIN_TEXT)
+            found.append({"type": "text", "text": item})
+        else:
+            edge.lost(*NO_BLOCK)
+    return found
+
+
+class Gathering:
+    """The parts of one message that have come, in order, without anything in between."""
+
+    def __init__(self) -> None:
+        self.parts: list[Message] = []
+
+    def take(self, message: Message) -> list[Message]:
+        """What can be said now. A part is held until its message is whole or something else comes."""
+        part = _part_of(message)
+        said: list[Message] = []
+        if self.parts and not self._continues(message, part):
+            said, self.parts = [bare(one) for one in self.parts], []
+        if part is None or part["part"] != len(self.parts):
+            return [*said, bare(message)]
+        self.parts.append(message)
+        if len(self.parts) == part["of"]:
+            said.append(self._joined(part))
+            self.parts = []
+        return said
+
+    def _continues(self, message: Message, part: Object | None) -> bool:
+        if part is None:
+            return False
+        first = self.parts[0]
+        same = as_object(message.params).get("sessionId") == as_object(first.params).get("sessionId")
+        same_message = update_of(message)["messageId"] == update_of(first)["messageId"]
+        return same and same_message and part == {**(_part_of(first) or {}), "part": len(self.parts)}
+
+    def _joined(self, part: Object) -> Message:
+        content = [update_of(one)["content"] for one in self.parts]
+        update = {"sessionUpdate": WHOLE, **part["message"], "content": content}
+        return notification(UPDATE, {**as_object(self.parts[0].params), "update": update})
+
+
+def _part_of(message: Message) -> Object | None:
+    """Which part of which message it is, if it is one and nobody has made something else of it."""
+    if message.method != UPDATE or not message.is_notification:
+        return None
+    update = update_of(message)
+    part = as_object(kept(update, NAME))
+    shell = part.get("message")
+    if type(shell) is not dict or type(part.get("part")) is not int or type(part.get("of")) is not int:
+        return None
+    kind = _KINDS.get(as_text(shell.get("role", "assistant")), _KINDS["assistant"])
+    whole = update.get("sessionUpdate") == kind and type(update.get("content")) is dict
+    return part if whole and dropped(update).keys() == {"sessionUpdate", "messageId", "content"} else None
+
+
+def bare(message: Message) -> Message:
+    """The same without what it was made of."""
+    update = update_of(message)
+    if message.method != UPDATE or dropped(update) is update:
+        return message
+    params = {**as_object(message.params), "update": dropped(update)}
+    return Message(message.jsonrpc, message.id, message.method, params)
