@@ -78,10 +78,9 @@ def _run(chosen: argparse.Namespace) -> int:
         print(f"dragoman tap: {error}", file=sys.stderr)
         return 127
     finally:
-        if hiding is not None:
-            recorder.flush()
-            recorder.note({"event": "redacted", "count": hiding.count})
-        recorder.close()
+        recorder.close(
+            last_words=None if hiding is None else lambda: {"event": "redacted", "count": hiding.count}
+        )
         if recorder.unwritten:
             print(f"dragoman tap: {recorder.unwritten} bytes could not be written", file=sys.stderr)
     return status if status >= 0 else 128 - status

@@ -42,12 +42,11 @@ class Holding:
     def add(self, entry: Entry) -> list[Entry]:
         held = _look(entry)
         self._held.append(held)
-        if held.stream:
-            # A blank anywhere in it has ended the word before; what follows the last one is a new word.
-            if held.text and not held.text[-1].isspace():
-                self._open.add(held.stream)
-            else:
+        if held.text:  # an empty piece neither begins nor ends a word
+            if held.text[-1].isspace():
                 self._open.discard(held.stream)
+            else:
+                self._open.add(held.stream)
         return [] if self._open and len(self._held) < MOST else self.release()
 
     def release(self) -> list[Entry]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ class Recorder:
         }
         self._number = 1
         self._size = 0
-        self._fd = -1
+        self.descriptor = -1
         self._open()
 
     def passed(self, direction: Direction, chunk: bytes) -> None:
@@ -82,14 +83,23 @@ class Recorder:
     def is_holding(self) -> bool:
         return self._holding is not None and not self._holding.is_empty
 
-    def close(self) -> None:
-        for direction, part in self._parts.items():
-            if part:  # the last line lacked its newline
-                self.passed(direction, b"\n") if direction != "note" else self.complained(b"\n")
+    def ended(self, direction: Direction) -> None:
+        """Nothing more comes from there. The last line may lack its newline."""
+        if self._parts[direction]:
+            take = self.complained if direction == "note" else partial(self.passed, direction)
+            take(b"\n")
+
+    def close(self, *, last_words: Callable[[], dict[str, Any]] | None = None) -> None:
+        """`last_words` is asked for a note when everything else is written."""
+        for direction in self._parts:
+            self.ended(direction)
         self.flush()
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        if last_words is not None:
+            self.note(last_words())
+            self.flush()
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
 
     def _lines(self, direction: Direction, chunk: bytes) -> list[bytes]:
         part = self._parts[direction]
@@ -117,13 +127,13 @@ class Recorder:
         left = memoryview(text)
         try:
             while left:
-                left = left[os.write(self._fd, left) :]
+                left = left[os.write(self.descriptor, left) :]
         except OSError:
             self.unwritten += len(left)
         self._size += len(text)
 
     def _turn_over(self) -> None:
-        os.close(self._fd)
+        os.close(self.descriptor)
         self._number += 1
         self.path = self._numbered(self._number)
         self._open()
@@ -137,7 +147,7 @@ class Recorder:
     def _open(self) -> None:
         # Exclusive: the record of another conversation is never written over.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
-        self._fd = os.open(self.path, flags, 0o600)
+        self.descriptor = os.open(self.path, flags, 0o600)
         self._size = 0
         title = self._name if self._number == 1 else f"{self._name}, part {self._number}"
         self._put(header(StreamInfo(stream=self._first.stem, title=title)))

@@ -96,6 +96,8 @@ class _Running:
                 for task in (*waiting, flushing):
                     task.cancel()
                 await asyncio.wait((*waiting, flushing))
+        self._recorder.ended("to_client")
+        self._recorder.ended("note")
         status = self.tree.returncode if self.tree.returncode is not None else 1
         spent = round(time.monotonic() - began, 3)
         self._recorder.note({"event": "exit", "status": status, "seconds": spent})
@@ -105,6 +107,7 @@ class _Running:
         """The client hung up: the agent sees the end of its input, and is ended if that does not end it."""
         await to_agent.source_ended.wait()
         await to_agent.aclose(seconds=LAST_BYTES)
+        self._recorder.ended("to_agent")
         self._recorder.note({"event": "end of input"})
         await self.tree.aclose()
 

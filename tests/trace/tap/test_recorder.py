@@ -1,0 +1,90 @@
+"""A recording: lines however they arrived, files that turn over, and a full disk that stops nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.journal.contract import Entry
+from dragoman.journal.transcript import read_header, read_transcript
+from dragoman.trace.tap.hiding import Hiding
+from dragoman.trace.tap.recorder import Recorder
+
+
+def recorder(path: Path, *, full: int = 1_000_000, keep: int = 3, hides: bool = False) -> Recorder:
+    ticks = count(1)
+    hiding = Hiding({}) if hides else None
+    return Recorder(
+        path, name="an agent", hiding=hiding, full=full, keep=keep, clock=lambda: float(next(ticks))
+    )
+
+
+def read(path: Path) -> Iterator[Entry]:
+    with path.open("rb") as file:
+        yield from read_transcript(file)
+
+
+@given(
+    st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line and line.strip()), max_size=8),
+    st.data(),
+)
+def test_lines_are_the_same_however_they_are_cut(lines: list[bytes], data: st.DataObject) -> None:
+    import tempfile
+
+    stream = b"".join(line + b"\n" for line in lines)
+    with tempfile.TemporaryDirectory() as folder:
+        one = recorder(Path(folder) / "t.ndjson", hides=True)
+        while stream:
+            cut = data.draw(st.integers(1, len(stream)))
+            one.passed("to_agent", stream[:cut])
+            stream = stream[cut:]
+        one.close()
+        assert [entry.frame for entry in read(one.path)] == [line.rstrip(b"\r") for line in lines]
+
+
+def test_a_full_file_is_followed_by_the_next_and_only_the_last_are_kept(tmp_path: Path) -> None:
+    one = recorder(tmp_path / "t.ndjson", full=1000, keep=2)
+    for number in range(60):
+        one.passed("to_client", b'{"number":%d}\n' % number)
+    one.close()
+    files = sorted(tmp_path.iterdir(), key=lambda path: int(path.suffixes[0].strip(".")))
+    assert len(files) == 2
+    assert files[-1] == one.path
+    for path in files:
+        first = path.read_bytes().splitlines(keepends=True)[0]
+        found = read_header(first)
+        assert found is not None
+        assert found.title.startswith("an agent, part")
+    numbers = [json.loads(entry.frame)["number"] for path in files for entry in read(path)]
+    assert numbers == list(range(numbers[0], 60))
+
+
+def test_a_last_line_without_a_newline_is_recorded_when_its_side_ends(tmp_path: Path) -> None:
+    one = recorder(tmp_path / "t.ndjson")
+    one.passed("to_agent", b'{"a":1}\n{"b"')
+    one.ended("to_agent")
+    one.passed("to_client", b"x\n")
+    one.complained(b"warning")
+    one.close()
+    assert [(entry.direction, entry.frame) for entry in read(one.path)] == [
+        ("to_agent", b'{"a":1}'),
+        ("to_agent", b'{"b"'),
+        ("to_client", b"x"),
+        ("note", b'{"event":"stderr","text":"warning"}'),
+    ]
+
+
+def test_a_disk_that_takes_nothing_stops_nothing(tmp_path: Path) -> None:
+    one = recorder(tmp_path / "t.ndjson")
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, one.descriptor)
+    os.close(full)
+    one.passed("to_agent", b"{}\n")
+    one.close()
+    assert one.unwritten > 0
