@@ -54,6 +54,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Threads only: the directions that its document prints, which are those of its code turned round."""
     credentials: bool = False
     """Acpex only: whether credentials of `authenticate` may go on to the agent."""
+    nonce: str = ""
+    """A part of the ids that an edge makes up for things that outlive the conversation, such as messages:
+    whoever runs the interpreter gives each conversation another one.
+    """
 
 
 class Edge:

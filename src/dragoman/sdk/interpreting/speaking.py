@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+from secrets import token_hex
+
+from msgspec.structs import replace
 
 from dragoman.dialect import Ledger, Position, Settings, Translator, make_edge
 from dragoman.transport.contract import Transport
@@ -17,6 +20,8 @@ def speaking(
     """`peer` in v1. A peer of v1 is left alone: nothing stands in between then."""
     if dialect == "v1":
         return peer
+    if not settings.nonce:
+        settings = replace(settings, nonce=token_hex(4))
     edges = [make_edge(dialect, position, settings, ledger)]
     return TranslatedTransport(peer, Translator(edges, ledger, on_mistake=_report))
 
