@@ -5,7 +5,7 @@ have is v2's business, and passes as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -31,7 +31,7 @@ _LINK = {
 }
 _RESOURCE = {**dict.fromkeys(("uri", "text", "blob", "mimeType"), is_text), "_meta": is_object}
 _ICON = {**dict.fromkeys(("src", "mimeType", "theme"), is_text), "sizes": is_list, "_meta": is_object}
-_ANNOTATIONS: dict[str, Check] = {
+_ANNOTATIONS: Mapping[str, Check] = {
     "audience": is_list,
     "lastModified": is_text,
     "priority": is_number,
@@ -39,7 +39,7 @@ _ANNOTATIONS: dict[str, Check] = {
 }
 
 # What a block of each type may hold, and what it must.
-_BLOCKS: dict[str, tuple[dict[str, Check], tuple[str, ...]]] = {
+_BLOCKS: dict[str, tuple[Mapping[str, Check], tuple[str, ...]]] = {
     "text": ({**_ANY, "text": is_text}, ("text",)),
     "image": ({**_DATA, "uri": is_text}, ("data", "mimeType")),
     "audio": (_DATA, ("data", "mimeType")),

@@ -1,4 +1,4 @@
-"""Who keeps account of what a conversion had to leave out or mend, and the cleaning that all conversions share.
+"""Who keeps account of what a conversion had to leave out or mend, and the cleaning that conversions share.
 
 v1 reads leniently: a member of the wrong type counts as absent. v2's strict schema refuses or drops such
 members, so they are dropped here, and said.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -39,7 +39,7 @@ class Scribe(Struct, frozen=True):
         self.note(RELATIVE)
         return posixpath.normpath(posixpath.join(self.cwd, path))
 
-    def clean(self, fields: Object, checks: dict[str, Check]) -> Object:
+    def clean(self, fields: Object, checks: Mapping[str, Check]) -> Object:
         """`fields` without nulls, which say nothing in v1, and without what v2 would not take."""
         kept = {}
         for name, value in fields.items():

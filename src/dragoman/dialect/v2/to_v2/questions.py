@@ -1,0 +1,96 @@
+"""What an agent asks the user: permission, and forms to fill in."""
+
+from __future__ import annotations
+
+import re
+
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.v2.to_v2.content import uri
+from dragoman.dialect.v2.to_v2.remarks import EMPTY_ENUM, FORM_TYPE, WRONG
+from dragoman.dialect.v2.to_v2.scribe import Scribe, is_list, is_object, is_text, is_texts
+from dragoman.dialect.v2.to_v2.tool_call import tool_call
+
+_OPTION = {**dict.fromkeys(("optionId", "name", "kind"), is_text), "_meta": is_object}
+_SCHEMA = {
+    **dict.fromkeys(("type", "title", "description"), is_text),
+    "properties": is_object,
+    "required": is_texts,
+    "_meta": is_object,
+}
+_ASKED = {
+    **dict.fromkeys(("mode", "message", "sessionId", "toolCallId", "elicitationId", "url"), is_text),
+    "requestedSchema": is_object,
+    "_meta": is_object,
+}
+
+
+def permission(params: Object, scribe: Scribe) -> Object | None:
+    """The question; None if nobody could answer it."""
+    options = [scribe.clean(as_object(item), _OPTION) for item in as_list(params.get("options"))]
+    offered = [one for one in options if {"optionId", "name", "kind"} <= one.keys()]
+    if not offered:
+        return None
+    call = tool_call(as_object(params.get("toolCall")), scribe)
+    title = as_text(as_object(call).get("title")) or "Permission required"
+    asked: Object = {"sessionId": params.get("sessionId"), "title": title, "options": offered}
+    if call is not None:
+        asked["subject"] = {"type": "tool_call", "toolCall": call}
+    return {**asked, "_meta": params["_meta"]} if is_object(params.get("_meta")) else asked
+
+
+def elicitation(params: Object, scribe: Scribe) -> Object | None:
+    """A form or a page to visit, without what it belongs to; None if it is neither."""
+    fields = {name: value for name, value in params.items() if name not in ("sessionId", "requestId")}
+    asked = scribe.clean(fields, _ASKED)
+    if "message" not in asked:
+        return None
+    mode = asked.setdefault("mode", "form")
+    if mode == "form":
+        return {**asked, "requestedSchema": schema(as_object(asked.get("requestedSchema")), scribe)}
+    if mode == "url":
+        complete = "url" in asked and "elicitationId" in asked
+        return {**asked, "url": uri(asked["url"], scribe)} if complete else None
+    return asked  # v2 leaves the list of modes open
+
+
+def schema(fields: Object, scribe: Scribe) -> Object:
+    """v2 wants a form to say that it is an object, and of what."""
+    form = scribe.clean(fields, _SCHEMA)
+    if form.get("type") != "object" or "properties" not in form:
+        scribe.note(FORM_TYPE)
+    made = {name: _property(value, scribe) for name, value in as_object(form.get("properties")).items()}
+    properties = {name: value for name, value in made.items() if value is not None}
+    form = {**form, "type": "object", "properties": properties}
+    if "required" in form:
+        form["required"] = [name for name in form["required"] if name in properties]
+    return form
+
+
+def _property(value: Json, scribe: Scribe) -> Object | None:
+    fields = {name: inner for name, inner in as_object(value).items() if inner is not None}
+    if not is_text(fields.get("type")):
+        scribe.note(WRONG)
+        return None
+    for name in ("enum", "oneOf"):
+        if name in fields and not (is_list(fields[name]) and fields[name]):
+            scribe.note(EMPTY_ENUM)
+            del fields[name]
+    if fields["type"] == "array" and not _items(as_object(fields.get("items"))):
+        scribe.note(EMPTY_ENUM)
+        return None
+    if "pattern" in fields and not _is_pattern(fields["pattern"]):
+        scribe.note(WRONG)
+        del fields["pattern"]
+    return fields
+
+
+def _items(items: Object) -> bool:
+    return bool(as_list(items.get("enum")) or as_list(items.get("anyOf")))
+
+
+def _is_pattern(value: Json) -> bool:
+    try:
+        re.compile(as_text(value))
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return is_text(value)

@@ -1,0 +1,105 @@
+"""Tool calls: v1 creates and updates them, v2 has one upsert for both. Null says nothing in v1 and clears in
+v2, so it is left out.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+from dragoman.dialect.message import Json, Object, as_list, as_object
+from dragoman.dialect.v2.to_v2.content import block
+from dragoman.dialect.v2.to_v2.diff import diff
+from dragoman.dialect.v2.to_v2.remarks import OUT_OF_BOUNDS, TERMINAL, WRONG
+from dragoman.dialect.v2.to_v2.scribe import Scribe, anything, is_list, is_object, is_text
+
+_CALL = {
+    **dict.fromkeys(("toolCallId", "title", "name", "kind", "status"), is_text),
+    **dict.fromkeys(("content", "locations"), is_list),
+    **dict.fromkeys(("rawInput", "rawOutput"), anything),
+    "_meta": is_object,
+}
+_CONTENT = {"type": is_text, "content": is_object, "_meta": is_object}
+_TERMINAL = {"type": is_text, "terminalId": is_text, "_meta": is_object}
+_LOCATION = {"path": is_text, "line": anything, "_meta": is_object}
+
+
+def tool_call(fields: Object, scribe: Scribe) -> Object | None:
+    """The call that an update or a permission request is about."""
+    call = scribe.clean({name: value for name, value in fields.items() if name != "sessionUpdate"}, _CALL)
+    if "toolCallId" not in call:
+        scribe.note(WRONG)
+        return None
+    if "content" in call:
+        found = (content(item, scribe) for item in call["content"])
+        call["content"] = [item for item in found if item is not None]
+    if "locations" in call:
+        places = (_location(item, scribe) for item in call["locations"])
+        call["locations"] = [place for place in places if place is not None]
+    return call
+
+
+def content(value: Json, scribe: Scribe) -> Object | None:
+    """One item of a call's content."""
+    item = as_object(value)
+    kind = item.get("type")
+    if kind == "diff":
+        return diff(item, scribe)
+    if kind == "content":
+        item = scribe.clean(item, _CONTENT)
+        inner = block(item.get("content"), scribe)
+        return None if inner is None else {**item, "content": inner}
+    if kind == "terminal":
+        item = scribe.clean(item, _TERMINAL)
+        if "terminalId" in item:
+            return item
+    elif type(kind) is str:
+        return item  # v2 leaves the list of types open
+    scribe.note(WRONG)
+    return None
+
+
+def terminals(fields: Object, scribe: Scribe) -> list[Object]:
+    """Updates about the terminals that a call shows, to be sent before it.
+
+    No v2 client runs a v1 terminal, so these are the agent's own. Some agents tell what happens in them in
+    `_meta`, under names that a few clients know; it is shown, and nothing else is done with it.
+    """
+    updates: list[Object] = []
+    for item in as_list(fields.get("content")):
+        shown = as_object(item)
+        if shown.get("type") == "terminal" and type(shown.get("terminalId")) is str:
+            scribe.note(TERMINAL)
+            updates.append({"sessionUpdate": "terminal_update", "terminalId": shown["terminalId"]})
+    meta = as_object(fields.get("_meta"))
+    for name in ("terminal_output", "terminal_output_delta"):
+        output = as_object(meta.get(name))
+        if type(output.get("terminal_id")) is str and type(output.get("data")) is str:
+            data = b64encode(output["data"].encode("utf-8", "replace")).decode("ascii")
+            about = {"sessionUpdate": "terminal_output_chunk", "terminalId": output["terminal_id"]}
+            updates.append({**about, "data": data})
+    ended = as_object(meta.get("terminal_exit"))
+    if type(ended.get("terminal_id")) is str:
+        about = {"sessionUpdate": "terminal_update", "terminalId": ended["terminal_id"]}
+        updates.append({**about, "exitStatus": _exit(ended)})
+    return updates
+
+
+def _exit(ended: Object) -> Object:
+    status: Object = {}
+    if type(ended.get("exit_code")) is int:
+        status["exitCode"] = ended["exit_code"]
+    if type(ended.get("signal")) is str:
+        status["signal"] = ended["signal"]
+    return status
+
+
+def _location(value: Json, scribe: Scribe) -> Object | None:
+    place = scribe.clean(as_object(value), _LOCATION)
+    if "path" not in place:
+        scribe.note(WRONG)
+        return None
+    line = place.get("line")
+    if line is not None and not (type(line) is int and 1 <= line < 2**32):
+        scribe.note(OUT_OF_BOUNDS)
+        del place["line"]
+    return {**place, "path": scribe.absolute(place["path"])}

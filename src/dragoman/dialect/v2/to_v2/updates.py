@@ -1,0 +1,155 @@
+"""Updates that need no memory: plans, commands, titles, usage, notices, compaction. A kind that v1 does not
+have passes as it is: v2 leaves the list of kinds open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeAlias
+
+from dragoman.dialect.message import Json, Object, as_list, as_object
+from dragoman.dialect.v2.to_v2.content import block, blocks
+from dragoman.dialect.v2.to_v2.remarks import BAD_TIME, COMMAND, LOCAL_TIME, WRONG
+from dragoman.dialect.v2.to_v2.scribe import (
+    Scribe,
+    anything,
+    is_count,
+    is_list,
+    is_number,
+    is_object,
+    is_text,
+)
+
+MAIN_PLAN = "main"
+"""v1 has one plan, and no name for it."""
+
+_TAG = {"sessionUpdate": is_text, "_meta": is_object}
+_ENTRY = {**dict.fromkeys(("content", "priority", "status"), is_text), "_meta": is_object}
+_COMMAND = {"name": is_text, "description": is_text, "input": is_object, "_meta": is_object}
+_INFO = {**_TAG, "title": is_text, "updatedAt": is_text}
+_USAGE = {**_TAG, "used": is_count, "size": is_count, "cost": is_object}
+_COST = {"amount": is_number, "currency": is_text, "_meta": is_object}
+_NOTICE = {**_TAG, **dict.fromkeys(("severity", "title", "description"), is_text)}
+_COMPACTION = {**_TAG, **dict.fromkeys(("compactionId", "status", "error"), is_text), "summary": is_list}
+_SUMMARY = {**_TAG, "compactionId": is_text, "content": anything}
+
+
+def update(fields: Object, scribe: Scribe) -> Object | None:
+    """One update of a session; None if nothing of it can be said."""
+    convert = _KINDS.get(fields.get("sessionUpdate", ""))
+    if convert is None:
+        return fields
+    made = convert(fields, scribe)
+    if made is None:
+        scribe.note(WRONG)
+    return made
+
+
+def time(value: Json, scribe: Scribe) -> str | None:
+    """A point in time as RFC 3339 wants it."""
+    if type(value) is str and _RFC3339.fullmatch(value):
+        return value
+    try:
+        read = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        scribe.note(BAD_TIME)
+        return None
+    scribe.note(LOCAL_TIME)
+    return read.isoformat() + ("" if read.tzinfo else "Z")
+
+
+_RFC3339 = re.compile(
+    r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?"
+    r"(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)"
+)
+"""Without the last days of a month: those are left to whoever knows the calendar."""
+
+
+def _plan(fields: Object, scribe: Scribe) -> Object | None:
+    entries = [_entry(as_object(item), scribe) for item in as_list(fields.get("entries"))]
+    kept = [entry for entry in entries if entry is not None]
+    made: Object = {
+        "sessionUpdate": "plan_update",
+        "plan": {"type": "items", "planId": MAIN_PLAN, "entries": kept},
+    }
+    return {**made, "_meta": fields["_meta"]} if is_object(fields.get("_meta")) else made
+
+
+def _entry(item: Object, scribe: Scribe) -> Object | None:
+    entry = scribe.clean(item, _ENTRY)
+    if "content" not in entry:
+        scribe.note(WRONG)
+        return None
+    return {"priority": "medium", "status": "pending", **entry}
+
+
+def _commands(fields: Object, scribe: Scribe) -> Object | None:
+    made: dict[str, Object] = {}
+    for item in as_list(fields.get("availableCommands")):
+        command = scribe.clean(as_object(item), _COMMAND)
+        name = command.get("name", "")
+        if not name or re.search(r"\s", name) or name in made:
+            scribe.note(COMMAND)
+            continue
+        given = as_object(command.pop("input", None))
+        made[name] = {"type": "command", "description": "", **command}
+        if is_text(given.get("hint")):
+            made[name]["input"] = {"type": "text", "hint": given["hint"]}
+    return {
+        **scribe.clean({**fields, "availableCommands": []}, _COMMANDS),
+        "availableCommands": [*made.values()],
+    }
+
+
+_COMMANDS = {**_TAG, "availableCommands": is_list}
+
+
+def _info(fields: Object, scribe: Scribe) -> Object | None:
+    info = scribe.clean(fields, _INFO)
+    if "updatedAt" in info:
+        when = time(info.pop("updatedAt"), scribe)
+        info = info if when is None else {**info, "updatedAt": when}
+    return info
+
+
+def _usage(fields: Object, scribe: Scribe) -> Object | None:
+    usage = scribe.clean(fields, _USAGE)
+    if "used" not in usage or "size" not in usage:
+        return None
+    if "cost" in usage:
+        cost = scribe.clean(usage.pop("cost"), _COST)
+        usage = {**usage, "cost": cost} if {"amount", "currency"} <= cost.keys() else usage
+    return usage
+
+
+def _notice(fields: Object, scribe: Scribe) -> Object | None:
+    notice = scribe.clean(fields, _NOTICE)
+    return notice if notice.get("title") and "severity" in notice else None
+
+
+def _compaction(fields: Object, scribe: Scribe) -> Object | None:
+    compaction = scribe.clean(fields, _COMPACTION)
+    if "summary" in compaction:
+        compaction["summary"] = blocks(compaction["summary"], scribe)
+    return compaction if "compactionId" in compaction and "status" in compaction else None
+
+
+def _summary(fields: Object, scribe: Scribe) -> Object | None:
+    summary = scribe.clean(fields, _SUMMARY)
+    content = block(summary.get("content"), scribe)
+    return None if content is None or "compactionId" not in summary else {**summary, "content": content}
+
+
+Convert: TypeAlias = Callable[[Object, Scribe], Object | None]
+
+_KINDS: dict[str, Convert] = {
+    "plan": _plan,
+    "available_commands_update": _commands,
+    "session_info_update": _info,
+    "usage_update": _usage,
+    "notice": _notice,
+    "compaction_update": _compaction,
+    "compaction_summary_chunk": _summary,
+}
