@@ -157,18 +157,18 @@ def _is_plain(block: bytes, edges: list[dict[str, re.Pattern[bytes]]]) -> bool:
     """Whether the block holds nothing but notifications that no edge wants to see."""
     if not all(edges):
         return False
-    seen: str | None = None
+    seen: set[str] = set()
     for glance in glance_block(block):
         method = _note(glance)
         if method is None:
             return False
-        if method != seen:
+        if method not in seen:
             for plain in edges:
                 pattern = plain.get(method)
                 if pattern is None or pattern.search(block):
                     return False
-            seen = method
-    return seen is not None
+            seen.add(method)
+    return bool(seen)
 
 
 def _note(glance: Glance) -> str | None:

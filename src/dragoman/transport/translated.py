@@ -50,45 +50,57 @@ class TranslatedTransport:
         self._held: list[bytes] = []  # for our side, not yet fed
         self._paused = False
         self._woken = False
+        self._closed = False
+        self._end: tuple[BaseException | None] | None = None  # the peer's, until our side has been told
+        self._gone = False
 
     def start(self, sink: Sink) -> None:
         self._sink = sink
         self.inner.start(_TranslatingSink(self, sink))
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
+        if self._gone or self._closed:  # an interpreter may have an answer of its own to this
+            raise LinkClosed("written to after close" if self._closed else "the peer has closed its end")
         self.take(self._interpreter.from_inside(bytes(block)))
 
     def heard(self, block: bytes) -> None:
         self.take(self._interpreter.from_peer(block))
         self.feed()
 
-    def heard_the_end(self) -> None:
-        self.take(self._interpreter.peer_ended(), gone=True)
-        self._paused = False  # nothing comes any more: what is held is the last
+    def heard_the_end(self, reason: BaseException | None) -> None:
+        self._gone = True
+        self._end = (reason,)
+        self.take(self._interpreter.peer_ended())
+        if self._closed and self._paused:  # by us, who do not want to hear any more
+            self._held.clear()
         self.feed()
 
     def answer(self, position: int, message: Any) -> None:
-        """What the host says to what an edge asked."""
-        self.take(self._interpreter.from_host(position, message))
+        """What the host says to what an edge asked. Too late is nobody's fault."""
+        if not self._gone:
+            self.take(self._interpreter.from_host(position, message))
 
-    def take(self, passed: Passed, *, gone: bool = False) -> None:
+    def take(self, passed: Passed) -> None:
         if passed.inside:
             self._held.append(passed.inside)
             if not self._woken:
                 self._woken = True
                 asyncio.get_running_loop().call_soon(self._wake)
-        if passed.peer and not gone:
+        if passed.peer and not self._gone:
             self.inner.write(passed.peer)
         if self._host is not None:
             for position, message in passed.host:
                 self._host(position, message)
 
     def feed(self) -> None:
-        """Give our side what is held for it, unless it asked for a pause."""
+        """Give our side what is held for it, unless it asked for a pause; then the end, if it has come."""
         while self._held and not self._paused and self._sink is not None:
             block = b"".join(self._held)
             self._held.clear()
             self._sink.feed(block)
+        if self._end is not None and not self._held and self._sink is not None:
+            (reason,), self._end = self._end, None
+            self._sink.ended(reason)
 
     def _wake(self) -> None:
         self._woken = False
@@ -116,15 +128,17 @@ class TranslatedTransport:
             self.inner.resume()
 
     async def aclose(self) -> None:
+        self._closed = True
         await self.inner.aclose()
+        self._held.clear()
+        self.feed()
 
 
 class _TranslatingSink:
-    __slots__ = ("_sink", "_transport", "oversized")
+    __slots__ = ("_transport", "oversized")
 
     def __init__(self, transport: TranslatedTransport, sink: Sink) -> None:
         self._transport = transport
-        self._sink = sink
         self.oversized = sink.oversized
 
     def feed(self, block: bytes) -> None:
@@ -134,5 +148,4 @@ class _TranslatingSink:
             self._transport.feed()
 
     def ended(self, reason: BaseException | None) -> None:
-        self._transport.heard_the_end()
-        self._sink.ended(reason)
+        self._transport.heard_the_end(reason)
