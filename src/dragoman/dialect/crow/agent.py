@@ -1,0 +1,241 @@
+"""A crow agent behind a v1 client."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from dragoman.dialect.crow.handshake import read_welcome, write_hello
+from dragoman.dialect.crow.names import NAME, either
+from dragoman.dialect.crow.permission import has_kinds, read_question, rejecting, write_choice
+from dragoman.dialect.crow.phrases import (
+    ANSWER_ODD,
+    ANSWER_TO_NOTHING,
+    ASKED_LATER,
+    CHOICE_REFUSED,
+    NO_METHOD,
+    NO_NOTIFICATION,
+    NOT_CHOSEN,
+    NOT_CROW,
+    NOT_CROWS_NOTIFICATION,
+    NOT_OFFERED,
+    OPTION_KIND,
+    QUESTION_ODD,
+    UPDATE_ODD,
+    Phrase,
+)
+from dragoman.dialect.crow.questions import Waiting, Wish
+from dragoman.dialect.crow.sessions import read_loaded, read_opened, write_load, write_new, write_prompt
+from dragoman.dialect.crow.turns import is_complaint, read_end, read_error
+from dragoman.dialect.crow.updates import QUESTION, read_update
+from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import (
+    Message,
+    Object,
+    answer,
+    as_object,
+    as_text,
+    notification,
+    refusal,
+    request,
+    update_of,
+)
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND
+
+WRITERS = {
+    "initialize": write_hello,
+    "session/new": write_new,
+    "session/load": write_load,
+    "session/prompt": write_prompt,
+}
+OWN = "crow/own"
+"""Remembered of requests that the edge makes itself: their answers end here."""
+
+
+class CrowAgent(Edge):
+    """Its questions become requests, the client's cancel becomes a request `cancel`."""
+
+    name = NAME
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._asked: Debts[tuple[str, str]] = Debts()  # what the agent was asked, and for which session
+        self._extensions: Debts[str] = Debts()  # what the agent asked beyond the protocol
+        self._wishes: Debts[Wish] = Debts()  # what the client was asked for the agent
+        self._waiting = Waiting()
+        self._requests = OwnIds("crow")
+        self._permissions = OwnIds("crow-permission")
+
+    def note(self, phrase: Phrase) -> None:
+        (self.lost if phrase.outcome == "lost" else self.repaired)(phrase.what, phrase.done)
+
+    # From the client.
+
+    def from_inside(self, message: Message) -> list[Out]:
+        method, params = message.method, as_object(message.params)
+        if method is UNSET:
+            return self._decided(message)
+        if method == "session/cancel":
+            return self._cancel(as_text(params.get("sessionId")))
+        if method == "$/cancel_request":
+            asked, session = self._asked.look(_id(params.get("requestId"))) or ("", "")
+            return self._cancel(session) if asked == "session/prompt" else []
+        if message.is_notification and not method.startswith("_"):
+            self.note(NO_NOTIFICATION)
+            return []
+        if message.is_notification:
+            return [("peer", message)]
+        return self._requested(message, method, params)
+
+    def _requested(self, message: Message, method: str, params: Object) -> list[Out]:
+        if self._asked.look(message.id) is not None:
+            return [("inside", refusal(message.id, INVALID_REQUEST, "Invalid request: this id is in use"))]
+        write = WRITERS.get(method)
+        if write is None and not method.startswith("_"):
+            self.note(NO_METHOD)
+            return [("inside", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
+        self._asked.owe(message.id, (method, as_text(params.get("sessionId"))))
+        if write is None:
+            return [("peer", message)]
+        return [("peer", request(message.id, method, write(params, self.note)))]
+
+    def _cancel(self, session: str) -> list[Out]:
+        """Questions that the client has not even seen are answered for it."""
+        unseen = [write_choice(session, wish.call_id, None) for wish in self._waiting.give_up(session)]
+        answers = [self._own("permission_response", choice) for choice in unseen]
+        return [self._own("cancel", {"session_id": session}), *answers]
+
+    def _own(self, method: str, params: Object) -> Out:
+        own = self._requests.next()
+        while self._asked.look(own) is not None:
+            own = self._requests.next()
+        self._asked.owe(own, (OWN, method))
+        return ("peer", request(own, method, params))
+
+    def _decided(self, message: Message) -> list[Out]:
+        """The client's answer: to a question of the agent, or to an extension."""
+        wish = self._wishes.settle(message.id)
+        if wish is None:
+            if self._extensions.settle(message.id) is not None or is_complaint(message):
+                return [("peer", message)]
+            self.note(ANSWER_TO_NOTHING)
+            return []
+        choice = self._choice(message, wish)
+        outs = [self._own("permission_response", write_choice(wish.session, wish.call_id, choice))]
+        following = self._waiting.leave(wish)
+        return outs if following is None else [*outs, self._put(following)]
+
+    def _choice(self, message: Message, wish: Wish) -> str | None:
+        outcome = as_object(as_object(message.result).get("outcome"))
+        chosen = outcome.get("optionId")
+        if outcome.get("outcome") != "selected" or type(chosen) is not str:
+            if outcome.get("outcome") != "cancelled":
+                self.note(NOT_CHOSEN)
+            return None
+        if chosen not in wish.options:
+            self.note(NOT_OFFERED)
+            return None
+        return chosen
+
+    # From the agent.
+
+    def from_peer(self, message: Message) -> list[Out]:
+        method = message.method
+        if method is UNSET:
+            return self._answered(message)
+        if method == "session/update" and message.is_notification:
+            return self._updated(message)
+        if method.startswith("_"):
+            return self._extended(message, method)
+        if message.is_notification:
+            self.note(NOT_CROWS_NOTIFICATION)
+            return []
+        self.note(NOT_CROW)
+        return [("peer", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
+
+    def _extended(self, message: Message, method: str) -> list[Out]:
+        if message.is_request:
+            if self._extensions.look(message.id) is not None or self._wishes.look(message.id) is not None:
+                return [("peer", refusal(message.id, INVALID_REQUEST, "Invalid request: this id is in use"))]
+            self._extensions.owe(message.id, method)
+        return [("inside", message)]
+
+    def _updated(self, message: Message) -> list[Out]:
+        session = either(as_object(message.params), "sessionId", "session_id")
+        update = update_of(message)
+        if type(session) is not str:
+            self.note(UPDATE_ODD)
+            return []
+        if update.get("@type") == QUESTION:
+            return self._ask(session, update)
+        fields = read_update(update, self.note)
+        if fields is None:
+            return []
+        return [("inside", notification("session/update", {"sessionId": session, "update": fields}))]
+
+    def _ask(self, session: str, update: Object) -> list[Out]:
+        params = read_question(update, session, self.note)
+        if params is None:
+            self.note(QUESTION_ODD if has_kinds(update) else OPTION_KIND)
+            call_id = update.get("tool_call_id")
+            if type(call_id) is not str:
+                return []  # there is no way to answer it
+            refused = write_choice(session, call_id, rejecting(update))
+            return [self._own("permission_response", refused)]
+        options = frozenset(option["optionId"] for option in params["options"])
+        wish = Wish(session=session, call_id=update["tool_call_id"], params=params, options=options)
+        if self._waiting.enter(wish):
+            return [self._put(wish)]
+        self.note(ASKED_LATER)
+        return []
+
+    def _put(self, wish: Wish) -> Out:
+        own = self._permissions.next()
+        while self._extensions.look(own) is not None:
+            own = self._permissions.next()
+        self._wishes.owe(own, wish)
+        return ("inside", request(own, "session/request_permission", wish.params))
+
+    def _answered(self, message: Message) -> list[Out]:
+        method, session = self._asked.settle(message.id) or ("", "")
+        if method == OWN:
+            if session == "permission_response" and message.error is not UNSET:
+                self.note(CHOICE_REFUSED)
+            return []
+        if not method and is_complaint(message):
+            return [("inside", message)]
+        if not method:
+            self.note(ANSWER_TO_NOTHING)
+            return []
+        if method == "session/prompt":
+            return [("inside", read_end(message, self.note))]
+        if method.startswith("_"):
+            return [("inside", message)]
+        if message.error is not UNSET:
+            return [("inside", read_error(message, self.note))]
+        return [("inside", self._result(message, method))]
+
+    def _result(self, message: Message, method: str) -> Message:
+        result = message.result
+        if method == "initialize" and type(result) is dict:
+            return answer(message.id, read_welcome(result, self.note))
+        if method == "session/load":
+            return answer(message.id, read_loaded(result, self.note))
+        opened = read_opened(result, self.note) if method == "session/new" else None
+        if opened is not None:
+            return answer(message.id, opened)
+        self.note(ANSWER_ODD)
+        return refusal(message.id, INTERNAL_ERROR, "Internal error: the agent's answer makes no sense")
+
+    def peer_ended(self) -> list[Out]:
+        """What the client still waits for gets no other answer."""
+        gone = "Internal error: the agent is gone"
+        waiting = [request_id for request_id, (method, _) in self._asked.items() if method != OWN]
+        for request_id in waiting:
+            self._asked.settle(request_id)
+        return [("inside", refusal(request_id, INTERNAL_ERROR, gone)) for request_id in waiting]
+
+
+def _id(value: object) -> int | str | None:
+    return value if isinstance(value, int | str) else None

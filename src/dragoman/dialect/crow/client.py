@@ -1,0 +1,212 @@
+"""A crow client in front of a v1 agent."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from dragoman.dialect.crow.handshake import read_hello, write_welcome
+from dragoman.dialect.crow.names import NAME, either
+from dragoman.dialect.crow.permission import read_choice, write_question
+from dragoman.dialect.crow.phrases import (
+    ANSWER_ODD,
+    ANSWER_TO_NOTHING,
+    ASKED_AGAIN,
+    NO_METHOD,
+    NO_NOTIFICATION,
+    NOT_ASKED,
+    NOT_CHOSEN,
+    NOT_CROW,
+    NOT_CROWS_NOTIFICATION,
+    NOT_OFFERED,
+    Phrase,
+)
+from dragoman.dialect.crow.questions import Asked, Question
+from dragoman.dialect.crow.sessions import read_load, read_new, read_prompt, write_loaded, write_opened
+from dragoman.dialect.crow.turns import is_complaint, read_error, write_end
+from dragoman.dialect.crow.updates import write_update
+from dragoman.dialect.debts import Debts
+from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import (
+    Message,
+    Object,
+    answer,
+    as_object,
+    notification,
+    refusal,
+    request,
+    update_of,
+)
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
+
+READERS = {"session/new": read_new, "session/load": read_load, "session/prompt": read_prompt}
+CANCELLED: Object = {"outcome": {"outcome": "cancelled"}}
+
+
+class CrowClient(Edge):
+    """Its `cancel` is answered at once, its `permission_response` answers the agent's question."""
+
+    name = NAME
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._asked: Debts[str] = Debts()  # what the client asked
+        self._extensions: Debts[str] = Debts()  # what the agent asked beyond the protocol
+        self._questions = Asked()
+
+    def note(self, phrase: Phrase) -> None:
+        (self.lost if phrase.outcome == "lost" else self.repaired)(phrase.what, phrase.done)
+
+    # From the client.
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if message.is_answer:
+            if self._extensions.settle(message.id) is not None or is_complaint(message):
+                return [("inside", message)]
+            self.note(ANSWER_TO_NOTHING)
+            return []
+        method, params = str(message.method), as_object(message.params)
+        if method in ("cancel", "session/cancel"):
+            return self._cancel(message, params)
+        if method == "permission_response":
+            return self._chosen(message, params)
+        if message.is_notification and method.startswith("_"):
+            return [("inside", message)]
+        if message.is_notification:
+            self.note(NOT_CROWS_NOTIFICATION)
+            return []
+        return self._requested(message, method, params)
+
+    def _requested(self, message: Message, method: str, params: Object) -> list[Out]:
+        if self._asked.look(message.id) is not None:
+            return [("peer", refusal(message.id, INVALID_REQUEST, "Invalid request: this id is in use"))]
+        if method.startswith("_"):
+            self._asked.owe(message.id, method)
+            return [("inside", message)]
+        if method == "initialize":
+            carried: Object | None = read_hello(params, self.note)
+        elif method in READERS:
+            carried = READERS[method](params, self.settings, self.note)
+        else:
+            self.note(NOT_CROW)
+            return [("peer", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
+        if carried is None:
+            return [("peer", refusal(message.id, INVALID_PARAMS, "Invalid params"))]
+        self._asked.owe(message.id, method)
+        return [("inside", request(message.id, method, carried))]
+
+    def _cancel(self, message: Message, params: Object) -> list[Out]:
+        """The client may ask for it; v1 only tells. Whoever cancels a turn answers its questions too."""
+        session = either(params, "session_id", "sessionId")
+        if type(session) is not str:
+            return self._told(message, refusal(message.id, INVALID_PARAMS, "Invalid params: no session_id"))
+        outs: list[Out] = [("inside", notification("session/cancel", {"sessionId": session}))]
+        outs += [_unanswered(question) for question in self._questions.of_session(session)]
+        return outs + self._told(message, answer(message.id, {}))
+
+    def _chosen(self, message: Message, params: Object) -> list[Out]:
+        session = either(params, "session_id", "sessionId")
+        call_id = either(params, "tool_call_id", "toolCallId")
+        known = type(session) is str and type(call_id) is str
+        question = self._questions.settle(session, call_id) if known else None
+        if question is None:
+            self.note(NOT_ASKED)
+            why = "Invalid params: no such question is open"
+            return self._told(message, refusal(message.id, INVALID_PARAMS, why))
+        choice = read_choice(params)
+        if choice in question.options:
+            outcome = {"outcome": {"outcome": "selected", "optionId": choice}}
+            return [("inside", answer(question.request_id, outcome)), *self._told(message, _done(message))]
+        if choice is None and params.get("outcome") in ("cancelled", {"outcome": "cancelled"}):
+            return [_unanswered(question), *self._told(message, _done(message))]
+        self.note(NOT_CHOSEN if choice is None else NOT_OFFERED)
+        why = "Invalid params: this is none of the options"
+        return [_unanswered(question), *self._told(message, refusal(message.id, INVALID_PARAMS, why))]
+
+    def _told(self, message: Message, said: Message) -> list[Out]:
+        """Who asked is answered; who only told something is not."""
+        return [("peer", said)] if message.is_request else []
+
+    # From the agent.
+
+    def from_inside(self, message: Message) -> list[Out]:
+        method = message.method
+        if method is UNSET:
+            return self._answered(message)
+        if method == "session/update":
+            return self._updated(message)
+        if method == "session/request_permission" and message.is_request:
+            return self._ask(message)
+        if method == "$/cancel_request":
+            withdrawn = self._questions.withdraw(as_object(message.params).get("requestId"))
+            return [_unanswered(question) for question in withdrawn]
+        if method.startswith("_"):
+            if message.is_request:
+                self._extensions.owe(message.id, method)
+            return [("peer", message)]
+        if message.is_notification:
+            self.note(NO_NOTIFICATION)
+            return []
+        self.note(NO_METHOD)
+        return [("inside", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
+
+    def _updated(self, message: Message) -> list[Out]:
+        params = as_object(message.params)
+        update = write_update(update_of(message), self.note)
+        if update is None:
+            return []
+        told = {"sessionId": params.get("sessionId"), "update": update}
+        return [("peer", notification("session/update", told))]
+
+    def _ask(self, message: Message) -> list[Out]:
+        params = as_object(message.params)
+        session, call_id = params.get("sessionId"), as_object(params.get("toolCall")).get("toolCallId")
+        if type(session) is not str or type(call_id) is not str or message.id is UNSET:
+            return [("inside", refusal(message.id, INVALID_PARAMS, "Invalid params"))]
+        name = self._questions.name(session, call_id)
+        update = write_question(params, name, self.note)
+        if update is None:
+            return [("inside", refusal(message.id, INVALID_PARAMS, "Invalid params"))]
+        if name != call_id:
+            self.note(ASKED_AGAIN)
+        options = frozenset(option["optionId"] for option in params["options"])
+        self._questions.open(name, Question(request_id=message.id, session=session, options=options))
+        return [("peer", notification("session/update", {"sessionId": session, "update": update}))]
+
+    def _answered(self, message: Message) -> list[Out]:
+        method = self._asked.settle(message.id)
+        if method is None and is_complaint(message):
+            return [("peer", message)]
+        if method is None:
+            self.note(ANSWER_TO_NOTHING)
+            return []
+        if method == "session/prompt":
+            return [("peer", write_end(message, self.note))]
+        if method.startswith("_"):
+            return [("peer", message)]
+        if message.error is not UNSET:
+            return [("peer", read_error(message, self.note))]
+        return [("peer", self._result(message, method))]
+
+    def _result(self, message: Message, method: str) -> Message:
+        result = as_object(message.result)
+        if method == "initialize" and "protocolVersion" in result:
+            return answer(message.id, write_welcome(result, self.note))
+        if method == "session/load":
+            return answer(message.id, write_loaded(result, self.note))
+        opened = write_opened(result, self.note) if method == "session/new" else None
+        if opened is not None:
+            return answer(message.id, opened)
+        self.note(ANSWER_ODD)
+        return refusal(message.id, INTERNAL_ERROR, "Internal error: the agent's answer makes no sense")
+
+    def peer_ended(self) -> list[Out]:
+        return [_unanswered(question) for question in self._questions.all()]
+
+
+def _unanswered(question: Question) -> Out:
+    return ("inside", answer(question.request_id, CANCELLED))
+
+
+def _done(message: Message) -> Message:
+    return answer(message.id, {})

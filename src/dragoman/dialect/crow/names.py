@@ -1,0 +1,93 @@
+"""Names in crow's spelling and in v1's.
+
+Only names that v1 has are spelled anew, at any depth; what anybody made up keeps its spelling. Values that
+belong to a tool or to whoever agreed on `_meta` are not looked into.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from dragoman.dialect.keeping import keep
+from dragoman.dialect.message import Json, Object
+from dragoman.schema import v1
+from dragoman.schema.codec import strict_reader
+
+NAME = "crow"
+
+_CAMEL = (
+    *("additionalDirectories", "availableCommands", "availableModes", "configOptions", "currentModeId"),
+    *("cachedReadTokens", "cachedWriteTokens", "inputTokens", "outputTokens", "thoughtTokens", "totalTokens"),
+    *("messageId", "planId", "sessionId", "terminalId", "toolCallId", "stopReason", "currentValue"),
+    *("lastModified", "mimeType", "newText", "oldText", "rawInput", "rawOutput", "updatedAt"),
+)
+
+SNAKE_OF = {name: re.sub("[A-Z]", lambda found: "_" + found[0].lower(), name) for name in _CAMEL}
+CAMEL_OF = {snake: camel for camel, snake in SNAKE_OF.items()}
+
+_OPAQUE = frozenset({"_meta", "rawInput", "rawOutput", "raw_input", "raw_output", "arguments"})
+_DEPTH = 50
+"""Nothing of v1 is nested deeper than a few levels; what is, is nobody's names."""
+
+
+def to_camel(value: Json) -> Json:
+    return _spelled(value, CAMEL_OF, _DEPTH)
+
+
+def to_snake(value: Json) -> Json:
+    return _spelled(value, SNAKE_OF, _DEPTH)
+
+
+def _spelled(value: Json, names: dict[str, str], depth: int) -> Json:
+    if type(value) is list and depth:
+        return [_spelled(inner, names, depth - 1) for inner in value]
+    if type(value) is not dict or not depth:
+        return value
+    spelled = {}
+    for name, inner in value.items():
+        other = names.get(name, name)
+        if other == name or other not in value:  # a member that already has the new name wins
+            spelled[other] = inner if name in _OPAQUE else _spelled(inner, names, depth - 1)
+    return spelled
+
+
+def either(fields: Object, snake: str, camel: str) -> Json:
+    """A member under the name that crow gives it, or under the other one."""
+    return fields[snake] if snake in fields else fields.get(camel)
+
+
+def fits(value: Json, kind: str) -> bool:
+    """Whether v1 takes the value as such a message, with nothing unknown in it."""
+    try:
+        strict_reader(getattr(v1, kind))(msgspec.json.encode(value))
+    except (ValueError, TypeError, RecursionError):  # all that msgspec says about what does not fit
+        return False
+    return True
+
+
+def kept(fields: Object, original: Object) -> Object:
+    """`fields` with its original in `_meta`, unless that is nested so deep that nobody could read it."""
+    return keep(fields, NAME, original) if shallow(original) else fields
+
+
+def shallow(value: Json) -> bool:
+    """Whether it is nested so little that anybody can walk through it."""
+    level: list[Any] = [value]
+    for _ in range(_DEPTH):
+        level = [
+            inner
+            for one in level
+            if type(one) in (dict, list)
+            for inner in (one.values() if type(one) is dict else one)
+        ]
+        if not level:
+            return True
+    return False
+
+
+def without_nulls(fields: Object) -> Object:
+    """In v1, null means the same as absent wherever crow has no word for it."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,174 @@
+"""Questions for permission and the answers to them, both ways.
+
+In crow a question is an update `permission_request`, and its document says no more about the answer than its
+name, `permission_response`. Our form of it:
+
+    {"session_id": …, "tool_call_id": …, "option_id": …}          one of the options that were offered
+    {"session_id": …, "tool_call_id": …, "outcome": "cancelled"}  none of them
+
+Consent is what names an open question of its session and an option that was offered. Nothing else is.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from dragoman.dialect.crow.names import NAME, either, fits, kept, to_snake, without_nulls
+from dragoman.dialect.crow.phrases import BESIDE, DEFAULTS, KEPT, Note, silent
+from dragoman.dialect.crow.tool_calls import SHOWN, TITLE, read_rest
+from dragoman.dialect.crow.updates import QUESTION
+from dragoman.dialect.keeping import dropped, restore
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
+from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
+
+_KINDS = {"approve": "allow_once", "allow": "allow_once", "reject": "reject_once", "deny": "reject_once"}
+"""What crow's option ids mean. v1's own words for the kinds are understood too."""
+
+
+def read_question(update: Object, session: str, note: Note) -> Object | None:
+    """The params of v1's question. None if it is none that could be asked."""
+    options = [_read_option(option) for option in as_list(update.get("permission_options"))]
+    call_id = update.get("tool_call_id")
+    known = [option for option in options if option is not None]
+    if type(call_id) is not str or not known or len(known) < len(options):
+        return None
+    title = update.get("title")
+    call: Object = {"toolCallId": call_id, "title": title if type(title) is str else TITLE}
+    if type(update.get("kind")) is str and update["kind"] in TOOL_KINDS:
+        call["kind"] = update["kind"]
+    if type(update.get("status")) is str and update["status"] in TOOL_CALL_STATUSES:
+        call["status"] = update["status"]
+    rest = read_rest({name: value for name, value in update.items() if name != "_meta"}, note)
+    if update.get("arguments") is not None:
+        call["rawInput"] = {"arguments": update["arguments"]}
+    call |= rest
+    params: Object = {"sessionId": session, "toolCall": call, "options": known}
+    if not fits(params, "RequestPermissionRequest"):
+        return None
+    if write_question(params, call_id, silent) == update:
+        return params
+    note(KEPT)
+    return kept(params, update)
+
+
+def has_kinds(update: Object) -> bool:
+    """Whether it is only the kinds of its options that are in order."""
+    options = as_list(update.get("permission_options"))
+    return bool(options) and all(_read_option(option) is not None for option in options)
+
+
+def _read_option(option: Json) -> Object | None:
+    fields = as_object(option)
+    option_id, name, said = fields.get("id"), fields.get("title"), fields.get("kind")
+    if type(option_id) is not str:
+        return None
+    kind = option_id if option_id in PERMISSION_OPTION_KINDS else _KINDS.get(option_id)
+    if said is not None:  # ours: crow's options have no kind. It may say more than the id, not the opposite.
+        if type(said) is not str or said not in PERMISSION_OPTION_KINDS:
+            return None
+        if kind is not None and kind.partition("_")[0] != said.partition("_")[0]:
+            return None
+        kind = said
+    if kind is None:
+        return None
+    return {"optionId": option_id, "name": name if type(name) is str else option_id, "kind": kind}
+
+
+def write_question(params: Object, call_id: str, note: Note) -> Object | None:
+    """The update that asks v1's question in crow, about a tool call of this id. None if it is no question."""
+    session = as_text(params.get("sessionId"))
+    original = restore(params, NAME, lambda raw: read_question(as_object(raw), session, silent) or {})
+    if type(original) is dict:
+        return {**original, "tool_call_id": call_id}
+    call, options = without_nulls(as_object(params.get("toolCall"))), params.get("options")
+    if type(options) is not list or not all(_is_option(option) for option in options):
+        return None
+    if type(call.get("title")) is not str:
+        note(DEFAULTS)
+    rest = {name: value for name, value in call.items() if name not in ("toolCallId", "title")}
+    if _is_arguments(call.get("rawInput")):
+        del rest["rawInput"]
+    if rest:
+        note(BESIDE)
+    beside = {name: value for name, value in to_snake(dropped(rest)).items() if name not in _ASKED}
+    return {
+        "@type": QUESTION,
+        "tool_call_id": call_id,
+        "title": as_text(call.get("title")) or TITLE,
+        "arguments": _arguments(call.get("rawInput")),
+        "permission_options": _write_options(options),
+        **beside,
+    }
+
+
+_ASKED = SHOWN - {"kind", "status"} | {"arguments", "permission_options"}
+
+
+def _is_option(option: Json) -> bool:
+    fields = as_object(option)
+    return type(fields.get("optionId")) is str
+
+
+def _write_options(options: list[Json]) -> list[Object]:
+    """The first that allows once is the primary one, as in crow's document."""
+    written: list[Object] = []
+    primary = next((option for option in options if option.get("kind") == "allow_once"), None)
+    for option in options:
+        option_id, kind = option["optionId"], option.get("kind")
+        shown: Object = {"id": option_id, "title": as_text(option.get("name")) or option_id}
+        if option is primary:
+            shown["is_primary"] = True
+        if type(kind) is str and _KINDS.get(option_id) != kind:
+            shown["kind"] = kind  # crow has no word for it, and its ids do not say it
+        written.append(shown)
+    return written
+
+
+def _is_arguments(raw: Json) -> bool:
+    return type(raw) is dict and raw.keys() == {"arguments"} and type(raw["arguments"]) is str
+
+
+def _arguments(raw: Json) -> str:
+    """Crow's are a text."""
+    if raw is None:
+        return ""
+    if type(raw) is str:
+        return raw
+    if _is_arguments(raw):
+        return as_text(raw["arguments"])
+    return msgspec.json.encode(raw).decode()
+
+
+def write_choice(session: str, call_id: str, option_id: str | None) -> Object:
+    """What a crow agent is told."""
+    which = {"outcome": "cancelled"} if option_id is None else {"option_id": option_id}
+    return {"session_id": session, "tool_call_id": call_id, **which}
+
+
+def read_choice(params: Object) -> str | None:
+    """The option that a `permission_response` names; None if it names none, or says two things at once.
+
+    Besides our form, v1's own outcome is understood: as an object, or its members side by side.
+    """
+    outcome = params.get("outcome")
+    named = either(params, "option_id", "optionId")
+    if type(outcome) is dict:
+        inner = either(outcome, "option_id", "optionId")
+        if named is not None and named != inner:
+            return None
+        named, outcome = inner, outcome.get("outcome")
+    elif outcome is None and "outcome" not in params:
+        outcome = "selected"
+    return named if outcome == "selected" and type(named) is str else None
+
+
+def rejecting(update: Object) -> str | None:
+    """The option of a question that nobody was asked which says no, by its id. None: there is no such one."""
+    for option in as_list(update.get("permission_options")):
+        fields = as_object(option)
+        known = _read_option({"id": fields.get("id")})
+        said = fields.get("kind") in (None, "reject_once", "reject_always")
+        if said and known is not None and known["kind"].startswith("reject"):
+            return str(known["optionId"])
+    return None

@@ -1,0 +1,104 @@
+"""Questions that are open, on either side of crow.
+
+A crow client names the tool call in its answer and nothing else, so each question that it is asked has an id
+of its own: an answer that comes twice, or late, fits no other question. A crow agent that asks twice about a
+tool call gets its answers in the order of its questions, because the second is asked only then.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from dragoman.dialect.message import Id, Object
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """What a v1 agent waits for."""
+
+    request_id: Id
+    session: str
+    options: frozenset[str]
+
+
+Wanted: TypeAlias = Callable[[Question], bool]
+
+
+class Asked:
+    """What a crow client was asked."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str], Question] = {}
+        self._used: set[tuple[str, str]] = set()  # ids are never used again: an old answer must not fit
+
+    def name(self, session: str, call_id: str) -> str:
+        """The id under which a question about this tool call is asked: its own, the first time."""
+        name, times = call_id, 1
+        while (session, name) in self._used:
+            times += 1
+            name = f"{call_id}#{times}"
+        self._used.add((session, name))
+        return name
+
+    def open(self, name: str, question: Question) -> None:
+        self._open[question.session, name] = question
+
+    def settle(self, session: str, name: str) -> Question | None:
+        return self._open.pop((session, name), None)
+
+    def withdraw(self, request_id: Id) -> list[Question]:
+        return self._take(lambda question: question.request_id == request_id)
+
+    def of_session(self, session: str) -> list[Question]:
+        return self._take(lambda question: question.session == session)
+
+    def all(self) -> list[Question]:
+        return self._take(lambda question: True)
+
+    def _take(self, wanted: Wanted) -> list[Question]:
+        taken = {key: question for key, question in self._open.items() if wanted(question)}
+        for key in taken:
+            del self._open[key]
+        return list(taken.values())
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """What a crow agent wants to be allowed, in v1."""
+
+    session: str
+    call_id: str
+    params: Object
+    options: frozenset[str]
+
+
+class Waiting:
+    """Questions of a crow agent, one after the other for each tool call."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[str, str], deque[Wish]] = {}
+
+    def enter(self, wish: Wish) -> bool:
+        """Whether it is its turn at once."""
+        line = self._lines.setdefault((wish.session, wish.call_id), deque())
+        line.append(wish)
+        return len(line) == 1
+
+    def leave(self, wish: Wish) -> Wish | None:
+        """The first of its line was answered; who is next?"""
+        line = self._lines[wish.session, wish.call_id]
+        line.popleft()
+        if line:
+            return line[0]
+        del self._lines[wish.session, wish.call_id]
+        return None
+
+    def give_up(self, session: str) -> list[Wish]:
+        """All of a session that have not been asked yet."""
+        given_up: list[Wish] = []
+        for (whose, _), line in self._lines.items():
+            while whose == session and len(line) > 1:
+                given_up.append(line.pop())
+        return given_up[::-1]

@@ -1,0 +1,127 @@
+"""Requests about sessions and the answers to them, both ways. `session/new` is in camelCase in both.
+
+What gives None is answered with invalid params, or with an error where it was an answer.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.crow.names import NAME, either, fits, kept, to_camel, to_snake
+from dragoman.dialect.crow.phrases import (
+    ANSWER_ODD,
+    CWD,
+    FOLDERS,
+    KEPT,
+    SERVERS,
+    SETTINGS,
+    Note,
+    silent,
+)
+from dragoman.dialect.edge import Settings
+from dragoman.dialect.keeping import dropped, restore
+from dragoman.dialect.message import Json, Object, as_list, as_object
+
+
+def read_new(params: Object, settings: Settings, note: Note) -> Object | None:
+    servers = either(params, "mcp_servers", "mcpServers")
+    fields: Object = {
+        "cwd": _cwd(params, settings, note),
+        "mcpServers": list(settings.mcp_servers) if servers is None else servers,
+    }
+    known = {"cwd", "mcpServers", "mcp_servers"}
+    return _checked(fields, params, known, "NewSessionRequest", note)
+
+
+def write_new(params: Object, note: Note) -> Object:
+    return dropped(params)
+
+
+def read_load(params: Object, settings: Settings, note: Note) -> Object | None:
+    servers = either(params, "mcp_servers", "mcpServers")
+    fields: Object = {
+        "sessionId": either(params, "session_id", "sessionId"),
+        "cwd": _cwd(params, settings, note),
+        "mcpServers": list(settings.mcp_servers) if servers is None else servers,
+    }
+    known = {"session_id", "sessionId", "cwd", "mcpServers", "mcp_servers"}
+    return _checked(fields, params, known, "LoadSessionRequest", note)
+
+
+def write_load(params: Object, note: Note) -> Object:
+    if as_list(params.get("mcpServers")):
+        note(SERVERS)
+    if as_list(params.get("additionalDirectories")):
+        note(FOLDERS)
+    written = {"session_id": params.get("sessionId"), "cwd": params.get("cwd")}
+    meta = as_object(dropped(params).get("_meta"))
+    return {**written, "_meta": meta} if meta else written
+
+
+def read_prompt(params: Object, settings: Settings, note: Note) -> Object | None:
+    fields: Object = {
+        "sessionId": either(params, "session_id", "sessionId"),
+        "prompt": to_camel(params.get("prompt")),
+    }
+    return _checked(fields, params, {"session_id", "sessionId", "prompt"}, "PromptRequest", note)
+
+
+def write_prompt(params: Object, note: Note) -> Object:
+    original = restore(params, NAME, lambda raw: read_prompt(as_object(raw), Settings(), silent) or {})
+    if type(original) is dict:
+        return original
+    return to_snake(dropped(params))  # type: ignore[no-any-return]  # an object stays one
+
+
+def _cwd(params: Object, settings: Settings, note: Note) -> Json:
+    if params.get("cwd") is not None:
+        return params["cwd"]
+    note(CWD)
+    return settings.cwd
+
+
+def _checked(fields: Object, params: Object, known: set[str], kind: str, note: Note) -> Object | None:
+    if type(params.get("_meta")) is dict:
+        fields["_meta"] = params["_meta"]
+    if not fits(fields, kind):
+        return None
+    if params.keys() - known - {"_meta"}:
+        note(KEPT)
+        return kept(fields, params)
+    return fields
+
+
+def read_opened(result: Json, note: Note) -> Object | None:
+    """A crow agent's answer to `session/new`."""
+    fields = to_camel(as_object(result))
+    if fits(fields, "NewSessionResponse"):
+        return as_object(fields)
+    bare = {"sessionId": fields.get("sessionId")}
+    if not fits(bare, "NewSessionResponse"):
+        return None
+    note(KEPT)
+    return kept(bare, as_object(result))
+
+
+def write_opened(result: Json, note: Note) -> Object | None:
+    opened = dropped(as_object(result))
+    if type(opened.get("sessionId")) is not str:
+        note(ANSWER_ODD)
+        return None
+    if opened.get("modes") or opened.get("configOptions"):
+        note(SETTINGS)
+    return opened
+
+
+def read_loaded(result: Json, note: Note) -> Object:
+    """A crow agent's answer to `session/load`, whose document shows none."""
+    fields = to_camel(as_object(result))
+    if fits(fields, "LoadSessionResponse"):
+        return as_object(fields)
+    note(KEPT)
+    return kept({}, as_object(result))
+
+
+def write_loaded(result: Json, note: Note) -> Object:
+    loaded = dropped(as_object(result))
+    if loaded.get("modes") or loaded.get("configOptions"):
+        note(SETTINGS)
+    return as_object(to_snake(loaded))

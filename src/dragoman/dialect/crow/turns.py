@@ -1,0 +1,123 @@
+"""How turns end, both ways, and errors.
+
+Crow ends a turn that failed with a stop reason, v1 with an error. Errors about the request itself are errors
+in both: the turn they belong to never began.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+
+from dragoman.dialect.crow.names import NAME, fits, kept, shallow, to_camel, to_snake
+from dragoman.dialect.crow.phrases import (
+    ANSWER_ODD,
+    ERROR_ODD,
+    ERROR_STOP,
+    KEPT,
+    STOP_ERROR,
+    STOP_UNKNOWN,
+    STOP_UNKNOWN_TO_CROW,
+    Note,
+)
+from dragoman.dialect.keeping import KEY, dropped, without_secrets
+from dragoman.dialect.message import Id, Json, Message, Object, answer, as_object, refusal
+from dragoman.schema.v1.prompt import STOP_REASONS
+from dragoman.wire.codes import (
+    AUTH_REQUIRED,
+    CANCELLED,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    NOT_FOUND,
+    PARSE_ERROR,
+)
+
+_CROWS = frozenset({"end_turn", "cancelled"})
+_NEVER_BEGAN = frozenset(
+    {PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, AUTH_REQUIRED, NOT_FOUND}
+)
+
+
+def read_end(message: Message, note: Note) -> Message:
+    """A crow agent's answer to a prompt, in v1."""
+    if message.error is not UNSET:
+        return read_error(message, note)
+    result = as_object(message.result)
+    stop = result.get("stop_reason")
+    if stop == "error":
+        note(STOP_ERROR)
+        return _failed(message.id, result)
+    if type(stop) is str and stop in STOP_REASONS:
+        fields = to_camel(result)
+        if fits(fields, "PromptResponse"):
+            return answer(message.id, fields)
+        note(KEPT)
+        return answer(message.id, kept({"stopReason": stop}, result))
+    note(STOP_UNKNOWN)
+    return answer(message.id, kept({"stopReason": "end_turn"}, result))
+
+
+def _failed(request_id: Id | UnsetType, result: Object) -> Message:
+    """With the error that was said once, if this was one before."""
+    error = as_object(as_object(as_object(as_object(result.get("_meta")).get(KEY)).get("raw")).get("error"))
+    if _is_error(error) and error["code"] not in _NEVER_BEGAN:
+        return refusal(request_id, error["code"], error["message"], error.get("data", UNSET))
+    data = without_secrets(dropped(result)) if shallow(result) else {"stop_reason": "error"}
+    return refusal(request_id, INTERNAL_ERROR, "Internal error: the agent ended the turn with an error", data)
+
+
+def write_end(message: Message, note: Note) -> Message:
+    """A v1 agent's answer to a prompt, in crow."""
+    if message.error is not UNSET:
+        return _write_failure(message, note)
+    result = as_object(message.result)
+    original = as_object(as_object(as_object(result.get("_meta")).get(KEY)).get("raw"))
+    if original and as_object(result["_meta"])[KEY].get("name") == NAME:
+        again = read_end(answer(message.id, original), _unheard)
+        if as_object(again.result).get("stopReason") == result.get("stopReason"):
+            return answer(message.id, original)
+    stop = result.get("stopReason")
+    if type(stop) is not str:
+        note(ANSWER_ODD)
+        return refusal(message.id, INTERNAL_ERROR, "Internal error: the agent's answer makes no sense")
+    if stop not in _CROWS:
+        note(STOP_UNKNOWN_TO_CROW)
+    return answer(message.id, to_snake(dropped(result)))
+
+
+def _unheard(_: object) -> None:
+    """For an answer that is read a second time."""
+
+
+def _write_failure(message: Message, note: Note) -> Message:
+    error = as_object(message.error)
+    code = error.get("code")
+    if code == CANCELLED:  # what the request's own cancellation is called
+        return answer(message.id, {"stop_reason": "cancelled"})
+    if code in _NEVER_BEGAN if type(code) is int else False:
+        return read_error(message, note)
+    data = as_object(error.get("data"))
+    if code == INTERNAL_ERROR and data.get("stop_reason") == "error":  # a crow agent said it
+        return answer(message.id, data)
+    note(ERROR_STOP)
+    return answer(message.id, kept({"stop_reason": "error"}, {"error": error}))
+
+
+def read_error(message: Message, note: Note) -> Message:
+    """Errors are the same in both; what is none becomes one."""
+    if _is_error(message.error):
+        return message
+    note(ERROR_ODD)
+    return refusal(message.id, INTERNAL_ERROR, "Internal error: the peer's error makes no sense")
+
+
+def _is_error(error: Json) -> bool:
+    fields = as_object(error)
+    code = fields.get("code")
+    return type(code) is int and abs(code) < 2**31 and type(fields.get("message")) is str
+
+
+def is_complaint(message: Message) -> bool:
+    """About a frame that could not be read: an error that answers no request."""
+    return message.error is not UNSET and message.id in (None, UNSET)

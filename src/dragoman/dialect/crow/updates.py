@@ -1,0 +1,168 @@
+"""Updates, both ways: `read_update` from crow to v1, `write_update` from v1 to crow.
+
+Neither gives anything that the other side has other words for: None means that it cannot be said. Questions
+for permission are no updates in v1; `permission` has them.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.crow.content import CHUNKS, TEXTS, read_text, write_text
+from dragoman.dialect.crow.names import NAME, fits, kept, to_camel, to_snake, without_nulls
+from dragoman.dialect.crow.phrases import (
+    DEFAULTS,
+    KEPT,
+    PLAN_ID,
+    PLAN_OTHER,
+    UNKNOWN_TO_CROW,
+    UNKNOWN_TO_V1,
+    UPDATE_ODD,
+    VALUES,
+    Note,
+    silent,
+)
+from dragoman.dialect.crow.tool_calls import CALL, PROGRESS, START, read_call, write_call
+from dragoman.dialect.keeping import KEY, restore
+from dragoman.dialect.message import Json, Object, as_list, as_object
+from dragoman.schema.v1.plan import PLAN_ENTRY_PRIORITIES, PLAN_ENTRY_STATUSES
+
+PLAN = "plan_update"
+QUESTION = "permission_request"
+
+_CROWS = frozenset({*CHUNKS, START, PLAN, QUESTION})
+"""Names that mean something to crow. What v1 calls by one of them would be taken for something else."""
+
+_BORROWED = frozenset(
+    {
+        *TEXTS,
+        "available_commands_update",
+        "config_option_update",
+        "current_mode_update",
+        "plan_removed",
+        "session_info_update",
+        "usage_update",
+    }
+)
+"""Kinds of v1 that `write_update` gives to crow under their own names, and that are understood when they come
+back.
+"""
+
+
+def read_update(update: Object, note: Note) -> Object | None:
+    """In v1, with the original beside it if v1 cannot hold all of it. None if it makes no sense."""
+    kind = update.get("@type")
+    if type(kind) is not str:
+        note(UPDATE_ODD)
+        return None
+    if kind in CHUNKS:
+        fields = read_text(update)
+        if fields is not None and len(update) == 2:
+            return fields  # nearly all there ever are; nothing can have been left out
+    elif kind in (START, PROGRESS):
+        fields = read_call(update, note)
+    elif kind == PLAN and "entries" in update:
+        fields = _read_plan(update, note)
+    else:
+        fields = _read_other(update, kind)
+        if fields is None:
+            note(UNKNOWN_TO_V1)
+            return kept({"sessionUpdate": "session_info_update"}, update)
+    if fields is None:
+        note(UPDATE_ODD)
+        return None
+    return _with_original(fields, update, note)
+
+
+def _with_original(fields: Object, update: Object, note: Note) -> Object:
+    back = write_update(fields, silent)
+    if back == update:
+        return fields
+    if back is None or update.keys() - back.keys():
+        note(KEPT)
+    return kept(fields, update)
+
+
+def _read_plan(update: Object, note: Note) -> Object:
+    entries = [_read_entry(entry, note) for entry in as_list(update["entries"])]
+    return {"sessionUpdate": "plan", "entries": [entry for entry in entries if entry is not None]}
+
+
+def _read_entry(entry: Json, note: Note) -> Object | None:
+    content = as_object(entry).get("content")
+    if type(content) is not str:
+        note(VALUES)
+        return None
+    priority, status = entry.get("priority"), entry.get("status")
+    known = type(priority) is str and priority in PLAN_ENTRY_PRIORITIES
+    if not known:
+        note(VALUES)
+        priority = "medium"
+    if type(status) is not str or status not in PLAN_ENTRY_STATUSES:
+        note(VALUES)
+        status = "pending"
+    return {"content": content, "priority": priority, "status": status}
+
+
+def _read_other(update: Object, kind: str) -> Object | None:
+    if kind not in _BORROWED:
+        return None
+    rest = {name: value for name, value in update.items() if name != "@type"}
+    fields: Object = {**to_camel(rest), "sessionUpdate": kind}
+    return fields if fits(fields, "SessionUpdate") else None
+
+
+def write_update(update: Object, note: Note) -> Object | None:
+    """In crow's words."""
+    kind = update.get("sessionUpdate")
+    if "_meta" in update and KEY in as_object(update["_meta"]):
+        original = restore(update, NAME, lambda raw: read_update(as_object(raw), silent) or {})
+        if type(original) is dict and original.get("@type") != QUESTION:
+            return original
+        update = _without_original(update)
+    if type(kind) is not str:
+        written = None
+    elif kind in TEXTS:
+        written = write_text(update, note)
+    elif kind in (CALL, PROGRESS):
+        written = write_call(update, note)
+    elif kind == "plan":
+        written = _write_plan(update.get("entries"), note)
+    elif kind == "plan_update":
+        return _write_plan_with_id(as_object(update.get("plan")), note)
+    else:
+        written = _write_other(update, kind, note)
+    if written is None:
+        note(UPDATE_ODD)
+    return written
+
+
+def _without_original(update: Object) -> Object:
+    meta = {name: value for name, value in as_object(update["_meta"]).items() if name != KEY}
+    bare = {name: value for name, value in update.items() if name != "_meta"}
+    return {**bare, "_meta": meta} if meta else bare
+
+
+def _write_plan(entries: Json, note: Note) -> Object | None:
+    if type(entries) is not list:
+        return None
+    shown = [as_object(entry) for entry in entries]
+    if not all({"content", "priority", "status"} <= entry.keys() for entry in shown):
+        note(DEFAULTS)
+        shown = [{"content": "", "priority": "medium", "status": "pending", **entry} for entry in shown]
+    return {"@type": PLAN, "entries": shown}
+
+
+def _write_plan_with_id(plan: Object, note: Note) -> Object | None:
+    """Crow would look for entries in an update of this name, so it gets one only if there are some."""
+    if plan.get("type") != "items" or type(plan.get("entries")) is not list:
+        note(PLAN_OTHER)
+        return None
+    note(PLAN_ID)
+    return _write_plan(plan["entries"], note)
+
+
+def _write_other(update: Object, kind: str, note: Note) -> Object | None:
+    if kind in _CROWS:
+        return None
+    note(UNKNOWN_TO_CROW)
+    rest = {name: value for name, value in update.items() if name not in ("sessionUpdate", "@type")}
+    return {"@type": kind, **to_snake(without_nulls(rest))}
