@@ -1,0 +1,127 @@
+"""Chunks and messages of this dialect, content blocks and updates of v1. Both directions stand together.
+
+{"type": "text", "chunk": "…"}    ↔    {"type": "text", "text": "…"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from dragoman.dialect.message import Json, Message, Object, as_list, as_object, as_text, notification
+from dragoman.dialect.threads.phrases import Lost, Phrase, Repaired
+
+Note: TypeAlias = Callable[[Phrase], None]
+
+UPDATE_OF_ROLE = {"user": "user_message_chunk", "assistant": "agent_message_chunk"}
+ROLE_OF_UPDATE = {update: role for role, update in UPDATE_OF_ROLE.items()}
+
+
+def chunk(text: str) -> Object:
+    return {"type": "text", "chunk": text}
+
+
+def block(text: str) -> Object:
+    return {"type": "text", "text": text}
+
+
+def text_of_chunk(value: Json) -> str | None:
+    """None for what is no chunk of text."""
+    fields = as_object(value)
+    text = fields.get("chunk")
+    return text if fields.get("type") == "text" and type(text) is str else None
+
+
+def text_of_block(value: Json) -> str | None:
+    fields = as_object(value)
+    text = fields.get("text")
+    return text if fields.get("type") == "text" and type(text) is str else None
+
+
+def blocks_of(message: Json) -> list[Object] | None:
+    """What a user's message asks; None if it says something that the dialect does not define, because half
+    a question is another question.
+    """
+    chunks = as_object(message).get("chunks")
+    if type(chunks) is not list:
+        return None
+    texts = [text_of_chunk(one) for one in chunks]
+    return None if None in texts else [block(text) for text in texts if text is not None]
+
+
+def chunks_of(prompt: Json, note: Note) -> list[Object]:
+    """A prompt as chunks. Text and links are what every agent has to understand; the rest was not offered."""
+    chunks = []
+    for one in as_list(prompt):
+        text = text_of_block(one)
+        fields = as_object(one)
+        if text is None and fields.get("type") == "resource_link":
+            note(Repaired.LINKS)
+            text = f"[{as_text(fields.get('name')) or 'file'}]({as_text(fields.get('uri'))})"
+        if text is None:
+            note(Lost.OTHER_CONTENT)
+        else:
+            chunks.append(chunk(text))
+    return chunks
+
+
+def said(thread: str, role: str, text: str, message_id: str | None = None) -> Message:
+    """One chunk of a message as an update."""
+    update: Object = {"sessionUpdate": UPDATE_OF_ROLE[role], "content": block(text)}
+    if message_id is not None:
+        update["messageId"] = message_id
+    return notification("session/update", {"sessionId": thread, "update": update})
+
+
+def file_read(thread: str, call_id: str, path: str, text: str) -> Message:
+    """A file that was read, as a tool call that is over."""
+    update: Object = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": call_id,
+        "title": f"Read {path}",
+        "kind": "read",
+        "status": "completed",
+        "locations": [{"path": path}],
+        "content": [{"type": "content", "content": block(text)}],
+    }
+    return notification("session/update", {"sessionId": thread, "update": update})
+
+
+def text_of_call(content: Json) -> str | None:
+    """The text that a tool call shows; None if it shows none."""
+    texts = []
+    for item in as_list(content):
+        inner = as_object(as_object(item).get("content"))
+        text = text_of_block(inner)
+        if text is None and inner.get("type") == "resource":
+            held = as_object(inner.get("resource")).get("text")
+            text = held if type(held) is str else None
+        if text is not None:
+            texts.append(text)
+    return "".join(texts) if texts else None
+
+
+def replayed(thread: str, entries: Json, next_id: Callable[[], str], note: Note) -> list[Message]:
+    """The entries of a thread as the updates of a session that is loaded, in order."""
+    updates: list[Message] = []
+    for entry in as_list(entries):
+        fields = as_object(entry)
+        if fields.get("type") == "readFile":
+            path, text = as_text(fields.get("path")), as_text(fields.get("content"))
+            updates.append(file_read(thread, next_id(), path, text))
+        elif fields.get("type") == "message" and fields.get("role") in ("user", "assistant"):
+            updates += _message(thread, fields, next_id(), note)
+        else:
+            note(Lost.ENTRIES)
+    return updates
+
+
+def _message(thread: str, fields: Object, message_id: str, note: Note) -> list[Message]:
+    updates = []
+    for one in as_list(fields.get("chunks")):
+        text = text_of_chunk(one)
+        if text is None:
+            note(Lost.CHUNKS)
+        else:
+            updates.append(said(thread, fields["role"], text, message_id))
+    return updates

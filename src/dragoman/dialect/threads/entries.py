@@ -1,0 +1,147 @@
+"""The entries of a thread, gathered from the updates of a session: messages, and files that were read.
+
+What is kept has a bound; the oldest entries go first. A chunk that was said stays a chunk. Chunks belong to
+one message while their role and their message id stay the same and nothing else was entered in between.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.threads.content import ROLE_OF_UPDATE, Note, chunk, text_of_block, text_of_call
+from dragoman.dialect.threads.phrases import Lost
+
+MOST_BYTES = 8 * 1024 * 1024
+"""What one thread keeps: a very long conversation, and no more than a process can afford for each of many."""
+
+MOST_CALLS = 1000
+"""Tool calls that are watched at once, for agents that never end one."""
+
+OVERHEAD = 100
+"""About what a piece takes beside its text."""
+
+
+@dataclass
+class _Entry:
+    fixed: Object
+    texts: list[str] = field(default_factory=list)
+    message_id: str = ""
+    size: int = OVERHEAD
+
+    def listed(self) -> Object:
+        if self.fixed["type"] != "message":
+            return self.fixed
+        return {**self.fixed, "chunks": [chunk(text) for text in self.texts]}
+
+
+class Entries:
+    """Of one thread."""
+
+    def __init__(self, note: Note, *, most_bytes: int = MOST_BYTES) -> None:
+        self._note = note
+        self._most = most_bytes
+        self._entries: deque[_Entry] = deque()
+        self._size = 0
+        self._calls: dict[str, Object] = {}  # tool calls that are not over, as far as they were told
+
+    def listed(self) -> list[Object]:
+        return [entry.listed() for entry in self._entries]
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self._calls.clear()
+        self._size = 0
+
+    def begin(self, role: str, texts: list[str]) -> None:
+        """A whole message."""
+        self._enter(_Entry({"type": "message", "role": role}))
+        for text in texts:
+            self._grow(text)
+
+    def update(self, update: Object) -> None:
+        """An update of v1, if it is one that entries are made of."""
+        kind = as_text(update.get("sessionUpdate"))
+        if kind in ROLE_OF_UPDATE:
+            self._say(ROLE_OF_UPDATE[kind], update)
+        elif kind in ("tool_call", "tool_call_update"):
+            self._call(update)
+
+    def _say(self, role: str, update: Object) -> None:
+        text = text_of_block(update.get("content"))
+        if text is None:
+            self._note(Lost.OTHER_CONTENT)
+            return
+        message_id = as_text(update.get("messageId"))
+        last = self._entries[-1] if self._entries else None
+        if last is None or last.fixed.get("role") != role or last.message_id != message_id:
+            self._enter(_Entry({"type": "message", "role": role}, message_id=message_id))
+        self._grow(text)
+
+    def _call(self, update: Object) -> None:
+        call_id = as_text(update.get("toolCallId"))
+        known = self._calls.pop(call_id, {})
+        told = {name: value for name, value in update.items() if value is not None}
+        call = {**known, **told}
+        if call.get("kind") != "read" and update.get("sessionUpdate") == "tool_call":
+            self._note(Lost.TOOL_CALLS)
+        if call.get("status") not in ("completed", "failed"):
+            self._watch(call_id, {name: call[name] for name in WATCHED if name in call})
+        elif call.get("kind") == "read":
+            path, text = _path(call), text_of_call(call.get("content"))
+            if path and text is not None:
+                self._read(path, text)
+            else:
+                self._note(Lost.EMPTY_READS)
+
+    def _read(self, path: str, text: str) -> None:
+        if len(text) > self._most:
+            self._note(Lost.OLD_ENTRIES)
+        else:
+            size = OVERHEAD + len(text)
+            self._enter(_Entry({"type": "readFile", "path": path, "content": text}, size=size))
+
+    def _watch(self, call_id: str, call: Object) -> None:
+        self._calls[call_id] = call
+        if len(self._calls) > MOST_CALLS:
+            del self._calls[next(iter(self._calls))]
+
+    def _enter(self, entry: _Entry) -> None:
+        self._entries.append(entry)
+        self._size += entry.size
+        self._shrink()
+
+    def _grow(self, text: str) -> None:
+        entry = self._entries[-1]
+        if len(text) > self._most:
+            self._note(Lost.OLD_ENTRIES)
+            text = text[-self._most :]
+        entry.texts.append(text)
+        entry.size += OVERHEAD + len(text)
+        self._size += OVERHEAD + len(text)
+        self._shrink()
+
+    def _shrink(self) -> None:
+        """The entry that is being made stays, unless it alone is too large: then its beginning goes."""
+        while self._size > self._most and len(self._entries) > 1:
+            self._size -= self._entries.popleft().size
+            self._note(Lost.OLD_ENTRIES)
+        last = self._entries[-1]
+        while self._size > self._most and len(last.texts) > 1:
+            gone = OVERHEAD + len(last.texts.pop(0))
+            last.size -= gone
+            self._size -= gone
+            self._note(Lost.OLD_ENTRIES)
+
+
+WATCHED = ("kind", "status", "locations", "content", "rawInput")
+
+
+def _path(call: Object) -> str:
+    for place in as_list(call.get("locations")):
+        path = as_text(as_object(place).get("path"))
+        if path:
+            return path
+    raw: Json = as_object(call.get("rawInput")).get("path")
+    return as_text(raw)

@@ -1,0 +1,176 @@
+"""What all edges of this dialect share: its envelope, its ids, and who waits for which answer.
+
+On this wire a message has no `jsonrpc`, ids are integers, `params` is always there and may be null, an error
+is a code and a message. There are no notifications. Whatever an edge asks, of either side, it asks under an
+id of its own, together with what is to be done with the answer; the ids of both sides never meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from msgspec import UNSET, UnsetType
+
+from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Id, Json, Message, Object, answer, as_object, as_text, refusal, request
+from dragoman.dialect.threads.phrases import Lost, Phrase, Repaired
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+
+NAME = "threads"
+
+CODE = "threadsCode"
+"""Where v1 keeps a code that it would take for something else."""
+
+GONE = "the peer is gone"
+
+Then: TypeAlias = Callable[[Message], list[Out]]
+"""What is to be done with an answer."""
+
+
+class ThreadsEdge(Edge):
+    """Sorts what comes in; a subclass says what to do with requests and notifications."""
+
+    name = NAME
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._last_number = 0  # ids that this edge has given to its peer: all from 1 to here
+        self._own_ids = OwnIds(NAME)
+        self.of_peer: Debts[Then] = Debts()
+        self.of_inside: Debts[Then] = Debts()
+        self.of_host: Debts[Then] = Debts()
+
+    # What a subclass has to say.
+
+    def asked_by_peer(self, message: Message) -> list[Out]:
+        raise NotImplementedError
+
+    def asked_by_inside(self, message: Message) -> list[Out]:
+        raise NotImplementedError
+
+    def told_by_inside(self, message: Message) -> list[Out]:
+        raise NotImplementedError
+
+    # What comes in.
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if message.is_request:
+            return self.asked_by_peer(message)
+        if message.is_notification:
+            self.note(Lost.NOTIFICATIONS)
+            return []
+        then = self.of_peer.settle(message.id)
+        if then is not None:
+            return then(message)
+        if not self._was_given(message.id):
+            self.note(Lost.STRAY_ANSWERS)
+        elif message.error is not UNSET:
+            self.note(Lost.REFUSED_CHUNKS)
+        return []
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if message.is_request:
+            return self.asked_by_inside(message)
+        if message.is_notification:
+            return self.told_by_inside(message)
+        then = self.of_inside.settle(message.id)
+        if then is None:
+            self.note(Lost.STRAY_ANSWERS)
+            return []
+        return then(message)
+
+    def from_host(self, message: Message) -> list[Out]:
+        then = self.of_host.settle(message.id)
+        return [] if then is None else then(message)
+
+    def peer_ended(self) -> list[Out]:
+        """Whoever waits for the peer is told that it is gone; one answer may set off the next question."""
+        outs: list[Out] = []
+        while len(self.of_peer):
+            for request_id, then in self.of_peer.items():
+                self.of_peer.settle(request_id)
+                outs += then(refusal(request_id, INTERNAL_ERROR, GONE))
+        return [out for out in outs if out[0] == "inside"]
+
+    def _was_given(self, request_id: Id | UnsetType) -> bool:
+        return isinstance(request_id, int) and 0 < request_id <= self._last_number
+
+    # What goes out.
+
+    def ask_peer(self, method: str, params: Object | None, then: Then | None) -> Out:
+        """Without a `then` the answer is of no interest: such a question leaves no trace here."""
+        self._last_number += 1
+        if then is not None:
+            self.of_peer.owe(self._last_number, then)
+        return ("peer", Message(UNSET, self._last_number, method, params))
+
+    def ask_inside(self, method: str, params: Object, then: Then) -> Out:
+        own = self._own_ids.next()
+        self.of_inside.owe(own, then)
+        return ("inside", request(own, method, params))
+
+    def ask_host(self, method: str, params: Object, then: Then) -> Out:
+        own = self._own_ids.next()
+        self.of_host.owe(own, then)
+        return ("host", request(own, method, params))
+
+    def tell_peer(self, request_id: Id | UnsetType, result: Json) -> Out:
+        return ("peer", Message(UNSET, request_id, UNSET, UNSET, result))
+
+    def refuse_peer(self, request_id: Id | UnsetType, code: int, why: str) -> Out:
+        error = {"code": code, "message": why}
+        return ("peer", Message(UNSET, request_id, UNSET, UNSET, UNSET, error))
+
+    def tell_inside(self, request_id: Id | UnsetType, result: Object) -> Out:
+        return ("inside", answer(request_id, result))
+
+    def refuse_inside(
+        self, request_id: Id | UnsetType, code: int, why: str, data: Json | UnsetType = UNSET
+    ) -> Out:
+        return ("inside", refusal(request_id, code, why, data))
+
+    def no_such_method(self, message: Message, *, by: str) -> list[Out]:
+        why = f"Method not found - '{str(message.method)[:200]}'"
+        refuse = self.refuse_peer if by == "peer" else self.refuse_inside
+        return [refuse(message.id, METHOD_NOT_FOUND, why)]
+
+    # Errors that pass through.
+
+    def fail_peer(self, request_id: Id | UnsetType, error: Json) -> Out:
+        """An error of v1, for the peer."""
+        fields = as_object(error)
+        data = as_object(fields.get("data"))
+        if type(data.get(CODE)) is int:  # the peer's own kind said so
+            return self.refuse_peer(request_id, data[CODE], as_text(fields.get("message")))
+        if fields.get("data") is not None:
+            self.note(Lost.ERROR_DATA)
+        code = fields.get("code")
+        why = as_text(fields.get("message")) or "Internal error"
+        return self.refuse_peer(request_id, code if type(code) is int else INTERNAL_ERROR, why)
+
+    def fail_inside(self, request_id: Id | UnsetType, error: Json) -> Out:
+        """An error of the peer, for v1. Beyond JSON-RPC's own codes the dialect has given none a meaning, and
+        v1 has: an agent that says -32000 has not asked anybody to log in.
+        """
+        fields = as_object(error)
+        code, why = fields.get("code"), as_text(fields.get("message")) or "Internal error"
+        if type(code) is not int or not -(2**31) <= code < 2**31:
+            return self.refuse_inside(request_id, INTERNAL_ERROR, why)
+        if code in JSON_RPC or not -32899 <= code <= -31900:
+            return self.refuse_inside(request_id, code, why)
+        self.note(Repaired.CODES)
+        return self.refuse_inside(request_id, INTERNAL_ERROR, why, {CODE: code})
+
+    def note(self, phrase: Phrase) -> None:
+        if phrase in _REPAIRS:
+            self.repaired(*phrase)
+        else:
+            self.lost(*phrase)
+
+
+JSON_RPC = frozenset({-32700, -32600, -32601, -32602, -32603})
+
+_REPAIRS = frozenset(value for value in vars(Repaired).values() if isinstance(value, Phrase))

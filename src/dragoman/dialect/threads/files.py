@@ -1,0 +1,134 @@
+"""What an agent reads: text, bytes, whether something is there, what matches. Both directions together.
+
+    readTextFile     ↔  fs/read_text_file          its lines count from 0 here, from 1 in v1
+    readBinaryFile   ↔  _dragoman/fs/read_range
+    stat             ↔  _dragoman/fs/stat
+    globSearch       ↔  _dragoman/fs/glob
+
+The last three are our own methods, because v1 has none (docs/workspace.md). Each function gives None for
+what makes no sense.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.message import Json, Object, as_object, as_text
+from dragoman.dialect.threads.content import Note
+from dragoman.dialect.threads.phrases import Lost, Repaired
+from dragoman.dialect.threads.versions import (
+    hashed,
+    is_version,
+    number_of,
+    token_of,
+    version_in,
+    with_version,
+)
+
+IN_V1 = {
+    "readTextFile": "fs/read_text_file",
+    "readBinaryFile": "_dragoman/fs/read_range",
+    "stat": "_dragoman/fs/stat",
+    "globSearch": "_dragoman/fs/glob",
+}
+IN_THREADS = {method: name for name, method in IN_V1.items()}
+
+WINDOWS = {
+    "readTextFile": (("lineOffset", "line", 1), ("lineLimit", "limit", 0)),
+    "readBinaryFile": (("byteOffset", "offset", 0), ("byteLimit", "limit", 0)),
+}
+"""Which part of a file: the names here and in v1, and what v1 begins to count with."""
+
+EXTENSIONS = tuple(sorted(method for method in IN_THREADS if method.startswith("_")))
+
+
+def asked_in_v1(name: str, params: Json) -> Object | None:
+    """What a threads agent wants, as params of v1."""
+    fields = as_object(params)
+    wanted: Object = {"sessionId": fields.get("threadId")}
+    subject = "pattern" if name == "globSearch" else "path"
+    wanted[subject] = fields.get(subject)
+    if not all(type(value) is str for value in wanted.values()):
+        return None
+    for theirs, ours, base in WINDOWS.get(name, ()):
+        count = fields.get(theirs)
+        if count is None:
+            continue
+        if type(count) is not int or not 0 <= count < (2**32 - 1 if base else 2**53):
+            return None
+        wanted[ours] = count + base
+    return wanted
+
+
+def asked_in_threads(method: str, params: Json, note: Note) -> Object | None:
+    """What a v1 agent wants, as params of this dialect."""
+    fields = as_object(params)
+    wanted: Object = {"threadId": fields.get("sessionId")}
+    subject = "pattern" if method == "_dragoman/fs/glob" else "path"
+    wanted[subject] = fields.get(subject)
+    if not all(type(value) is str for value in wanted.values()):
+        return None
+    if fields.get("hidden") is True:
+        note(Repaired.HIDDEN)
+    for theirs, ours, base in WINDOWS.get(IN_THREADS[method], ()):
+        count = fields.get(ours)
+        if count is None:
+            continue
+        if type(count) is not int or count < 0:
+            return None
+        wanted[theirs] = max(count - base, 0)  # v1 takes line 0 for line 1
+    return wanted
+
+
+def told_in_v1(method: str, params: Json, result: Json, note: Note) -> Object | None:
+    """What a threads client answered, for the v1 agent that asked."""
+    asked, fields = as_object(params), as_object(result)
+    if method == "_dragoman/fs/stat":
+        found = {"exists": fields.get("exists"), "isDirectory": fields.get("isDirectory")}
+        return found if all(type(value) is bool for value in found.values()) else None
+    if method == "_dragoman/fs/glob":
+        return _matches_in_v1(asked, fields)
+    content = fields.get("content")
+    if type(content) is not str:
+        return None
+    if method == "fs/read_text_file":
+        return with_version({"content": content}, fields.get("version"))
+    return _range_in_v1(asked, content, fields.get("version"), note)
+
+
+def _matches_in_v1(asked: Object, fields: Object) -> Object | None:
+    matches = fields.get("matches")
+    if type(matches) is not list or not all(type(path) is str for path in matches):
+        return None
+    limit = asked.get("limit")
+    most = limit if type(limit) is int and limit >= 0 else len(matches)
+    return {"matches": matches[:most], "truncated": most < len(matches)}
+
+
+def _range_in_v1(asked: Object, content: str, version: Json, note: Note) -> Object:
+    limit, offset = asked.get("limit"), asked.get("offset") or 0
+    length = len(content) // 4 * 3 - content[-2:].count("=")  # of what stands in base64
+    told: Object = {"content": content, "version": token_of(version) if is_version(version) else "unknown"}
+    if type(limit) is int and length >= limit:
+        note(Repaired.SIZES)
+        return {**told, "eof": False}
+    return {**told, "size": offset + length, "eof": True}
+
+
+def told_in_threads(name: str, result: Json, note: Note) -> Object | None:
+    """What v1 answered, for the threads agent that asked."""
+    fields = as_object(result)
+    if name == "stat":
+        return {"exists": fields.get("exists") is True, "isDirectory": fields.get("isDirectory") is True}
+    if name == "globSearch":
+        matches = fields.get("matches")
+        if type(matches) is not list or not all(type(path) is str for path in matches):
+            return None
+        if fields.get("truncated") is True:
+            note(Lost.MORE_MATCHES)
+        return {"matches": matches}
+    content = fields.get("content")
+    if type(content) is not str:
+        return None
+    token = version_in(fields) if name == "readTextFile" else as_text(fields.get("version"))
+    if not token:
+        note(Repaired.VERSIONS)
+    return {"version": number_of(token) if token else hashed(content), "content": content}

@@ -1,0 +1,94 @@
+"""A client that never introduces itself: the edge initializes the agent for it, before anything else.
+
+What the client asks meanwhile is held, within bounds, and goes on in its order. If the agent cannot be
+initialized, everything that was held is answered with why, and the next request tries again.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec import UNSET
+
+from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Message, Object, as_object, encode
+from dragoman.dialect.threads.consent import outcome
+from dragoman.dialect.threads.exchange import ThreadsEdge
+from dragoman.dialect.threads.phrases import Lost, Repaired
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+
+MOST_HELD = 4 * 1024 * 1024
+"""Bytes that wait for the agent's introduction: some long messages, not a client that never stops."""
+
+BUSY = "too much is waiting already"
+
+
+class IntroducingEdge(ThreadsEdge):
+    """In front of a v1 agent. `offered` is what the client can be asked for."""
+
+    offered: ClassVar[Object] = {}
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self.capabilities: Object | None = None  # the agent's, once it is initialized
+        self._introducing = False
+        self._held: list[Message] = []
+        self._held_bytes = 0
+
+    def asked_when_ready(self, message: Message) -> list[Out]:
+        raise NotImplementedError
+
+    def when_ready(self, message: Message) -> list[Out]:
+        if self.capabilities is not None:
+            return self.asked_when_ready(message)
+        size = len(encode(message))
+        if self._held_bytes + size > MOST_HELD:
+            return [self.refuse_peer(message.id, INTERNAL_ERROR, BUSY)]
+        self._held.append(message)
+        self._held_bytes += size
+        if self._introducing:
+            return []
+        self._introducing = True
+        params = {
+            "protocolVersion": 1,
+            "clientCapabilities": self.offered,
+            "clientInfo": {"name": "dragoman-threads", "version": "1"},
+        }
+        self.note(Repaired.INTRODUCTION)
+        return [self.ask_inside("initialize", params, self._introduced)]
+
+    def _introduced(self, answer: Message) -> list[Out]:
+        held, self._held, self._held_bytes = self._held, [], 0
+        self._introducing = False
+        if answer.error is not UNSET:
+            return [self.fail_peer(message.id, answer.error) for message in held]
+        result = as_object(answer.result)
+        if result.get("protocolVersion") != 1:
+            why = "the agent speaks another version of its protocol"
+            return [self.refuse_peer(message.id, INTERNAL_ERROR, why) for message in held]
+        self.capabilities = as_object(result.get("agentCapabilities"))
+        return [out for message in held for out in self.asked_when_ready(message)]
+
+    def can(self, *path: str) -> bool:
+        """Whether the agent has said that it can: anything but nothing, null and false says so."""
+        value: object = self.capabilities
+        for name in path:
+            value = as_object(value).get(name)
+        return value is not None and value is not False
+
+    def session_setup(self, cwd: str | None = None) -> Object:
+        """What every session is made with."""
+        return {"cwd": cwd or self.settings.cwd, "mcpServers": list(self.settings.mcp_servers)}
+
+    def refused_to_agent(self, message: Message) -> list[Out]:
+        """What an agent may ask of other clients."""
+        method = str(message.method)
+        if method == "session/request_permission":
+            self.note(Lost.PERMISSION)
+            return [self.tell_inside(message.id, outcome(self.settings.consent, as_object(message.params)))]
+        if method == "fs/write_text_file":
+            self.note(Lost.WRITES)
+        elif method.startswith("terminal/"):
+            self.note(Lost.TERMINALS)
+        return [self.refuse_inside(message.id, METHOD_NOT_FOUND, "Method not found")]

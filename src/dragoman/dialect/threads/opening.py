@@ -1,0 +1,141 @@
+"""Threads that are sessions of a v1 agent: listing, creating and opening them.
+
+Only what is open here is lived in. Whoever needs a thread that is not is kept waiting until the agent has
+loaded it; its replay becomes the thread's entries.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from msgspec import UNSET, UnsetType
+
+from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Id, Message, Object, as_object, as_text
+from dragoman.dialect.threads import listing
+from dragoman.dialect.threads.entries import Entries
+from dragoman.dialect.threads.introducing import BUSY, IntroducingEdge
+from dragoman.dialect.threads.phrases import Lost
+from dragoman.dialect.threads.thread import MOST_WAITING, Thread, Waiting
+from dragoman.wire.codes import INTERNAL_ERROR, NOT_FOUND
+
+MOST_PAGES = 100
+"""Of a list of sessions: an agent whose pages never end is not followed for ever."""
+
+MOST_STRANGERS = 16
+"""Sessions that say something before we have learned that they were made."""
+
+
+class OpeningEdge(IntroducingEdge):
+    """Keeps the threads that are open, being opened, or about to be made."""
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self.threads: dict[str, Thread] = {}
+        self._folders: dict[str, str] = {}  # of sessions, as the agent listed them
+        self._creating = 0
+
+    def list_threads(self, request_id: Id | UnsetType) -> list[Out]:
+        return self._list(request_id, {}, None, 1)
+
+    def create_thread(self, request_id: Id | UnsetType) -> list[Out]:
+        self._creating += 1
+        return [self.ask_inside("session/new", self.session_setup(), partial(self._created, request_id))]
+
+    def _list(
+        self, request_id: Id | UnsetType, found: dict[str, Object], cursor: str | None, page: int
+    ) -> list[Out]:
+        if not self.can("sessionCapabilities", "list"):
+            return self._tell_threads(request_id, found)
+        params = {} if cursor is None else {"cursor": cursor}
+        return [self.ask_inside("session/list", params, partial(self._listed, request_id, found, page))]
+
+    def _listed(
+        self, request_id: Id | UnsetType, found: dict[str, Object], page: int, answer: Message
+    ) -> list[Out]:
+        if answer.error is not UNSET:
+            return [self.fail_peer(request_id, answer.error)]
+        for info in listing.infos(answer.result):
+            thread_id = info["sessionId"]
+            found[thread_id] = listing.thread(thread_id, info.get("title"), info.get("updatedAt"), self.note)
+            self._folders[thread_id] = as_text(info.get("cwd"))
+        cursor = as_text(as_object(answer.result).get("nextCursor"))
+        if cursor and page < MOST_PAGES:
+            return self._list(request_id, found, cursor, page + 1)
+        if cursor:
+            self.note(Lost.MORE_THREADS)
+        return self._tell_threads(request_id, found)
+
+    def _tell_threads(self, request_id: Id | UnsetType, found: dict[str, Object]) -> list[Out]:
+        """What the agent listed, and what is open here and not on its list."""
+        for thread in self.threads.values():
+            if thread.is_open and thread.id not in found:
+                found[thread.id] = listing.thread(thread.id, thread.title, thread.modified, self.note)
+        return [self.tell_peer(request_id, {"threads": list(found.values())})]
+
+    def _created(self, request_id: Id | UnsetType, answer: Message) -> list[Out]:
+        self._creating -= 1
+        result = as_object(answer.result)
+        thread_id = as_text(result.get("sessionId"))
+        if thread_id:
+            self._thread(thread_id).is_open = True
+        if not self._creating:
+            self.threads = {name: one for name, one in self.threads.items() if one.is_open or one.opening}
+        if answer.error is not UNSET:
+            return [self.fail_peer(request_id, answer.error)]
+        if not thread_id:
+            return [self.refuse_peer(request_id, INTERNAL_ERROR, "the agent named no session")]
+        self._note_modes(result)
+        return [self.tell_peer(request_id, {"threadId": thread_id})]
+
+    # Opening.
+
+    def when_open(self, thread_id: str, waiting: Waiting) -> list[Out]:
+        thread = self.threads.get(thread_id)
+        if thread is not None and thread.is_open:
+            return waiting.then(thread)
+        if thread is not None and thread.opening is not None:
+            if len(thread.opening) >= MOST_WAITING:
+                return [self.refuse_peer(waiting.request_id, INTERNAL_ERROR, BUSY)]
+            thread.opening.append(waiting)
+            return []
+        if self.can("loadSession"):
+            method = "session/load"
+        elif self.can("sessionCapabilities", "resume"):
+            method = "session/resume"
+        else:
+            return [self.refuse_peer(waiting.request_id, NOT_FOUND, "there is no such thread")]
+        thread = self._thread(thread_id)
+        thread.entries.clear()
+        thread.opening = [waiting]
+        params = {"sessionId": thread_id, **self.session_setup(self._folders.get(thread_id))}
+        return [self.ask_inside(method, params, partial(self._opened, thread, method))]
+
+    def _opened(self, thread: Thread, method: str, answer: Message) -> list[Out]:
+        waiting, thread.opening = thread.opening or [], None
+        if answer.error is not UNSET:
+            self.threads.pop(thread.id, None)
+            return [self.fail_peer(one.request_id, answer.error) for one in waiting]
+        thread.is_open = True
+        self._note_modes(as_object(answer.result))
+        if method == "session/resume":
+            self.note(Lost.RESUMED_ENTRIES)
+        return [out for one in waiting for out in one.then(thread)]
+
+    def stranger(self, session_id: str) -> Thread | None:
+        """An agent may say something in a session before it has answered the request that makes it."""
+        strangers = sum(not (thread.is_open or thread.opening) for thread in self.threads.values())
+        if not self._creating or not session_id or strangers >= MOST_STRANGERS:
+            return None
+        return self._thread(session_id)
+
+    def _thread(self, thread_id: str) -> Thread:
+        thread = self.threads.get(thread_id)
+        if thread is None:
+            thread = self.threads[thread_id] = Thread(thread_id, Entries(self.note))
+        return thread
+
+    def _note_modes(self, result: Object) -> None:
+        if result.get("modes") or result.get("configOptions"):
+            self.note(Lost.MODES)

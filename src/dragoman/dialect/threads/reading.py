@@ -1,0 +1,91 @@
+"""Reading files, whoever asks: an agent that speaks v1 at a threads client, or a threads agent in v1.
+
+For a threads agent the v1 client is asked if it has said that it lends such things; otherwise the host is,
+which reads below the folders of the session and nowhere else.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from msgspec import UNSET
+
+from dragoman.dialect.edge import Out
+from dragoman.dialect.message import Message, Object, as_object, as_text
+from dragoman.dialect.threads.exchange import ThreadsEdge
+from dragoman.dialect.threads.files import (
+    IN_THREADS,
+    IN_V1,
+    asked_in_threads,
+    asked_in_v1,
+    told_in_threads,
+    told_in_v1,
+)
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND
+
+CHANGED = 409
+"""What our workspace answers when a file has another version than was expected."""
+
+
+class ReadsAtPeer(ThreadsEdge):
+    """v1 asks, the peer reads."""
+
+    def read_at_peer(self, message: Message) -> list[Out]:
+        method = str(message.method)
+        params = asked_in_threads(method, message.params, self.note)
+        if params is None:
+            return [self.refuse_inside(message.id, INVALID_PARAMS, "Invalid params")]
+        return [self.ask_peer(IN_THREADS[method], params, partial(self._read_by_peer, message))]
+
+    def _read_by_peer(self, question: Message, answer: Message) -> list[Out]:
+        if answer.error is not UNSET:
+            return [self.fail_inside(question.id, answer.error)]
+        told = told_in_v1(str(question.method), question.params, answer.result, self.note)
+        if told is None:
+            return [self.refuse_inside(question.id, INTERNAL_ERROR, "the peer's answer makes no sense")]
+        expected = as_object(question.params).get("ifVersion")
+        if type(expected) is str and told.get("version") != expected:
+            data = {"reason": "changed_since_read", "version": told.get("version")}
+            return [self.refuse_inside(question.id, CHANGED, "the file has another version now", data)]
+        return [self.tell_inside(question.id, told)]
+
+
+class ReadsForPeer(ThreadsEdge):
+    """The peer asks; v1 or the host reads."""
+
+    lent_by_client: frozenset[str] = frozenset()
+    """The methods of v1 that the client has offered."""
+
+    def folders_of(self, thread_id: str) -> Object | None:
+        """`cwd` and `additionalDirectories` of a thread; None for one that is not known here."""
+        raise NotImplementedError
+
+    def read_for_peer(self, message: Message) -> list[Out]:
+        method = IN_V1[str(message.method)]
+        params = asked_in_v1(str(message.method), message.params)
+        if params is None:
+            return [self.refuse_peer(message.id, INVALID_PARAMS, "Invalid params")]
+        then = partial(self._read_for_peer, message)
+        if method in self.lent_by_client:
+            return [self.ask_inside(method, params, then)]
+        folders = self.folders_of(params["sessionId"])
+        if folders is None:
+            return [self.refuse_peer(message.id, NOT_FOUND, "there is no such thread")]
+        return [self.ask_host(method, {**params, **folders}, then)]
+
+    def _read_for_peer(self, question: Message, answer: Message) -> list[Out]:
+        if answer.error is not UNSET:
+            return [self.fail_peer(question.id, answer.error)]
+        told = told_in_threads(str(question.method), answer.result, self.note)
+        if told is None:
+            return [self.refuse_peer(question.id, INTERNAL_ERROR, "the answer makes no sense")]
+        return [self.tell_peer(question.id, told)]
+
+
+def lent_by(client: Object) -> frozenset[str]:
+    """What a v1 client has offered in its capabilities."""
+    extensions = as_object(as_object(client.get("_meta")).get("dragoman")).get("extensions")
+    named = {as_text(name) for name in extensions} if type(extensions) is list else set()
+    if as_object(client.get("fs")).get("readTextFile") is True:
+        named.add("fs/read_text_file")
+    return frozenset(named & IN_THREADS.keys())

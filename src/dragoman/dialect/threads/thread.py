@@ -1,0 +1,45 @@
+"""A thread whose agent speaks v1: what the edge in front of it has to remember of one session."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from msgspec import UnsetType
+
+from dragoman.dialect.edge import Out
+from dragoman.dialect.message import Id, Object
+from dragoman.dialect.threads.entries import Entries
+
+MOST_WAITING = 64
+"""Requests that wait for one thread to be opened, or for its turn to end."""
+
+
+class Waiting(NamedTuple):
+    """A request of the client that needs an open thread."""
+
+    request_id: Id | UnsetType
+    then: Callable[[Thread], list[Out]]
+
+
+class Question(NamedTuple):
+    """A message that waits for its turn."""
+
+    request_id: Id | UnsetType
+    prompt: list[Object]
+
+
+@dataclass
+class Thread:
+    """`opening` is None unless it is being opened right now."""
+
+    id: str
+    entries: Entries
+    title: str = ""
+    modified: str = ""
+    is_open: bool = False
+    is_busy: bool = False
+    opening: list[Waiting] | None = None
+    questions: deque[Question] = field(default_factory=deque)

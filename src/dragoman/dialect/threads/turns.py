@@ -1,0 +1,70 @@
+"""Turns of a v1 client with a threads agent: one at a time in each thread.
+
+The dialect has no cancel. A turn that is cancelled is over for the client at once; the agent goes on without
+knowing, what it still says is left out, and the next turn waits until it is done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from msgspec import UnsetType
+
+from dragoman.dialect.message import Id, Object
+
+MOST_WAITING = 64
+"""Prompts that wait in one thread."""
+
+
+@dataclass
+class Prompt:
+    """A prompt of the client that has no answer yet."""
+
+    request_id: Id | UnsetType
+    chunks: list[Object]
+    is_cancelled: bool = False
+
+
+@dataclass
+class Turns:
+    """Of one thread: the prompt that the agent works on, and those behind it."""
+
+    running: Prompt | None = None
+    waiting: deque[Prompt] = field(default_factory=deque)
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self.running is not None and self.running.is_cancelled
+
+    def admit(self, prompt: Prompt) -> bool:
+        """Whether it may wait."""
+        if len(self.waiting) >= MOST_WAITING:
+            return False
+        self.waiting.append(prompt)
+        return True
+
+    def next(self) -> Prompt | None:
+        """The one to begin with now, if nothing runs."""
+        if self.running is not None or not self.waiting:
+            return None
+        self.running = self.waiting.popleft()
+        return self.running
+
+    def end(self) -> Prompt | None:
+        """The agent is done. Gives the prompt that has to be answered; a cancelled one has been."""
+        done, self.running = self.running, None
+        return None if done is None or done.is_cancelled else done
+
+    def cancel(self) -> list[Prompt]:
+        """All that have to be answered now."""
+        ended = list(self.waiting)
+        self.waiting.clear()
+        if self.running is not None and not self.running.is_cancelled:
+            self.running.is_cancelled = True
+            ended.insert(0, self.running)
+        return ended
+
+    def holds(self, request_id: object) -> bool:
+        prompts = [self.running, *self.waiting]
+        return any(prompt is not None and prompt.request_id == request_id for prompt in prompts)

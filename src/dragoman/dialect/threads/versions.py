@@ -1,0 +1,48 @@
+"""Versions of files: an unsigned integer of 64 bits in this dialect, a token of characters in our workspace.
+
+A number that came over this wire is its own token, so it comes back as it was. A token that is no number, or
+a text without one, becomes a number by a hash: the same for the same, and cut to 63 bits for readers whose
+integers have a sign.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from dragoman.dialect.message import Json, Object, as_object
+
+MOST = 2**64
+
+
+def is_version(value: Json) -> bool:
+    return type(value) is int and 0 <= value < MOST
+
+
+def token_of(number: int) -> str:
+    return str(number)
+
+
+def number_of(token: str) -> int:
+    if token.isascii() and token.isdigit() and len(token) <= 20:
+        number = int(token)
+        if number < MOST and str(number) == token:
+            return number
+    return hashed(token)
+
+
+def hashed(text: str) -> int:
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+def with_version(result: Object, number: Json) -> Object:
+    """A result of v1 that hands out the version where our workspace does."""
+    if not is_version(number):
+        return result
+    return {**result, "_meta": {"dragoman": {"version": token_of(number)}}}
+
+
+def version_in(result: Object) -> str | None:
+    """The token that a result of v1 carries in its `_meta`."""
+    token = as_object(as_object(result.get("_meta")).get("dragoman")).get("version")
+    return token if type(token) is str else None
