@@ -7,12 +7,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dragoman.dialect import Entry, Ledger
+    from dragoman.dialect import Decision, Entry, Ledger, Settings
 
 LOST = 3
 """The exit status when `--strict` ended the conversation."""
 
 EPILOG = """dialects:
+  auto          found out from the first frames, and said on standard error (the default)
   v1            the protocol itself, stable version 1
   v2            its draft version 2
   crow          snake_case and @type
@@ -22,12 +23,14 @@ EPILOG = """dialects:
   acpex, acpex-wire     an Elixir SDK: as its overview says, and as its code speaks
 
 examples:
+  dragoman translate -- some-agent --acp
   dragoman translate --client threads --agent v1 -- dragoman agent review
   dragoman translate --client v1 --agent crow --ledger lost.json -- crow-agent
   dragoman translate --strict --agent v2 -- codex-acp
 
 Put it before the command of an agent in an editor's configuration. What could not be carried is said on
-standard error at the end, and written to --ledger FILE as JSON.
+standard error at the end, and written to --ledger FILE as JSON. Where a dialect has no way to ask for
+permission, nobody consents, unless --policy FILE allows it (docs/policy.md).
 
 exit status:
     0  the conversation ended
@@ -49,28 +52,39 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _fill(translate: argparse.ArgumentParser) -> None:
-    from dragoman.dialect import DIALECTS
+    from dragoman.dialect import AUTO, CHOICES
 
-    translate.add_argument("--client", metavar="DIALECT", choices=DIALECTS, default="v1")
-    translate.add_argument("--agent", metavar="DIALECT", choices=DIALECTS, default="v1")
+    translate.add_argument("--client", metavar="DIALECT", choices=CHOICES, default=AUTO)
+    translate.add_argument("--agent", metavar="DIALECT", choices=CHOICES, default=AUTO)
     translate.add_argument("--strict", action="store_true", help="end the conversation at the first loss")
     translate.add_argument("--ledger", metavar="FILE", help="write what was lost or repaired, as JSON")
     translate.add_argument("--cwd", metavar="DIR", help="the folder of sessions whose dialect names none")
+    translate.add_argument("--policy", metavar="FILE", help="who consents where a dialect cannot ask")
+    translate.add_argument(
+        "--no-quirks", action="store_true", help="leave known deviations of real agents and clients alone"
+    )
     translate.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
     translate.set_defaults(run=_run)
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    import os
-
-    from dragoman.dialect import Settings
-    from dragoman.errors import SpawnFailed
+    from dragoman.errors import LocalMistake, SpawnFailed
     from dragoman.sdk.interpreting.standing import stand_between
 
-    settings = Settings(cwd=os.path.abspath(chosen.cwd or "."))
+    try:
+        settings = _settings(chosen)
+    except LocalMistake as error:
+        print(f"dragoman translate: {error}", file=sys.stderr)
+        return 2
     try:
         ledger, stopped_by = stand_between(
-            chosen.command, client=chosen.client, agent=chosen.agent, settings=settings, strict=chosen.strict
+            chosen.command,
+            client=chosen.client,
+            agent=chosen.agent,
+            settings=settings,
+            strict=chosen.strict,
+            quirks=not chosen.no_quirks,
+            on_decision=_explain,
         )
     except SpawnFailed as error:
         print(f"dragoman translate: {error}", file=sys.stderr)
@@ -79,6 +93,26 @@ def _run(chosen: argparse.Namespace) -> int:
     if chosen.ledger:
         _write(chosen.ledger, ledger)
     return LOST if stopped_by else 0
+
+
+def _settings(chosen: argparse.Namespace) -> Settings:
+    import os
+
+    from dragoman.dialect import Settings
+
+    cwd = os.path.abspath(chosen.cwd or ".")
+    if chosen.policy is None:
+        return Settings(cwd=cwd)
+    from dragoman.sdk.interpreting.consent import consent_of
+    from dragoman.workspace.policy.audit import AuditLog
+    from dragoman.workspace.policy.loading import places
+
+    audit = AuditLog(places().audit)
+    return Settings(cwd=cwd, consent=consent_of(chosen.policy, cwd=cwd, audit=audit))
+
+
+def _explain(decision: Decision) -> None:
+    print(f"dragoman translate: {decision.text}", file=sys.stderr)
 
 
 def _say(ledger: Ledger, stopped_by: Entry | None) -> None:

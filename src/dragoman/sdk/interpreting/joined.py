@@ -8,16 +8,21 @@ print(joined.ledger.entries)
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 
-from dragoman.dialect import Entry, Ledger, Settings
+from dragoman.dialect import Decision, Entry, Ledger, Settings
 from dragoman.runtime.relay import LAST_WORDS, Relay
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.transport.contract import Transport
 
 
 class Joined:
-    """Leaving the block ends both sides, in an orderly way. `strict`: it also ends at the first loss."""
+    """Leaving the block ends both sides, in an orderly way. `strict`: it also ends at the first loss.
+
+    `on_decision` hears what a side of the dialect `auto` was found to speak.
+    """
 
     def __init__(
         self,
@@ -28,13 +33,15 @@ class Joined:
         agent_dialect: str = "v1",
         settings: Settings | None = None,
         strict: bool = False,
+        quirks: bool = True,
+        on_decision: Callable[[Decision], None] | None = None,
     ) -> None:
-        self.ledger = Ledger(on_loss=self._lost if strict else None)
+        self.ledger = Ledger(on_loss=self._lost if strict else None, on_decision=on_decision)
         self.stopped_by: Entry | None = None
-        settings = settings or Settings()
+        in_v1 = partial(speaking, settings=settings or Settings(), ledger=self.ledger, quirks=quirks)
         self._relay = Relay(
-            speaking(client_dialect, client, position="client", settings=settings, ledger=self.ledger),
-            speaking(agent_dialect, agent, position="agent", settings=settings, ledger=self.ledger),
+            in_v1(client_dialect, client, position="client"),
+            in_v1(agent_dialect, agent, position="agent"),
             name="interpreter",
         )
         self._over = asyncio.Event()

@@ -7,7 +7,8 @@ from secrets import token_hex
 
 from msgspec.structs import replace
 
-from dragoman.dialect import Ledger, Position, Settings, Translator, make_edge
+from dragoman.dialect import Edge, Ledger, Position, Settings, Translator, make_edge
+from dragoman.dialect.quirks import Quirks
 from dragoman.transport.contract import Transport
 from dragoman.transport.translated import TranslatedTransport
 
@@ -15,14 +16,24 @@ log = logging.getLogger(__name__)
 
 
 def speaking(
-    dialect: str, peer: Transport, *, position: Position, settings: Settings, ledger: Ledger
+    dialect: str,
+    peer: Transport,
+    *,
+    position: Position,
+    settings: Settings,
+    ledger: Ledger,
+    quirks: bool = True,
 ) -> Transport:
-    """`peer` in v1. A peer of v1 is left alone: nothing stands in between then."""
-    if dialect == "v1":
-        return peer
+    """`peer` in v1, without its known `quirks`. A peer of v1 whose quirks may stay is left alone: nothing
+    stands in between then.
+    """
     if not settings.nonce:
         settings = replace(settings, nonce=token_hex(4))
-    edges = [make_edge(dialect, position, settings, ledger)]
+    edges: list[Edge] = [Quirks(position, settings, ledger)] if quirks else []
+    if dialect != "v1":
+        edges.append(make_edge(dialect, position, settings, ledger))
+    if not edges:
+        return peer
     return TranslatedTransport(peer, Translator(edges, ledger, on_mistake=_report))
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from dragoman.dialect import Entry, Ledger, Settings
+from dragoman.dialect import Decision, Entry, Ledger, Settings
 from dragoman.sdk.interpreting.joined import Joined
 from dragoman.sdk.leaving import Leaving
 from dragoman.sdk.proxy.target import shown
@@ -28,6 +28,8 @@ def stand_between(
     agent: str,
     settings: Settings,
     strict: bool = False,
+    quirks: bool = True,
+    on_decision: Callable[[Decision], None] | None = None,
     cwd: str | os.PathLike[str] | None = None,
 ) -> tuple[Ledger, Entry | None]:
     """Interpret until one side ends; blocks. Gives the ledger, and the loss that ended it, if one did."""
@@ -41,7 +43,14 @@ def stand_between(
         ours = stdio.open()
         child: Transport = spawn(command, cwd=cwd, on_stderr=shown())
         joined = Joined(
-            ours, child, client_dialect=client, agent_dialect=agent, settings=settings, strict=strict
+            ours,
+            child,
+            client_dialect=client,
+            agent_dialect=agent,
+            settings=settings,
+            strict=strict,
+            quirks=quirks,
+            on_decision=on_decision,
         )
         async with joined:
             await _first(leaving, joined)

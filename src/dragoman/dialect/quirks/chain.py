@@ -1,0 +1,66 @@
+"""Several quirks of one peer as one edge: what one gives out is taken by the next."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Sequence
+
+from dragoman.dialect.edge import Edge, Out, Plain, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Message
+
+
+class Chain(Edge):
+    """The first stands nearest to the peer. Quirks ask nothing of a host."""
+
+    name = "quirks"
+
+    def __init__(self, edges: Sequence[Edge], settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._edges = list(edges)
+        # Which messages are plain depends on which quirks are here: on the object, not on its class.
+        vars(self)["plain_from_peer"] = together([edge.plain_from_peer for edge in self._edges])
+        vars(self)["plain_from_inside"] = together([edge.plain_from_inside for edge in self._edges])
+
+    @property
+    def titles(self) -> list[str]:
+        return [getattr(edge, "title", edge.name) for edge in self._edges]
+
+    def from_peer(self, message: Message) -> list[Out]:
+        return self._follow([(0, ("inside", message))])
+
+    def from_inside(self, message: Message) -> list[Out]:
+        return self._follow([(len(self._edges) - 1, ("peer", message))])
+
+    def peer_ended(self) -> list[Out]:
+        outs: list[Out] = []
+        for at, edge in enumerate(self._edges):
+            for toward, message in edge.peer_ended():
+                step = 1 if toward == "inside" else -1
+                outs += self._follow([(at + step, (toward, message))])
+        return outs
+
+    def _follow(self, start: list[tuple[int, Out]]) -> list[Out]:
+        """Each message through the edge that it stands before, until it has left on one side."""
+        waiting, left = deque(start), list[Out]()
+        while waiting:
+            at, out = waiting.popleft()
+            toward, message = out
+            if not 0 <= at < len(self._edges):
+                left.append(out)
+                continue
+            edge = self._edges[at]
+            caused = edge.from_peer(message) if toward == "inside" else edge.from_inside(message)
+            steps = [(at + 1 if one[0] == "inside" else at - 1, one) for one in caused]
+            waiting.extendleft(reversed(steps))
+        return left
+
+
+def together(plains: Sequence[Plain]) -> Plain:
+    """What none of several edges wants to see."""
+    methods = set.intersection(*(set(plain) for plain in plains))
+    return {
+        method: re.compile(b"|".join(b"(?:%s)" % plain[method].pattern for plain in plains))
+        for method in methods
+    }

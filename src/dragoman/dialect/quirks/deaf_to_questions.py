@@ -1,0 +1,28 @@
+"""The Python SDK's example client and crow's client do not know `session/request_permission`.
+
+Every client must answer it. An agent that hears of an unknown method may take the turn for broken; what these
+clients mean is that nobody answered.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dragoman.dialect.message import Message, answer, as_object
+from dragoman.dialect.quirks.quirk import Quirk
+from dragoman.wire.codes import METHOD_NOT_FOUND
+
+
+class DeafToQuestions(Quirk):
+    """Nobody consented."""
+
+    title = "deaf-to-questions"
+    position = "client"
+    who = re.compile(r"(?i)example-client|crow(-cli|-ide)?")
+
+    def answered_by_peer(self, asked: Message, message: Message) -> Message:
+        error = as_object(message.error)
+        if asked.method != "session/request_permission" or error.get("code") != METHOD_NOT_FOUND:
+            return message
+        self.repaired("a permission request that the client does not know", "answered as cancelled")
+        return answer(message.id, {"outcome": {"outcome": "cancelled"}})

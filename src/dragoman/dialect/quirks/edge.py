@@ -1,0 +1,62 @@
+"""The edge nearest to a peer: it hears who the peer says it is, and becomes the quirks of that one."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+
+from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Id, Json, Message, as_object, as_text
+from dragoman.dialect.names import Position
+from dragoman.dialect.quirks.chain import Chain
+
+
+class Quirks(Edge):
+    """Passes everything until the peer has introduced itself. One without quirks costs nothing after that."""
+
+    name = "quirks"
+
+    def __init__(self, position: Position, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._position: Position = position
+        self._introducing: Id | UnsetType = UNSET
+        self._next: Edge | None = None
+
+    def succeeded_by(self) -> Edge:
+        return self if self._next is None else self._next
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if self._next is None:
+            self._hear(message)
+        if self._next is not None:
+            return self._next.from_peer(message)
+        return [("inside", message)]
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if self._next is not None:
+            return self._next.from_inside(message)
+        if self._position == "agent" and message.is_request and message.method == "initialize":
+            self._introducing = message.id
+        return [("peer", message)]
+
+    def peer_ended(self) -> list[Out]:
+        return [] if self._next is None else self._next.peer_ended()
+
+    def _hear(self, message: Message) -> None:
+        if self._position == "client":
+            if message.is_request:
+                params = as_object(message.params) if message.method == "initialize" else {}
+                self._know(params.get("clientInfo"))
+        elif message.is_answer and message.id == self._introducing and message.error is UNSET:
+            self._know(as_object(message.result).get("agentInfo"))
+
+    def _know(self, info: Json) -> None:
+        from dragoman.dialect.quirks.known import quirks_of  # only who meets a peer pays for the list
+
+        found = quirks_of(as_text(as_object(info).get("name")), self._position)
+        if found:
+            self._next = Chain(
+                [quirk(self.settings, self.ledger) for quirk in found], self.settings, self.ledger
+            )
+        else:
+            self._next = Edge(self.settings, self.ledger)

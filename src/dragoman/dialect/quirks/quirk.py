@@ -1,0 +1,89 @@
+"""A quirk: one known deviation of one real agent or client, repaired at the edge nearest to it.
+
+A quirk is an edge that speaks v1 on both sides. It is switched on by the name under which its peer introduces
+itself, and by nothing else: what one program does wrong may be what another one means.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from dragoman.dialect.debts import Debts
+from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Message, Object, as_object
+from dragoman.dialect.names import Position
+
+
+class Quirk(Edge):
+    """Remembers what was asked, because nearly all quirks are about answers."""
+
+    name = "quirks"
+    title: ClassVar[str]
+    """The name of the quirk, as the docs list it."""
+    position: ClassVar[Position]
+    """What the peer is that has it."""
+    who: ClassVar[re.Pattern[str]]
+    """The names of those who have it."""
+
+    # Updates pass undecoded, unless a quirk wants to see some.
+    plain_from_peer: ClassVar[Plain] = {"session/update": NEVER, "session/cancel": NEVER}
+    plain_from_inside: ClassVar[Plain] = {"session/update": NEVER, "session/cancel": NEVER}
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._asked_by_peer: Debts[Message] = Debts()
+        self._asked_by_inside: Debts[Message] = Debts()
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if message.is_request:
+            self._asked_by_peer.owe(message.id, message)
+            return self.asked_by_peer(message)
+        if message.is_answer:
+            asked = self._asked_by_inside.settle(message.id)
+            return [("inside", message if asked is None else self.answered_by_peer(asked, message))]
+        return [("inside", self.told_by_peer(message))]
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if message.is_request:
+            self._asked_by_inside.owe(message.id, message)
+            self.asked_by_inside(message)
+        elif message.is_answer:
+            asked = self._asked_by_peer.settle(message.id)
+            return [("peer", message if asked is None else self.answered_by_inside(asked, message))]
+        else:
+            self.told_by_inside(message)
+        return [("peer", message)]
+
+    # What a quirk says otherwise. Whatever comes back as the same object passes as the same bytes.
+
+    def asked_by_peer(self, message: Message) -> list[Out]:
+        return [("inside", message)]
+
+    def told_by_peer(self, message: Message) -> Message:
+        return message
+
+    def asked_by_inside(self, message: Message) -> None:
+        """The other side asked the peer something."""
+
+    def told_by_inside(self, message: Message) -> None:
+        """The other side told the peer something."""
+
+    def answered_by_peer(self, asked: Message, message: Message) -> Message:
+        return message
+
+    def answered_by_inside(self, asked: Message, message: Message) -> Message:
+        return message
+
+
+def session_of(message: Message) -> str:
+    session = as_object(message.params).get("sessionId")
+    return session if type(session) is str else ""
+
+
+def error_text(error: Object) -> str:
+    """What an error says to people, wherever it says it."""
+    data = error.get("data")
+    details = as_object(data).get("details") or as_object(data).get("error") or data
+    return " ".join(text for text in (error.get("message"), details) if type(text) is str)

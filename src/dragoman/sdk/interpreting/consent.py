@@ -1,0 +1,81 @@
+"""A policy that consents where a dialect has no way to ask.
+
+An interpreter must answer on the spot: nobody can be asked, so what a policy says to ask is denied. Whatever
+is decided is in the audit log before it takes effect; what cannot be written there is not permitted. What an
+agent said about a tool call before it asked is not known here: the question counts as it stands.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from dragoman.dialect import Consent
+from dragoman.dialect.message import Object
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman.schema.errors import SchemaError
+from dragoman.workspace.policy.audit import AuditLog, entry
+from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.loading import places
+from dragoman.workspace.policy.options import choose
+from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.question import Question, Setting, about_tool_call
+
+log = logging.getLogger(__name__)
+
+
+def consent_of(file: str, *, cwd: str, agent: str = "", audit: AuditLog | None = None) -> Consent:
+    """The policy of a file, with those of the project and the user behind it (docs/policy.md)."""
+    policy = Policy.load(roots=[cwd], file=file, approve="none")
+    return by_policy(policy, cwd=cwd, agent=agent, audit=audit)
+
+
+def by_policy(
+    policy: Policy,
+    *,
+    cwd: str,
+    agent: str = "",
+    audit: AuditLog | None = None,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Consent:
+    """From the params of `session/request_permission` to the id of the option that says what was decided."""
+    setting = Setting(agent=agent, roots=_and_real([cwd]), home=places().home)
+
+    def consent(params: Object) -> str | None:
+        try:
+            request = read(msgspec.json.encode(params), v1.RequestPermissionRequest)
+        except (SchemaError, msgspec.MsgspecError):  # what cannot be read cannot be judged
+            return None
+        question = about_tool_call(request.tool_call, setting, session_id=request.session_id)
+        question = replace(question, paths=_and_real(question.paths))
+        decision = policy.decide(question)
+        option = choose("allow", request.options) if decision.outcome == "allow" else None
+        if option is not None and _written(question, decision, option):
+            return option
+        if option is None:
+            denied = Decision(outcome="deny", rule=decision.rule, why=f"nobody can be asked; {decision.why}")
+            _written(question, denied, None)
+        return choose("deny", request.options)
+
+    def _written(question: Question, decision: Decision, option: str | None) -> bool:
+        if audit is None:
+            return True
+        try:
+            audit.append(entry(question, decision, by="policy", option=option, time=now()))
+        except OSError:
+            log.exception("the audit log cannot be written; nothing is permitted until it can")
+            return False
+        return True
+
+    return consent
+
+
+def _and_real(paths: Sequence[str]) -> tuple[str, ...]:
+    """Paths as they are said, and where they really lead: text alone would not tell."""
+    return tuple(dict.fromkeys([*paths, *(os.path.realpath(path) for path in paths if "\0" not in path)]))
