@@ -61,6 +61,11 @@ def _fill(translate: argparse.ArgumentParser) -> None:
     translate.add_argument("--cwd", metavar="DIR", help="the folder of sessions whose dialect names none")
     translate.add_argument("--policy", metavar="FILE", help="who consents where a dialect cannot ask")
     translate.add_argument(
+        "--as-written",
+        action="store_true",
+        help="threads only: the directions that its document prints, not those of its code",
+    )
+    translate.add_argument(
         "--no-quirks", action="store_true", help="leave known deviations of real agents and clients alone"
     )
     translate.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
@@ -102,13 +107,14 @@ def _settings(chosen: argparse.Namespace) -> Settings:
 
     cwd = os.path.abspath(chosen.cwd or ".")
     if chosen.policy is None:
-        return Settings(cwd=cwd)
+        return Settings(cwd=cwd, as_written=chosen.as_written)
     from dragoman.sdk.interpreting.consent import consent_of
     from dragoman.workspace.policy.audit import AuditLog
     from dragoman.workspace.policy.loading import places
 
     audit = AuditLog(places().audit)
-    return Settings(cwd=cwd, consent=consent_of(chosen.policy, cwd=cwd, audit=audit))
+    consent = consent_of(chosen.policy, cwd=cwd, audit=audit)
+    return Settings(cwd=cwd, consent=consent, as_written=chosen.as_written)
 
 
 def _explain(decision: Decision) -> None:

@@ -10,7 +10,6 @@ from functools import partial
 
 from msgspec import UNSET, UnsetType
 
-from dragoman.dialect.debts import OwnIds
 from dragoman.dialect.edge import Out, Settings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Message, Object, as_list, as_object, as_text
@@ -30,7 +29,6 @@ class CodedAgent(TurningEdge):
         super().__init__(settings, ledger)
         self._folders: dict[str, Object] = {}  # of each thread that is a session here
         self._creating: list[Object] = []  # of those whose ids we have not learned yet
-        self._replay_ids = OwnIds("replayed")
 
     # What the client asks.
 
@@ -113,7 +111,7 @@ class CodedAgent(TurningEdge):
             self._forget(thread_id, before)
             return [self.fail_inside(request_id, answer.error)]
         entries = as_object(answer.result).get("entries")
-        updates = replayed(thread_id, entries, self._replay_ids.next, self.note)
+        updates = replayed(thread_id, entries, self.note)
         return [*(("inside", update) for update in updates), self.tell_inside(request_id, {})]
 
     def _forget(self, thread_id: str, before: Object | None) -> None:

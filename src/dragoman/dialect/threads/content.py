@@ -101,16 +101,19 @@ def text_of_call(content: Json) -> str | None:
     return "".join(texts) if texts else None
 
 
-def replayed(thread: str, entries: Json, next_id: Callable[[], str], note: Note) -> list[Message]:
-    """The entries of a thread as the updates of a session that is loaded, in order."""
+def replayed(thread: str, entries: Json, note: Note) -> list[Message]:
+    """The entries of a thread as the updates of a session that is loaded, in order.
+
+    An entry is named by its place, so that it has the same name whenever the thread is loaded.
+    """
     updates: list[Message] = []
-    for entry in as_list(entries):
-        fields = as_object(entry)
+    for number, entry in enumerate(as_list(entries), 1):
+        fields, name = as_object(entry), f"entry-{number}"
         if fields.get("type") == "readFile":
             path, text = as_text(fields.get("path")), as_text(fields.get("content"))
-            updates.append(file_read(thread, next_id(), path, text))
+            updates.append(file_read(thread, name, path, text))
         elif fields.get("type") == "message" and fields.get("role") in ("user", "assistant"):
-            updates += _message(thread, fields, next_id(), note)
+            updates += _message(thread, fields, name, note)
         else:
             note(Lost.ENTRIES)
     return updates

@@ -45,8 +45,7 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._threads: dict[str, Kept] = {}
-        self._thread_ids = OwnIds("thread")
-        self._replay_ids = OwnIds("replayed")
+        self._thread_ids = OwnIds(f"thread-{settings.nonce}" if settings.nonce else "thread")
 
     # What the client asks.
 
@@ -93,9 +92,7 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
         outs: list[Out] = []
         if message.method == "session/load":
             entries = thread.entries.listed()
-            outs += [
-                ("inside", one) for one in replayed(thread.id, entries, self._replay_ids.next, self.note)
-            ]
+            outs += [("inside", one) for one in replayed(thread.id, entries, self.note)]
         return [*outs, self.tell_inside(message.id, {})]
 
     def _keep(self, cwd: str) -> Kept:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from dragoman.dialect import Edge, Ledger, Position, Settings, Translator, make_edge
 from dragoman.dialect.quirks import Quirks
+from dragoman.sdk.interpreting.lending import LendingTransport
 from dragoman.transport.contract import Transport
-from dragoman.transport.translated import TranslatedTransport
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def speaking(
         edges.append(make_edge(dialect, position, settings, ledger))
     if not edges:
         return peer
-    return TranslatedTransport(peer, Translator(edges, ledger, on_mistake=_report))
+    return LendingTransport(peer, Translator(edges, ledger, on_mistake=_report))
 
 
 def _report(error: Exception) -> None:

@@ -1,0 +1,145 @@
+"""The host's part of an interpreter: files, for a peer whose other side lends none.
+
+An edge does no IO. What its peer wants to read and v1 cannot be asked for, it asks of whoever runs it: text,
+ranges of bytes, whether something is there, what matches. That is answered here out of a workspace, below the
+folders that the edge names and nowhere else, and only for reading. Nothing is opened before the first
+question, and everything ends with the transport that it belongs to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from dragoman.dialect.message import Message, Object, answer, as_list, as_object, as_text, refusal
+from dragoman.errors import ErrorAnswer, LinkClosed, LocalMistake
+from dragoman.runtime.owner import Owner
+from dragoman.transport.contract import Transport
+from dragoman.transport.translated import Interpreter, TranslatedTransport
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NOT_FOUND
+
+if TYPE_CHECKING:  # most conversations never ask for a file
+    from dragoman.workspace.lending import LentFiles
+    from dragoman.workspace.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+"""Reads at the same time: each takes a thread and up to an answer's worth of memory."""
+
+MOST_WAITING = 256
+MOST_SESSIONS = 64
+"""Sessions whose folders are held open; the one that was opened first is closed first, and opened again when
+it is asked for.
+"""
+
+Answer = Callable[[int, Message], None]
+Handler = Callable[[Any, object], Awaitable[Object]]
+
+
+class Lending:
+    """Answers the questions of edges, each in a task of its own."""
+
+    def __init__(self, tell: Answer) -> None:
+        self._tell = tell
+        self._owner: Owner | None = None
+        self._workspace: Workspace | None = None
+        self._handlers: dict[str, Handler] = {}
+        self._folders: dict[str, tuple[str, ...]] = {}  # of the sessions that are open
+        self._gate = asyncio.Semaphore(AT_ONCE)
+        self._closed = False
+
+    def ask(self, position: int, message: Message) -> None:
+        """A `Host`, for `TranslatedTransport`."""
+        if self._closed:
+            return
+        if self._owner is None:
+            self._owner = Owner("lending")
+            self._open()
+        if len(self._owner) >= MOST_WAITING:
+            self._say(position, refusal(message.id, INTERNAL_ERROR, "too much is waiting already"))
+        else:
+            self._owner.start(self._answer(position, message))
+
+    async def aclose(self) -> None:
+        self._closed = True
+        if self._owner is not None:
+            await self._owner.aclose()
+        if self._workspace is not None:
+            self._workspace.close_all()
+
+    def _open(self) -> None:
+        from dragoman.workspace import extras
+        from dragoman.workspace.workspace import Workspace
+
+        workspace = self._workspace = Workspace(terminals=None)
+        self._handlers = {"fs/read_text_file": self._read_text, **extras.handlers(workspace.session)}
+
+    async def _answer(self, position: int, message: Message) -> None:
+        async with self._gate:
+            try:
+                told = answer(message.id, await self._result(message))
+            except ErrorAnswer as error:
+                told = refusal(message.id, error.code, error.message, error.data)
+            except LocalMistake:  # the session's folder is none; its text names the path
+                told = refusal(message.id, NOT_FOUND, "the folder of this session cannot be used")
+            except Exception:  # a mistake of ours must not leave the peer without an answer
+                log.exception("a question to the host failed")
+                told = refusal(message.id, INTERNAL_ERROR, "Internal error")
+        self._say(position, told)
+
+    async def _result(self, message: Message) -> Object:
+        params = as_object(message.params)
+        handler = self._handlers.get(str(message.method))
+        if handler is None:
+            raise ErrorAnswer(METHOD_NOT_FOUND, "Method not found")
+        self._lend(params)
+        return await handler(params, None)
+
+    def _lend(self, params: Object) -> None:
+        """Open the session's folders, unless they are open already."""
+        assert self._workspace is not None
+        session = as_text(params.get("sessionId"))
+        more = [as_text(path) for path in as_list(params.get("additionalDirectories"))]
+        folders = (as_text(params.get("cwd")), *more)
+        if self._folders.get(session) == folders:
+            return
+        self._workspace.open(session, cwd=folders[0], additional_directories=more)
+        self._folders[session] = folders
+        if len(self._folders) > MOST_SESSIONS:
+            oldest = next(iter(self._folders))
+            del self._folders[oldest]
+            self._workspace.close(oldest)
+
+    async def _read_text(self, params: Object, agent: object) -> Object:
+        assert self._workspace is not None
+        lent: LentFiles = self._workspace.session(as_text(params.get("sessionId")))
+        line, limit = params.get("line"), params.get("limit")
+        read = await lent.read(
+            as_text(params.get("path")),
+            line=line if isinstance(line, int) else 1,
+            limit=limit if isinstance(limit, int) else None,
+        )
+        return {"content": read.text, "_meta": {"dragoman": {"version": read.version}}}
+
+    def _say(self, position: int, message: Message) -> None:
+        try:
+            self._tell(position, message)
+        except LinkClosed:  # the peer left before its answer came
+            log.debug("an answer of the host came too late")
+
+
+class LendingTransport(TranslatedTransport):
+    """A translated transport with a host of its own, which ends with it."""
+
+    def __init__(self, inner: Transport, interpreter: Interpreter) -> None:
+        self._lending = Lending(self.answer)
+        super().__init__(inner, interpreter, host=self._lending.ask)
+
+    async def aclose(self) -> None:
+        try:
+            await super().aclose()
+        finally:
+            await self._lending.aclose()
