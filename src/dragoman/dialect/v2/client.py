@@ -1,9 +1,199 @@
-"""A v2 client in front of a v1 agent."""
+"""A v2 client in front of a v1 agent: who gets which message.
+
+The handshake comes first. What the client sends while it is under way waits for it; what it sends before is
+refused. The parts are `client_prompts`, `client_calls`, `client_lifetime` (what the client asks),
+`client_questions` (what the agent asks) and `client_session` (what a session tells).
+"""
 
 from __future__ import annotations
 
-from dragoman.dialect.edge import Edge
+from typing import Literal
+
+from msgspec import UNSET
+
+from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import (
+    Message,
+    Object,
+    answer,
+    as_object,
+    as_text,
+    notification,
+    refusal,
+    request,
+)
+from dragoman.dialect.v2.client_calls import Calls
+from dragoman.dialect.v2.client_desk import Call, Desk, refused
+from dragoman.dialect.v2.client_handshake import VERSION, abilities, initialize_in_v1, initialized_in_v2
+from dragoman.dialect.v2.client_lifetime import Lifetime
+from dragoman.dialect.v2.client_prompts import Prompts
+from dragoman.dialect.v2.client_questions import Questions
+from dragoman.dialect.v2.to_v1.fields import NAME
+from dragoman.dialect.v2.to_v2.errors import error_in_v2
+from dragoman.dialect.v2.to_v2.remarks import REPEATED, STRANGE_NOTE, WRONG
+from dragoman.dialect.v2.to_v2.scribe import Scribe, is_text
+from dragoman.wire.codes import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    VERSION_UNSUPPORTED,
+)
+
+ONLY_V1 = frozenset({"authenticate", "logout", "session/load", "session/set_mode", "session/set_model"})
+NEVER_OFFERED = frozenset({"tool_call/cancel", "terminal/cancel"})
+PASSED_NOTES = frozenset({"auth/status_update", "mcp/message"})
 
 
 class V2Client(Edge):
-    name = "v2"
+    name = NAME
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._desk = Desk(self, settings.nonce)
+        self._calls = Calls(self._desk)
+        self._prompts = Prompts(self._desk)
+        self._questions = Questions(self._desk)
+        self._lifetime = Lifetime(self._desk, self._prompts, self._questions)
+        self._phase: Literal["new", "waiting", "ready"] = "new"
+        self._waiting: list[Message] = []  # said while the handshake was under way
+        self._introduction: Object = {}
+        self._may_repeat = True
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if message.is_answer:
+            return self._questions.answered(message)
+        if message.is_request and message.id is None:
+            return [("peer", refusal(None, INVALID_REQUEST, "Invalid request: an id is text or a number"))]
+        if self._phase == "waiting":
+            self._waiting.append(message)
+            return []
+        if message.is_request and message.method == "initialize":
+            return self._initialize(message)
+        if self._phase == "new":
+            early = message.is_request
+            return (
+                refused(message, INVALID_REQUEST, "Invalid request: initialize comes first") if early else []
+            )
+        return self._asked(message) if message.is_request else self._told(message)
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if message.is_answer:
+            return self._answered(message)
+        if message.is_request:
+            return self._questions.ask(message)
+        return self._noted(message)
+
+    def peer_ended(self) -> list[Out]:
+        return self._questions.cancel_all()
+
+    def _initialize(self, message: Message) -> list[Out]:
+        version = as_object(message.params).get("protocolVersion")
+        if type(version) is not int or not 0 <= version < 2**16:
+            return refused(message, INVALID_PARAMS, "Invalid params: protocolVersion is no version")
+        if self._phase == "ready":
+            return self._again(message, version)
+        if version < VERSION:
+            data = {"requested": version, "supported": [VERSION]}
+            return refused(message, VERSION_UNSUPPORTED, "Unsupported protocol version", data)
+        self._phase = "waiting"
+        params = as_object(message.params)
+        self._desk.open.owe(message.id, Call(message.id, "initialize", params))
+        return [("inside", request(message.id, "initialize", initialize_in_v1(params)))]
+
+    def _again(self, message: Message, version: int) -> list[Out]:
+        """v1 has no second handshake, so the agent hears of the first alone."""
+        if version < VERSION or not self._may_repeat:
+            return refused(message, INVALID_REQUEST, "Invalid request: this was agreed upon already")
+        self._desk.note(REPEATED)
+        return [("peer", answer(message.id, self._introduction))]
+
+    def _introduced(self, call: Call, message: Message) -> list[Out]:
+        self._phase = "new"
+        result = as_object(message.result)
+        version = result.get("protocolVersion")
+        if message.error is not UNSET:
+            outs: list[Out] = [("peer", Message("2.0", call.id, error=error_in_v2(message.error)))]
+        elif type(version) is int and version != 1:
+            outs = refused(call, INTERNAL_ERROR, "The agent does not speak version 1")
+        else:
+            self._phase = "ready"
+            self._desk.can = abilities(result)
+            self._introduction = initialized_in_v2(result, Scribe(self))
+            outs = [("peer", answer(call.id, self._introduction))]
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            outs += self.from_peer(one)
+        return outs
+
+    def _asked(self, message: Message) -> list[Out]:
+        self._may_repeat = False
+        match message.method:
+            case "session/prompt":
+                return self._prompts.ask(message)
+            case "session/resume":
+                return self._lifetime.resume(message)
+            case "session/close":
+                return self._lifetime.close(message)
+            case method if method in ONLY_V1:
+                return refused(message, METHOD_NOT_FOUND, "Method not found")
+            case method if method in NEVER_OFFERED:
+                return refused(message, INVALID_PARAMS, "Invalid params: this cannot be cancelled alone")
+        return self._calls.ask(message)
+
+    def _told(self, message: Message) -> list[Out]:
+        if message.method == "session/cancel":
+            return self._lifetime.cancel(message)
+        if message.method == "$/cancel_request":
+            return self._withdrawn(as_object(message.params))
+        return [("inside", message)]
+
+    def _withdrawn(self, params: Object) -> list[Out]:
+        """The client does not want an answer any more. A prompt that was acknowledged has had its answer."""
+        wanted = params.get("requestId")
+        held = self._prompts.withdraw(wanted)
+        if held is not None:
+            return held
+        for inner, call in self._desk.open.items():
+            if call.id == wanted and type(call.id) is type(wanted) and not self._is_acknowledged(call):
+                return [("inside", notification("$/cancel_request", {**params, "requestId": inner}))]
+        return []
+
+    def _is_acknowledged(self, call: Call) -> bool:
+        turn = self._desk.session(call.session).turn if call.method == "session/prompt" else None
+        return turn is not None and turn.acknowledged
+
+    def _answered(self, message: Message) -> list[Out]:
+        call = self._desk.open.settle(message.id)
+        if call is None:  # of these, only a complaint about a frame that could not be read means anything
+            complaint = message.id is None and message.error is not UNSET
+            return [("peer", Message("2.0", None, error=error_in_v2(message.error)))] if complaint else []
+        match call.method:
+            case "initialize":
+                return self._introduced(call, message)
+            case "session/prompt":
+                session = self._desk.session(call.session)
+                return [*session.end(message), *self._lifetime.ended(session)]
+            case "session/resume":
+                return self._lifetime.resumed(call, message)
+            case "session/close":
+                return self._lifetime.closed(call, message)
+        return self._calls.answered(call, message)
+
+    def _noted(self, message: Message) -> list[Out]:
+        params = as_object(message.params)
+        method = as_text(message.method)
+        if method == "session/update":
+            if is_text(params.get("sessionId")):
+                return self._desk.session(params["sessionId"]).update(params)
+            self._desk.note(WRONG)
+            return []
+        if method == "$/cancel_request":
+            return self._questions.withdraw(params)
+        if method == "elicitation/complete" and is_text(params.get("elicitationId")):
+            return [("peer", message)]
+        if method.startswith("_") or method in PASSED_NOTES:
+            return [("peer", message)]
+        self._desk.note(STRANGE_NOTE)
+        return []

@@ -1,0 +1,192 @@
+"""What a v2 client asks of its agent, in v1, and the answers in v2: everything but prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import UNSET
+
+from dragoman.dialect.edge import Out
+from dragoman.dialect.message import Message, Object, answer, as_list, as_object, as_text
+from dragoman.dialect.v2.client_desk import Call, Desk, refused
+from dragoman.dialect.v2.client_session import Session
+from dragoman.dialect.v2.to_v1.servers import UnknownTransport, servers
+from dragoman.dialect.v2.to_v2.errors import error_in_v2
+from dragoman.dialect.v2.to_v2.remarks import NO_LIST, NO_LOGOUT, NO_PLACE, WRONG
+from dragoman.dialect.v2.to_v2.scribe import Scribe, is_flag, is_object, is_text, is_texts
+from dragoman.dialect.v2.to_v2.updates import time
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+
+Handler = Callable[[Message, Object], list[Out]]
+Answered = Callable[[Call, Object], list[Out]]
+
+_LISTED = {
+    **dict.fromkeys(("sessionId", "cwd", "title", "updatedAt"), is_text),
+    "additionalDirectories": is_texts,
+    "archived": is_flag,
+    "_meta": is_object,
+}
+_SETUP = {"sessionId", "modes", "configOptions", "_meta"}
+
+
+class Calls:
+    """`ask` a request of the client, `answered` when the agent has spoken."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._asked: dict[str, Handler] = {
+            "auth/login": self._login,
+            "auth/logout": self._logout,
+            "session/new": self._new,
+            "session/fork": self._new,
+            "session/list": self._list,
+            "session/delete": self._delete,
+            "session/set_config_option": self._set,
+        }
+        self._results: dict[str, Answered] = {
+            "session/new": self._begun,
+            "session/fork": self._begun,
+            "session/list": self._listed,
+            "session/delete": self._deleted,
+            "session/set_config_option": self._changed,
+        }
+
+    def ask(self, message: Message) -> list[Out]:
+        handler = self._asked.get(str(message.method), self._pass)
+        return handler(message, as_object(message.params))
+
+    def answered(self, call: Call, message: Message) -> list[Out]:
+        if message.error is not UNSET:
+            error = error_in_v2(message.error, call.session or None)
+            return [("peer", Message("2.0", call.id, error=error))]
+        convert = self._results.get(call.method)
+        if convert is not None:
+            return convert(call, as_object(message.result))
+        if call.method.startswith(("_", "session/", "providers/", "mcp/", "auth/s")):
+            result = message.result if call.method.startswith("_") else as_object(message.result)
+            return [("peer", answer(call.id, result))]
+        return [("peer", answer(call.id, only_meta(as_object(message.result))))]
+
+    def _pass(self, message: Message, params: Object) -> list[Out]:
+        method = str(message.method)
+        call = Call(message.id, method, params, as_text(params.get("sessionId")))
+        return [self._desk.forward(call, method, message.params)]
+
+    def _login(self, message: Message, params: Object) -> list[Out]:
+        if as_text(params.get("methodId")) not in self._desk.can.logins:
+            return refused(message, INVALID_PARAMS, "Invalid params: no such login, or one in a terminal")
+        return [self._desk.forward(Call(message.id, "auth/login", params), "authenticate", params)]
+
+    def _logout(self, message: Message, params: Object) -> list[Out]:
+        if self._desk.can.logout:
+            return [self._desk.forward(Call(message.id, "auth/logout", params), "logout", params)]
+        if not self._desk.can.has_logins:
+            return refused(message, METHOD_NOT_FOUND, "Method not found")
+        self._desk.note(NO_LOGOUT)
+        return refused(message, INTERNAL_ERROR, "The agent cannot log out")
+
+    def _new(self, message: Message, params: Object) -> list[Out]:
+        plain = setup_in_v1(message, params)
+        if type(plain) is list:
+            return plain
+        call = Call(message.id, str(message.method), params)
+        return [self._desk.forward(call, call.method, plain)]
+
+    def _begun(self, call: Call, result: Object) -> list[Out]:
+        session_id = result.get("sessionId")
+        if type(session_id) is not str:
+            return refused(call, INTERNAL_ERROR, "The agent named no session")
+        session = self._desk.session(session_id)
+        session.scribe = Scribe(self._desk.tell, as_text(call.params.get("cwd")) or "/")
+        return [("peer", answer(call.id, {"sessionId": session_id, **setup_in_v2(session, result)}))]
+
+    def _list(self, message: Message, params: Object) -> list[Out]:
+        if self._desk.can.list:
+            return self._pass(message, params)
+        self._desk.note(NO_LIST)
+        cwd, can = params.get("cwd"), self._desk.can
+        known = [one for one in self._desk.sessions.values() if can.load or can.resume or not one.is_closed]
+        sessions = [_told(one) for one in known if cwd is None or one.scribe.cwd == cwd]
+        return [("peer", answer(message.id, {"sessions": sessions}))]
+
+    def _listed(self, call: Call, result: Object) -> list[Out]:
+        scribe = Scribe(self._desk.tell)
+        items = [scribe.clean(as_object(item), _LISTED) for item in as_list(result.get("sessions"))]
+        sessions = []
+        for item in items:
+            if "sessionId" not in item or "cwd" not in item:
+                scribe.note(WRONG)
+                continue
+            when = time(item.pop("updatedAt"), scribe) if "updatedAt" in item else None
+            sessions.append({**item, "updatedAt": when} if when is not None else item)
+        told: Object = {"sessions": sessions}
+        if is_text(result.get("nextCursor")):
+            told["nextCursor"] = result["nextCursor"]
+        return [("peer", answer(call.id, {**told, **only_meta(result)}))]
+
+    def _delete(self, message: Message, params: Object) -> list[Out]:
+        if self._desk.can.delete:
+            return self._pass(message, params)
+        return refused(message, METHOD_NOT_FOUND, "Method not found")
+
+    def _deleted(self, call: Call, result: Object) -> list[Out]:
+        self._desk.sessions.pop(call.session, None)
+        return [("peer", answer(call.id, only_meta(result)))]
+
+    def _set(self, message: Message, params: Object) -> list[Out]:
+        session_id, config_id = params.get("sessionId"), params.get("configId")
+        kind, value = params.get("type"), params.get("value")
+        if type(session_id) is not str or type(config_id) is not str:
+            return refused(message, INVALID_PARAMS, "Invalid params: sessionId or configId is missing")
+        if not ((kind == "id" and is_text(value)) or (kind == "boolean" and is_flag(value))):
+            return refused(message, INVALID_PARAMS, "Invalid params: no such type of value")
+        call = Call(message.id, str(message.method), params, session_id)
+        if self._desk.session(session_id).config.is_made(config_id):
+            return [self._desk.forward(call, "session/set_mode", {"sessionId": session_id, "modeId": value})]
+        plain = {name: one for name, one in params.items() if name != "type" or kind == "boolean"}
+        return [self._desk.forward(call, call.method, plain)]
+
+    def _changed(self, call: Call, result: Object) -> list[Out]:
+        session = self._desk.session(call.session)
+        if session.config.is_made(call.params["configId"]):
+            session.config.set_mode(call.params["value"])
+        elif type(result.get("configOptions")) is list:
+            session.config.replace(result["configOptions"], session.scribe)
+        else:
+            session.scribe.note(WRONG)
+            session.config.set_value(call.params["configId"], call.params["value"])
+        return [("peer", answer(call.id, {"configOptions": session.config.shown, **only_meta(result)}))]
+
+
+def setup_in_v1(message: Message, params: Object) -> Object | list[Out]:
+    """What sessions begin with; or the refusal of what the agent must not see."""
+    if not is_text(params.get("cwd")):
+        return refused(message, INVALID_PARAMS, "Invalid params: cwd is missing")
+    try:
+        listed = servers(params.get("mcpServers"))
+    except UnknownTransport as error:
+        return refused(message, INVALID_PARAMS, f"Invalid params: {error}", {"type": error.kind})
+    rest = {name: value for name, value in params.items() if name != "replayFrom" and value is not None}
+    return {**rest, "mcpServers": listed}
+
+
+def setup_in_v2(session: Session, result: Object) -> Object:
+    """What is known of a session that has begun."""
+    if result.keys() - _SETUP:
+        session.scribe.note(NO_PLACE)
+    session.config.learn(result, session.scribe)
+    told: Object = {"configOptions": session.config.shown} if session.config.is_known else {}
+    return {**told, **only_meta(result)}
+
+
+def only_meta(result: Object) -> Object:
+    return {"_meta": result["_meta"]} if is_object(result.get("_meta")) else {}
+
+
+def _told(session: Session) -> Object:
+    told: Object = {"sessionId": session.id, "cwd": session.scribe.cwd}
+    if session.title is not None:
+        told["title"] = session.title
+    if session.updated_at is not None:
+        told["updatedAt"] = session.updated_at
+    return told

@@ -1,0 +1,63 @@
+"""What a session lets the user choose: v1's config options and modes, as the one list that v2 has.
+
+v2 always tells the whole list, so the list is kept here as the client has seen it last.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.message import Json, Object, as_object
+from dragoman.dialect.v2.to_v2.config import mode_option, options, values
+from dragoman.dialect.v2.to_v2.scribe import Scribe, is_list
+
+
+class Config:
+    """The choices of one session, in v2's words."""
+
+    def __init__(self) -> None:
+        self._options: list[Object] = []
+        self._modes: Object = {}
+        self._made: str | None = None  # the id of the option that we made of the modes
+        self.is_known = False
+
+    def learn(self, result: Object, scribe: Scribe) -> None:
+        """From the answer that began or resumed the session."""
+        modes, listed = as_object(result.get("modes")), result.get("configOptions")
+        self._modes = modes
+        self.is_known = bool(modes) or is_list(listed)
+        self.replace(listed, scribe)
+
+    def replace(self, listed: Json, scribe: Scribe) -> None:
+        """By the options that v1 lists. Modes are added unless an option says the same."""
+        self._options, self._made = options(listed, scribe), None
+        if self._modes and self._mode() is None:
+            taken = {one["configId"] for one in self._options}
+            made = mode_option(self._modes, taken, scribe)
+            if made is not None:
+                self._options.append(made)
+                self._made = made["configId"]
+
+    @property
+    def shown(self) -> list[Object]:
+        return self._options
+
+    def is_made(self, config_id: str) -> bool:
+        """Whether the agent knows this option as its modes."""
+        return config_id == self._made
+
+    def set_mode(self, mode_id: Json) -> bool:
+        """The session is in another mode; false if nobody heard of it."""
+        choice = self._mode()
+        if choice is None or mode_id not in values(choice):
+            return False
+        self._modes = {**self._modes, "currentModeId": mode_id}
+        self.set_value(choice["configId"], mode_id)
+        return True
+
+    def set_value(self, config_id: str, value: Json) -> None:
+        self._options = [
+            {**one, "currentValue": value} if one["configId"] == config_id else one for one in self._options
+        ]
+
+    def _mode(self) -> Object | None:
+        found = (one for one in self._options if one.get("category") == "mode" and one["type"] == "select")
+        return next(found, None)

@@ -1,0 +1,63 @@
+"""What the parts of the edge at a v2 client share: the sessions, the open requests, what the agent can do."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Struct, UnsetType
+
+from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.edge import Out
+from dragoman.dialect.message import Id, Json, Message, Object, refusal, request
+from dragoman.dialect.v2.client_handshake import Abilities
+from dragoman.dialect.v2.client_session import Session
+from dragoman.dialect.v2.to_v1.fields import Teller
+from dragoman.dialect.v2.to_v2.remarks import Remark
+from dragoman.dialect.v2.to_v2.scribe import Scribe
+from dragoman.wire.codes import NOT_FOUND
+
+
+class Call(Struct, frozen=True):
+    """A request of the client that the agent has not answered yet."""
+
+    id: Id | UnsetType
+    """As the client knows it. The agent knows it under another one if the client uses an id again that it is
+    free to use and the agent is not: that of a prompt that was acknowledged and still runs.
+    """
+    method: str
+    """The client's word for it."""
+    params: Object
+    session: str = ""
+
+
+class Desk:
+    def __init__(self, tell: Teller, nonce: str) -> None:
+        self.tell = tell
+        self.can = Abilities()
+        self.sessions: dict[str, Session] = {}
+        self.open: Debts[Call] = Debts()
+        self._message_ids = OwnIds(f"dragoman-{nonce}" if nonce else "dragoman")
+        self._call_ids = OwnIds("dragoman-call")
+
+    def session(self, session_id: str) -> Session:
+        """Made at its first mention: agents speak of sessions before they have answered for them."""
+        found = self.sessions.get(session_id)
+        if found is None:
+            found = self.sessions[session_id] = Session(session_id, self._message_ids, self.tell)
+        return found
+
+    def note(self, remark: Remark) -> None:
+        Scribe(self.tell).note(remark)
+
+    def forward(self, call: Call, method: str, params: Json | UnsetType = UNSET) -> Out:
+        """To the agent, in its words."""
+        inner = call.id if self.open.look(call.id) is None else self._call_ids.next()
+        self.open.owe(inner, call)
+        return ("inside", request(inner, method, params))
+
+
+def refused(message: Message | Call, code: int, why: str, data: Json | UnsetType = UNSET) -> list[Out]:
+    """An answer to the client that the agent knows nothing of."""
+    return [("peer", refusal(message.id, code, why, data))]
+
+
+def no_session(message: Message, session_id: str) -> list[Out]:
+    return refused(message, NOT_FOUND, "Session not found", {"sessionId": session_id})

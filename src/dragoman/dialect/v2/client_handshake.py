@@ -1,0 +1,141 @@
+"""Introductions between a v2 client and a v1 agent, both ways.
+
+The agent is told what every v2 client can do, and that this one lends neither files nor terminals. The client
+is told of sessions whatever the agent offers: what v2 takes for granted and the agent lacks is made up for.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, renamed
+from dragoman.dialect.v2.to_v2.remarks import NO_SSE, WRONG
+from dragoman.dialect.v2.to_v2.scribe import Scribe, is_object, is_text, is_texts
+
+VERSION = 2
+
+_INFO = {**dict.fromkeys(("name", "title", "version"), is_text), "_meta": is_object}
+_METHOD = {
+    **dict.fromkeys(("methodId", "type", "name", "description"), is_text),
+    "args": is_texts,
+    "env": is_object,
+    "_meta": is_object,
+}
+UNSTABLE = ("fork", "archive", "status", "title", "systemPrompt")
+"""Abilities of sessions that both versions try out under the same names."""
+
+
+class Abilities(Struct, frozen=True, kw_only=True):
+    """What the v1 agent can do of that which v2 takes for granted."""
+
+    load: bool = False
+    resume: bool = False
+    list: bool = False
+    close: bool = False
+    delete: bool = False
+    logout: bool = False
+    logins: frozenset[str] = frozenset()
+    """Methods that may be named to it; a login in a terminal is none of them."""
+    has_logins: bool = False
+
+
+def abilities(result: Object) -> Abilities:
+    offered = as_object(result.get("agentCapabilities"))
+    session = as_object(offered.get("sessionCapabilities"))
+    methods = [as_object(method) for method in as_list(result.get("authMethods"))]
+    return Abilities(
+        load=offered.get("loadSession") is True,
+        resume=is_object(session.get("resume")),
+        list=is_object(session.get("list")),
+        close=is_object(session.get("close")),
+        delete=is_object(session.get("delete")),
+        logout=is_object(as_object(offered.get("auth")).get("logout")),
+        logins=frozenset(as_text(one.get("id")) for one in methods if one.get("type") != "terminal"),
+        has_logins=bool(methods),
+    )
+
+
+def initialize_in_v1(params: Object) -> Object:
+    """What the agent is asked."""
+    capabilities = as_object(params.get("capabilities"))
+    terminal = is_object(as_object(capabilities.get("auth")).get("terminal"))
+    offered: Object = {
+        "fs": {"readTextFile": False, "writeTextFile": False},
+        "terminal": False,
+        "auth": {"terminal": terminal},
+        "plan": {},
+        "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
+    }
+    for name in ("elicitation", "_meta"):
+        if is_object(capabilities.get(name)):
+            offered[name] = capabilities[name]
+    asked: Object = {"protocolVersion": 1, "clientCapabilities": offered}
+    info = as_object(params.get("info"))
+    if is_text(info.get("name")) and is_text(info.get("version")):
+        asked["clientInfo"] = info
+    if is_object(params.get("_meta")):
+        asked["_meta"] = params["_meta"]
+    return asked
+
+
+def initialized_in_v2(result: Object, scribe: Scribe) -> Object:
+    """What the client is answered."""
+    info = scribe.clean(as_object(result.get("agentInfo")), _INFO)
+    offered = as_object(result.get("agentCapabilities"))
+    answered: Object = {
+        "protocolVersion": VERSION,
+        "info": {"name": "unknown", "version": "unknown", **info},
+        "capabilities": _capabilities(offered, scribe),
+    }
+    methods = [_method(one, scribe) for one in as_list(result.get("authMethods"))]
+    if methods:
+        answered["authMethods"] = [one for one in methods if one is not None]
+    if is_object(result.get("_meta")):
+        answered["_meta"] = result["_meta"]
+    return answered
+
+
+def _capabilities(offered: Object, scribe: Scribe) -> Object:
+    prompt = as_object(offered.get("promptCapabilities"))
+    session = as_object(offered.get("sessionCapabilities"))
+    mcp = as_object(offered.get("mcpCapabilities"))
+    if mcp.get("sse") is True:
+        scribe.note(NO_SSE)
+    told: Object = {
+        "prompt": _flags(prompt, "image", "audio", "embeddedContext"),
+        "mcp": {"stdio": {}, **_flags(mcp, "http", "acp")},
+    }
+    for name in ("delete", "additionalDirectories", *UNSTABLE):
+        if is_object(session.get(name)):
+            told[name] = session[name]
+    capabilities: Object = {"session": told}
+    status = as_object(offered.get("auth")).get("status")
+    if is_object(status):
+        capabilities["auth"] = {"status": status}
+    for name in ("providers", "_meta"):
+        if is_object(offered.get(name)):
+            capabilities[name] = offered[name]
+    return capabilities
+
+
+def _flags(fields: Object, *names: str) -> Object:
+    """v1 says true where v2 puts an object."""
+    flags: Object = {name: {} for name in names if fields.get(name) is True}
+    return {**flags, "_meta": fields["_meta"]} if is_object(fields.get("_meta")) else flags
+
+
+def _method(value: Json, scribe: Scribe) -> Object | None:
+    fields = renamed(as_object(value), {"id": "methodId"})
+    kind = fields.get("type") or "agent"
+    if kind not in ("agent", "terminal"):  # v2 leaves the list of types open
+        return fields if is_text(fields.get("methodId")) and is_text(fields.get("name")) else None
+    method = {**scribe.clean(fields, _METHOD), "type": kind}
+    if not ("methodId" in method and "name" in method):
+        scribe.note(WRONG)
+        return None
+    env = method.pop("env", None)
+    if kind == "agent":
+        method.pop("args", None)
+    elif env is not None:
+        method["env"] = [{"name": name, "value": value} for name, value in env.items() if is_text(value)]
+    return method

@@ -1,0 +1,57 @@
+"""Prompts of a v2 client at a v1 agent, which takes one at a time: a second one waits, unacknowledged."""
+
+from __future__ import annotations
+
+from dragoman.dialect.edge import Out
+from dragoman.dialect.message import Json, Message, Object, as_list, as_object
+from dragoman.dialect.v2.client_desk import Call, Desk, no_session, refused
+from dragoman.dialect.v2.client_session import Session
+from dragoman.dialect.v2.to_v1.content import blocks as blocks_in_v1
+from dragoman.dialect.v2.to_v2.content import blocks as blocks_in_v2
+from dragoman.wire.codes import CANCELLED, INVALID_PARAMS
+
+
+class Prompts:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def ask(self, message: Message) -> list[Out]:
+        params = as_object(message.params)
+        session_id = params.get("sessionId")
+        if type(session_id) is not str:
+            return refused(message, INVALID_PARAMS, "Invalid params: sessionId is missing")
+        session = self._desk.session(session_id)
+        if session.is_closed:
+            return no_session(message, session_id)
+        if session.closing:
+            return refused(message, CANCELLED, "Request cancelled: the session is being closed")
+        if session.turn is not None or session.held or session.loading != "no":
+            session.held.append(message)
+            return []
+        return self._begin(session, message, params)
+
+    def next(self, session: Session) -> list[Out]:
+        """What was held, as far as the agent takes it."""
+        outs: list[Out] = []
+        while session.held and session.turn is None and session.loading == "no":
+            message = session.held.popleft()
+            outs += self._begin(session, message, as_object(message.params))
+        return outs
+
+    def withdraw(self, request_id: Json) -> list[Out] | None:
+        """The client does not want a held prompt any more; None if it is none."""
+        for session in self._desk.sessions.values():
+            for message in session.held:
+                if message.id == request_id and type(message.id) is type(request_id):
+                    session.held.remove(message)
+                    return refused(message, CANCELLED, "Request cancelled")
+        return None
+
+    def _begin(self, session: Session, message: Message, params: Object) -> list[Out]:
+        given = blocks_in_v1(params.get("prompt"), self._desk.tell)
+        if not given or len(given) != len(as_list(params.get("prompt"))):
+            return refused(message, INVALID_PARAMS, "Invalid params: a prompt needs content")
+        said = blocks_in_v2(params.get("prompt"), session.scribe)
+        session.begin(message.id, said, given)
+        call = Call(message.id, "session/prompt", params, session.id)
+        return [self._desk.forward(call, "session/prompt", {**params, "prompt": given})]

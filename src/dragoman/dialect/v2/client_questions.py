@@ -1,0 +1,197 @@
+"""What the agent asks of a v2 client: permissions, forms, and what only extensions know.
+
+A permission is given by the client alone, and only by naming an option that was offered, in answer to a
+question that is still open. Whatever else it says is no.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.edge import Out
+from dragoman.dialect.message import (
+    Id,
+    Json,
+    Message,
+    Object,
+    answer,
+    as_object,
+    as_text,
+    notification,
+    refusal,
+    request,
+)
+from dragoman.dialect.v2.client_desk import Desk
+from dragoman.dialect.v2.to_v1.permission import CANCELLED, outcome
+from dragoman.dialect.v2.to_v2 import questions
+from dragoman.dialect.v2.to_v2.errors import error_in_v2
+from dragoman.dialect.v2.to_v2.remarks import (
+    FILES,
+    FORM_VALUE,
+    NO_OPTIONS,
+    NO_SCOPE,
+    STRANGE_REQUEST,
+)
+from dragoman.dialect.v2.to_v2.scribe import Scribe, is_object, is_texts
+from dragoman.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+
+DISMISSED: Object = {"action": "cancel"}
+
+
+class Question(Struct, frozen=True):
+    """A request of the agent that the client has not answered yet."""
+
+    id: Id | UnsetType
+    """As the agent knows it."""
+    method: str
+    session: str = ""
+    offered: frozenset[str] = frozenset()
+
+
+class Questions:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._open: Debts[Question] = Debts()
+        self._ids = OwnIds("dragoman-question")
+
+    def ask(self, message: Message) -> list[Out]:
+        method, params = str(message.method), as_object(message.params)
+        if method == "session/request_permission":
+            return self._permission(message, params)
+        if method == "elicitation/create":
+            return self._elicitation(message, params)
+        if method.startswith("_") or method == "mcp/message":
+            return [self._put(Question(message.id, method), method, message.params)]
+        if method.startswith(("fs/", "terminal/")):
+            self._desk.note(FILES)
+            session = self._desk.sessions.get(as_text(params.get("sessionId")))
+            outs = session.acknowledge() if session is not None else []
+            return [*outs, *_no(message, METHOD_NOT_FOUND, "The client lends no files and no terminals")]
+        self._desk.note(STRANGE_REQUEST)
+        return _no(message, METHOD_NOT_FOUND, "Method not found")
+
+    def answered(self, message: Message) -> list[Out]:
+        """What the client says. An answer to nothing that is open means nothing."""
+        question = self._open.settle(message.id)
+        if question is None:
+            return []
+        return [("inside", self._answer(question, message)), *self._settled(question.session)]
+
+    def withdraw(self, params: Object) -> list[Out]:
+        """The agent does not want to know any more."""
+        wanted = params.get("requestId")
+        for outer, question in self._open.items():
+            if question.id == wanted and type(question.id) is type(wanted):
+                return [("peer", notification("$/cancel_request", {**params, "requestId": outer}))]
+        return []
+
+    def cancel(self, session_id: str) -> list[Out]:
+        """The turn is cancelled, and with it what was asked in it. The client is told to stop asking."""
+        outs: list[Out] = []
+        for outer, question in self._open.items():
+            if question.session == session_id:
+                self._open.settle(outer)
+                outs.append(("inside", _cancelled(question)))
+                outs.append(("peer", notification("$/cancel_request", {"requestId": outer})))
+        return [*outs, *self._settled(session_id)] if outs else []
+
+    def cancel_all(self) -> list[Out]:
+        """The client is gone."""
+        return [("inside", _cancelled(question)) for _, question in self._open.items()]
+
+    def _permission(self, message: Message, params: Object) -> list[Out]:
+        session_id = params.get("sessionId")
+        if type(session_id) is not str:
+            return _no(message, INVALID_PARAMS, "Invalid params: sessionId is missing")
+        session = self._desk.session(session_id)
+        if session.is_closed or (session.turn is not None and session.turn.cancelled):
+            return [("inside", answer(message.id, CANCELLED))]
+        asked = questions.permission(params, session.scribe)
+        if asked is None:
+            self._desk.note(NO_OPTIONS)
+            return [("inside", answer(message.id, CANCELLED))]
+        offered = frozenset(option["optionId"] for option in asked["options"])
+        question = Question(message.id, str(message.method), session_id, offered)
+        outs = [*session.acknowledge(), *session.move("requires_action")]
+        return [*outs, self._put(question, question.method, asked)]
+
+    def _elicitation(self, message: Message, params: Object) -> list[Out]:
+        scope = self._scope(params)
+        asked = questions.elicitation(params, Scribe(self._desk.tell))
+        if scope is None or asked is None:
+            self._desk.note(NO_SCOPE)
+            return _no(message, INVALID_PARAMS, "Invalid params: no form, or one that belongs to nothing")
+        outs: list[Out] = []
+        session_id = as_text(scope.get("sessionId"))
+        if session_id:
+            session = self._desk.session(session_id)
+            outs = [*session.acknowledge(), *session.move("requires_action")]
+        question = Question(message.id, str(message.method), session_id)
+        return [*outs, self._put(question, question.method, {**asked, **scope})]
+
+    def _scope(self, params: Object) -> Object | None:
+        """v2 wants one of two; a prompt that was acknowledged is no open request to the client any more."""
+        if type(params.get("sessionId")) is str:
+            return {"sessionId": params["sessionId"]}
+        wanted = params.get("requestId")
+        call = self._desk.open.look(wanted) if type(wanted) in (int, str) else None
+        if call is None:
+            return None
+        return {"sessionId": call.session} if call.method == "session/prompt" else {"requestId": call.id}
+
+    def _put(self, question: Question, method: str, params: Json | UnsetType) -> Out:
+        """v2 takes no null for an id; and an id that is open cannot be used again."""
+        outer = question.id
+        if outer is None or self._open.look(outer) is not None:
+            outer = self._ids.next()
+        self._open.owe(outer, question)
+        return ("peer", request(outer, method, params))
+
+    def _settled(self, session_id: str) -> list[Out]:
+        session = self._desk.sessions.get(session_id)
+        if session is None or any(one.session == session_id for _, one in self._open.items()):
+            return []
+        return session.settle()
+
+    def _answer(self, question: Question, message: Message) -> Message:
+        if message.error is not UNSET:
+            return Message("2.0", question.id, error=error_in_v2(message.error))
+        result = as_object(message.result)
+        if question.method == "session/request_permission":
+            return answer(question.id, outcome(result, set(question.offered), self._desk.tell))
+        if question.method == "elicitation/create":
+            return answer(question.id, self._filled_in(result))
+        return answer(question.id, message.result)
+
+    def _filled_in(self, result: Object) -> Object:
+        """Unlike v2, v1 knows no nested values; and no other action than these."""
+        action = result.get("action")
+        if action == "decline":
+            return {"action": "decline"}
+        if action != "accept":
+            return DISMISSED
+        filled: Object = {"action": "accept"}
+        if is_object(result.get("content")):
+            content = result["content"].items()
+            filled["content"] = {name: self._value(value) for name, value in content if value is not None}
+        return {**filled, "_meta": result["_meta"]} if is_object(result.get("_meta")) else filled
+
+    def _value(self, value: Json) -> Json:
+        if type(value) in (str, int, float, bool) or is_texts(value):
+            return value
+        self._desk.note(FORM_VALUE)
+        return msgspec.json.encode(value).decode()
+
+
+def _cancelled(question: Question) -> Message:
+    if question.method == "session/request_permission":
+        return answer(question.id, CANCELLED)
+    if question.method == "elicitation/create":
+        return answer(question.id, DISMISSED)
+    return refusal(question.id, METHOD_NOT_FOUND, "Nobody is there to answer")
+
+
+def _no(message: Message, code: int, why: str) -> list[Out]:
+    return [("inside", refusal(message.id, code, why))]

@@ -1,0 +1,241 @@
+"""One session as a v2 client sees it: its turns, its state, its updates.
+
+In v1 the answer to a prompt is its end. In v2 a prompt is acknowledged when it is part of the conversation,
+and the session says when it is done. An acknowledged prompt can only fail as a state, so the acknowledgement
+waits for a sign that the agent works on it: an update of its turn, a question, or its answer. There is no
+clock: an agent that is silent for a minute is acknowledged after a minute.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from dragoman.dialect.debts import OwnIds
+from dragoman.dialect.edge import Out
+from dragoman.dialect.message import Id, Json, Message, Object, answer, as_object, notification, refusal
+from dragoman.dialect.v2.client_config import Config
+from dragoman.dialect.v2.client_messages import CHUNKS, MessageIds
+from dragoman.dialect.v2.to_v1.fields import Teller
+from dragoman.dialect.v2.to_v2 import updates
+from dragoman.dialect.v2.to_v2.content import block
+from dragoman.dialect.v2.to_v2.errors import error_in_v2
+from dragoman.dialect.v2.to_v2.remarks import AFTER_CLOSE, ECHO, LATE_ERROR, STOP_REASON, WRONG
+from dragoman.dialect.v2.to_v2.scribe import Scribe, is_count, is_object, is_text
+from dragoman.dialect.v2.to_v2.tool_call import terminals, tool_call
+from dragoman.wire.codes import CANCELLED
+
+WORK = CHUNKS | {"tool_call", "tool_call_update", "plan", "plan_update", "usage_update"}
+"""Updates that only a turn makes, or a replay: whoever sends one has taken the prompt."""
+HISTORY = WORK - {"usage_update"}
+"""Updates that a replay consists of."""
+
+Loading = Literal["no", "shown", "swallowed"]
+
+_TOKENS = ("totalTokens", "inputTokens", "outputTokens")
+_MORE_TOKENS = ("thoughtTokens", "cachedReadTokens", "cachedWriteTokens")
+_USAGE = {**dict.fromkeys((*_TOKENS, *_MORE_TOKENS), is_count), "_meta": is_object}
+
+
+class Turn(Struct):
+    """A prompt that the agent works on."""
+
+    id: Id | UnsetType
+    message_id: str
+    said: list[Object]
+    """The prompt as the client said it."""
+    echo: deque[Object]
+    """The prompt as the agent got it, as far as it was not echoed."""
+    acknowledged: bool = False
+    cancelled: bool = False
+
+
+class Session:
+    """Everything it gives out is for the client; what goes to the agent is `client_calls`' business."""
+
+    def __init__(self, session_id: str, ids: OwnIds, tell: Teller, cwd: str = "/") -> None:
+        self.id = session_id
+        self.scribe = Scribe(tell, cwd)
+        self.config = Config()
+        self.turn: Turn | None = None
+        self.held: deque[Message] = deque()  # prompts that wait for the turn, unacknowledged
+        self.closing: list[Message] = []  # answers to session/close that wait for the turn to end
+        self.loading: Loading = "no"
+        self.is_closed = False
+        self.title: str | None = None
+        self.updated_at: str | None = None
+        self._ids = ids
+        self._messages = MessageIds(ids)
+        self._state = "idle"
+        self._terminals: set[str] = set()
+        self._swallow_late = False
+
+    def begin(self, request_id: Id | UnsetType, said: list[Object], given: list[Object]) -> None:
+        """The prompt goes to the agent."""
+        self._messages.interrupt()
+        self._swallow_late = False
+        self.turn = Turn(request_id, self._ids.next(), said, deque(given))
+
+    def acknowledge(self) -> list[Out]:
+        turn = self.turn
+        if turn is None or turn.acknowledged:
+            return []
+        turn.acknowledged = True
+        message: Object = {
+            "sessionUpdate": "user_message",
+            "messageId": turn.message_id,
+            "content": turn.said,
+        }
+        return [
+            ("peer", answer(turn.id, {"messageId": turn.message_id})),
+            self._say(message),
+            *self.move("running"),
+        ]
+
+    def end(self, message: Message) -> list[Out]:
+        """The agent's answer to the prompt."""
+        turn = self.turn
+        if turn is None:
+            return []
+        if message.error is not UNSET and not turn.acknowledged:
+            self.turn = None
+            if turn.cancelled:
+                return [("peer", refusal(turn.id, CANCELLED, "Request cancelled"))]
+            return [("peer", Message("2.0", turn.id, error=error_in_v2(message.error, self.id)))]
+        outs = self.acknowledge()
+        self.turn = None
+        self._messages.interrupt()
+        if message.error is UNSET:
+            return outs + self.move("idle", self._ended(as_object(message.result)))
+        error = error_in_v2(message.error, self.id)
+        if turn.cancelled or error["code"] == CANCELLED:
+            return outs + self.move("idle", {"stopReason": "cancelled"})
+        self.scribe.note(LATE_ERROR)
+        return outs + self.move("idle", {"stopReason": "error", "error": error})
+
+    def _ended(self, result: Object) -> Object:
+        ended: Object = {}
+        if is_text(result.get("stopReason")):
+            ended["stopReason"] = result["stopReason"]
+        else:
+            self.scribe.note(STOP_REASON)
+        usage = self.scribe.clean(as_object(result.get("usage")), _USAGE)
+        if all(name in usage for name in _TOKENS):
+            ended["usage"] = usage
+        if is_object(result.get("_meta")):
+            ended["_meta"] = result["_meta"]
+        return ended
+
+    def move(self, state: str, more: Object | None = None) -> list[Out]:
+        """Into a state, if it is another one or there is more to say of it."""
+        if state == self._state and more is None:
+            return []
+        self._state = state
+        return [self._say({"sessionUpdate": "state_update", "state": state, **(more or {})})]
+
+    def settle(self) -> list[Out]:
+        """Nothing is asked of the user any more."""
+        if self._state != "requires_action":
+            return []
+        return self.move("running" if self.turn is not None else "idle")
+
+    def snapshot(self) -> list[Out]:
+        """What a resumed session is doing."""
+        self._state = "running" if self.turn is not None else "idle"
+        return self.move(self._state, {})
+
+    def load(self, *, swallow: bool) -> None:
+        self._messages.interrupt()
+        self.is_closed = False
+        self.loading = "swallowed" if swallow else "shown"
+        self._swallow_late = swallow
+
+    def loaded(self) -> None:
+        self._messages.interrupt()
+        self.loading = "no"
+
+    def update(self, params: Object) -> list[Out]:
+        """One update of the agent."""
+        fields = as_object(params.get("update"))
+        kind = fields.get("sessionUpdate")
+        if self.is_closed:
+            self.scribe.note(AFTER_CLOSE)
+            return []
+        if type(kind) is not str:
+            self.scribe.note(WRONG)
+            return []
+        if kind in HISTORY and self._swallows():
+            return []
+        outs = self.acknowledge() if kind in WORK else []
+        if self._state == "requires_action" and kind in HISTORY and self.turn is not None:
+            outs += self.move("running")
+        meta = params.get("_meta")
+        return outs + [self._say(made, meta) for made in self._converted(kind, fields)]
+
+    def _swallows(self) -> bool:
+        """A replay that nobody asked for: while the session loads; and after it until the next prompt, if
+        nothing came before, because there are agents that answer first.
+        """
+        if self.loading == "swallowed":
+            self._swallow_late = False
+            return True
+        return self._swallow_late and self.loading == "no" and self.turn is None
+
+    def _converted(self, kind: str, fields: Object) -> list[Object]:
+        if kind in CHUNKS:
+            return self._chunk(kind, fields)
+        if kind in ("tool_call", "tool_call_update"):
+            return self._call(fields)
+        if kind == "config_option_update":
+            self.config.replace(fields.get("configOptions"), self.scribe)
+            return [self.options()]
+        if kind == "current_mode_update":
+            if self.config.set_mode(fields.get("currentModeId")):
+                return [self.options()]
+            self.scribe.note(WRONG)
+            return []
+        made = updates.update(fields, self.scribe)
+        if made is not None and kind == "session_info_update":
+            self.title = made.get("title", self.title)
+            self.updated_at = made.get("updatedAt", self.updated_at)
+        return [] if made is None else [made]
+
+    def options(self) -> Object:
+        return {"sessionUpdate": "config_option_update", "configOptions": self.config.shown}
+
+    def _chunk(self, kind: str, fields: Object) -> list[Object]:
+        content = block(fields.get("content"), self.scribe)
+        if content is None or (kind == "user_message_chunk" and self._is_echo(fields.get("content"))):
+            return []
+        message_id = self._messages.of(kind, fields.get("messageId"), self.scribe)
+        chunk: Object = {"sessionUpdate": kind, "messageId": message_id, "content": content}
+        return [{**chunk, "_meta": fields["_meta"]} if is_object(fields.get("_meta")) else chunk]
+
+    def _is_echo(self, content: Json) -> bool:
+        """Whether an agent repeats the prompt, which the client has seen acknowledged."""
+        turn = self.turn
+        if turn is None or self.loading != "no" or not turn.echo or turn.echo[0] != content:
+            return False
+        turn.echo.popleft()
+        self.scribe.note(ECHO)
+        return True
+
+    def _call(self, fields: Object) -> list[Object]:
+        self._messages.interrupt()
+        call = tool_call(fields, self.scribe)
+        if call is None:
+            return []
+        shown = []
+        for one in terminals(fields, self.scribe):
+            if len(one) > 2 or one["terminalId"] not in self._terminals:
+                shown.append(one)
+            self._terminals.add(one["terminalId"])
+        return [*shown, {"sessionUpdate": "tool_call_update", **call}]
+
+    def _say(self, update: Object, meta: Json = None) -> Out:
+        params: Object = {"sessionId": self.id, "update": update}
+        if is_object(meta):
+            params["_meta"] = meta
+        return ("peer", notification("session/update", params))
