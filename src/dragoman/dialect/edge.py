@@ -54,6 +54,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Threads only: the directions that its document prints, which are those of its code turned round."""
     credentials: bool = False
     """Acpex only: whether credentials of `authenticate` may go on to the agent."""
+    client_tools: bool = False
+    """V2 agents only: whether the host lends them the client's files and terminals as tools."""
     nonce: str = ""
     """A part of the ids that an edge makes up for things that outlive the conversation, such as messages:
     whoever runs the interpreter gives each conversation another one.
@@ -89,6 +91,11 @@ class Edge:
     def peer_ended(self) -> list[Out]:
         """The peer is gone: what the inside still waits for is answered now."""
         return []
+
+    @property
+    def holding(self) -> bool:
+        """Whether it keeps something for the peer that goes out as soon as the peer has spoken."""
+        return False
 
     def succeeded_by(self) -> Edge:
         """Who takes the next block: an edge that only had to find something out hands over to another."""

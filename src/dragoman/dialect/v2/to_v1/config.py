@@ -110,5 +110,6 @@ def _values(option: Object) -> list[Object]:
     return found
 
 
-def _malformed(tell: Teller) -> None:
+def _malformed(tell: Teller) -> Object | None:
     tell.lost("a malformed config option", "left out")
+    return None

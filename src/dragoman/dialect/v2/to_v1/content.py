@@ -66,8 +66,9 @@ def _unknown(fields: Object, kind: str, tell: Teller) -> Object:
     return noted({"type": "text", "text": text}, fields)
 
 
-def _malformed(tell: Teller) -> None:
+def _malformed(tell: Teller) -> Object | None:
     tell.lost("malformed content", "left out")
+    return None
 
 
 def _annotated(fields: Object, tell: Teller) -> Object:

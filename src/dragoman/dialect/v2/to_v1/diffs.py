@@ -53,9 +53,14 @@ def _new_file(change: Object, parts: list[str]) -> Object | None:
     path = as_text(change.get("path"))
     if change.get("operation") != "add" or not path or change.get("fileType", "text") not in ("text", None):
         return None
-    about = [part for part in parts if f"\n+++ {path}\n" in part]
+    # One file needs no finding; of several, one whose name is written in Git's quotes is not found.
+    about = parts if len(parts) == 1 else [part for part in parts if _names(part, path)]
     text = _added(about[0]) if len(about) == 1 else None
     return None if text is None else {"type": "diff", "path": path, "oldText": None, "newText": text}
+
+
+def _names(part: str, path: str) -> bool:
+    return f"\n+++ {path}\n" in part or f"\n+++ {path}\t\n" in part
 
 
 def _added(part: str) -> str | None:

@@ -1,0 +1,152 @@
+"""The first exchange between a v1 client and a v2 agent: what each can do, in the words of the other.
+
+Our offer carries the members of both versions: an agent of v1 reads its own, answers 1, and is left alone.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, UnsetType
+
+from dragoman.dialect.message import Id, Message, Object, as_list, as_object, as_text, refusal
+from dragoman.dialect.v2.to_v1.fields import Teller, fits, fitting, without
+from dragoman.wire.codes import INVALID_REQUEST
+
+VERSION = 2
+
+_UNKNOWN = {"name": "unknown", "version": "unknown"}
+_NAMED = ("delete", "additionalDirectories", "systemPrompt", "fork", "archive", "status", "title")
+
+
+class Abilities(Struct, frozen=True, kw_only=True):
+    """What the v1 client said that it can do, and v2 takes for granted or has no word for."""
+
+    booleans: bool = False
+    notices: bool = False
+    compaction: bool = False
+    plans: bool = False
+    subagents: bool = False
+    tools: tuple[str, ...] = ()
+    """Files and terminals of the client, by the names that they have as tools."""
+
+
+class Welcome(Struct, frozen=True, kw_only=True):
+    """What the v2 agent said that matters later."""
+
+    stdio: bool = False
+    """Whether it starts MCP servers."""
+
+
+def offer(params: Object) -> Object:
+    """The client's `initialize`, for an agent of either version."""
+    wanted = as_object(params.get("clientCapabilities"))
+    capabilities: Object = {}
+    if type(wanted.get("elicitation")) is dict:
+        capabilities["elicitation"] = wanted["elicitation"]
+    if as_object(wanted.get("auth")).get("terminal") is True:
+        capabilities["auth"] = {"terminal": {}}
+    info = as_object(params.get("clientInfo"))
+    if not (fits(info.get("name"), str) and fits(info.get("version"), str)):
+        info = _UNKNOWN
+    return {**params, "protocolVersion": VERSION, "info": info, "capabilities": capabilities}
+
+
+def abilities(params: Object) -> Abilities:
+    wanted = as_object(params.get("clientCapabilities"))
+    session, files = as_object(wanted.get("session")), as_object(wanted.get("fs"))
+    tools = {
+        "read_text_file": files.get("readTextFile") is True,
+        "write_text_file": files.get("writeTextFile") is True,
+        "run_command": wanted.get("terminal") is True,
+    }
+    return Abilities(
+        booleans=_has(as_object(session.get("configOptions")), "boolean"),
+        notices=_has(session, "notices"),
+        compaction=_has(session, "compaction"),
+        plans=_has(wanted, "plan"),
+        subagents=_has(wanted, "subagents"),
+        tools=tuple(name for name, there in tools.items() if there),
+    )
+
+
+def speaks_v1(result: Object) -> bool:
+    """Whether this is the answer of a v1 agent, which does not need us."""
+    version = result.get("protocolVersion")
+    return version == 1 or (version != VERSION and "agentCapabilities" in result)
+
+
+def welcome(result: Object) -> Welcome:
+    session = as_object(as_object(result.get("capabilities")).get("session"))
+    return Welcome(stdio=_has(as_object(session.get("mcp")), "stdio"))
+
+
+def introduced(result: Object, tell: Teller) -> Object:
+    """The v2 agent's answer in v1."""
+    offered = as_object(result.get("capabilities"))
+    methods = [_method(as_object(item), tell) for item in as_list(result.get("authMethods"))]
+    capabilities = _capabilities(offered)
+    auth: Object = {"logout": {}} if methods else {}
+    capabilities["auth"] = {**fitting(as_object(offered.get("auth")), {"_meta": dict}), **auth}
+    answer: Object = {
+        **without(result, "info", "capabilities", "authMethods", "protocolVersion"),
+        "protocolVersion": 1,
+        "agentCapabilities": capabilities,
+        "authMethods": [method for method in methods if method is not None],
+    }
+    info = as_object(result.get("info"))
+    if fits(info.get("name"), str) and fits(info.get("version"), str):
+        answer["agentInfo"] = fitting(info, {"title": (str, type(None)), "_meta": dict})
+    return fitting(answer, {"_meta": dict})
+
+
+def version_refused(request_id: Id | UnsetType, error: Object) -> Message:
+    """For an agent that speaks neither version."""
+    data = as_object(error.get("data"))
+    supported = [number for number in as_list(data.get("supported")) if type(number) is int]
+    spoken = ", ".join(map(str, supported)) or "others"
+    why = f"This agent speaks neither version 1 nor version 2 of the protocol, but {spoken}"
+    return refusal(request_id, INVALID_REQUEST, why, {"requested": VERSION, "supported": supported})
+
+
+def _capabilities(offered: Object) -> Object:
+    session = as_object(offered.get("session"))
+    prompt, mcp = as_object(session.get("prompt")), as_object(session.get("mcp"))
+    there = type(offered.get("session")) is dict
+    named = {name: session[name] for name in _NAMED if type(session.get(name)) is dict}
+    always: Object = {"list": {}, "resume": {}, "close": {}} if there else {}
+    found: Object = {
+        "loadSession": there,
+        "promptCapabilities": {name: _has(prompt, name) for name in ("image", "audio", "embeddedContext")},
+        "mcpCapabilities": {"http": _has(mcp, "http"), "sse": False},
+        "sessionCapabilities": {**always, **named},
+    }
+    if _has(mcp, "acp"):
+        found["mcpCapabilities"]["acp"] = True
+    if type(offered.get("providers")) is dict:
+        found["providers"] = offered["providers"]
+    if type(offered.get("_meta")) is dict:
+        found["_meta"] = offered["_meta"]
+    return found
+
+
+def _method(item: Object, tell: Teller) -> Object | None:
+    kind = item.get("type", "agent")
+    if kind not in ("agent", "terminal"):
+        # A v1 client takes a type that it does not know for the agent's own login.
+        tell.lost("a way to log in of a type that v1 does not know", "not offered")
+        return None
+    if not (fits(item.get("methodId"), str) and fits(item.get("name"), str)):
+        tell.lost("a malformed way to log in", "not offered")
+        return None
+    method = {"id": item["methodId"], **without(item, "methodId", "type", "env", "args")}
+    method = fitting(method, {"description": (str, type(None)), "_meta": (dict, type(None))})
+    if kind == "agent":
+        return method
+    args = [arg for arg in as_list(item.get("args")) if type(arg) is str]
+    env = [as_object(variable) for variable in as_list(item.get("env"))]
+    values = {as_text(variable.get("name")): as_text(variable.get("value")) for variable in env}
+    return {"type": "terminal", **method, "args": args, "env": values}
+
+
+def _has(fields: Object, name: str) -> bool:
+    """v2, and the newer parts of v1, say yes by an object."""
+    return type(fields.get(name)) is dict

@@ -1,0 +1,130 @@
+"""What the parties of a session said, message by message: v2's whole messages as v1's chunks.
+
+A message is shown by its chunks and can grow; nothing that was shown can be taken back in v1. So a whole
+message that says what its chunks said is silent, one that says more adds the rest, and any other is a loss.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.message import Object, as_object, as_text
+from dragoman.dialect.v2.to_v1.content import block, blocks
+from dragoman.dialect.v2.to_v1.fields import Teller, fits, without
+
+WHOLE = {
+    "user_message": "user_message_chunk",
+    "agent_message": "agent_message_chunk",
+    "agent_thought": "agent_thought_chunk",
+}
+CHUNKS = frozenset(WHOLE.values())
+
+REMEMBERED = 64
+"""Messages whose text is remembered, per session; of older ones only that they were shown."""
+
+_PLAIN = {"sessionUpdate", "messageId", "content"}
+_TEXT = {"type", "text"}
+
+
+class Messages:
+    """The messages of one session."""
+
+    def __init__(self, tell: Teller) -> None:
+        self._tell = tell
+        self._kinds: dict[str, str] = {}  # of which kind is the message that has this id
+        self._shown: dict[tuple[str, str], _Shown] = {}
+        self._old: set[tuple[str, str]] = set()
+
+    def chunk(self, update: Object) -> list[Object]:
+        """The same update where nothing has to change."""
+        kind, message_id = update["sessionUpdate"], as_text(update.get("messageId"))
+        content = block(update.get("content"), self._tell)
+        if content is None:
+            return []
+        self._of(kind, message_id).add(content)
+        known = self._id(kind, message_id)
+        if known == update.get("messageId") and content is update["content"] and update.keys() == _PLAIN:
+            return [update]
+        update = {**update, "content": content}
+        if not fits(update.get("_meta"), dict):
+            update = without(update, "_meta")
+        return [{**update, "messageId": known} if known else without(update, "messageId")]
+
+    def whole(self, update: Object) -> list[Object]:
+        kind, message_id = WHOLE[update["sessionUpdate"]], as_text(update.get("messageId"))
+        shown = self._of(kind, message_id)
+        said = blocks(update.get("content"), self._tell)
+        if "content" not in update or (not said and not shown.parts):
+            if as_object(update.get("_meta")):
+                self._tell.lost("_meta of a message without content", "left out: v1 has no place for it")
+            return []
+        rest = None if (kind, message_id) in self._old else _rest(shown.blocks(), said)
+        if rest is None:
+            self._tell.lost("a message changed after it was shown", "what was shown stays")
+            return []
+        known = self._id(kind, message_id)
+        named = {"messageId": known} if known else {}
+        chunks: list[Object] = [{"sessionUpdate": kind, **named, "content": content} for content in rest]
+        if chunks and not shown.parts and as_object(update.get("_meta")):
+            chunks[0]["_meta"] = update["_meta"]
+        for content in rest:
+            shown.add(content)
+        return chunks
+
+    def _id(self, kind: str, message_id: str) -> str:
+        """v2's ids are unique among messages of a kind, v1's in the session."""
+        if not message_id or self._kinds.setdefault(message_id, kind) == kind:
+            return message_id
+        return f"{kind.removesuffix('_chunk')}:{message_id}"
+
+    def _of(self, kind: str, message_id: str) -> _Shown:
+        key = (kind, message_id)
+        shown = self._shown.get(key)
+        if shown is None:
+            shown = self._shown[key] = _Shown()
+            if len(self._shown) > REMEMBERED:
+                oldest = next(iter(self._shown))
+                del self._shown[oldest]
+                self._old.add(oldest)
+        return shown
+
+
+class _Shown:
+    """What was shown of one message. Texts that follow each other are one text, however they were cut."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self) -> None:
+        self.parts: list[Object | list[str]] = []
+
+    def add(self, content: Object) -> None:
+        last = self.parts[-1] if self.parts else None
+        if content.keys() != _TEXT:
+            self.parts.append(content)
+        elif type(last) is list:
+            last.append(content["text"])
+        else:
+            self.parts.append([content["text"]])
+
+    def blocks(self) -> list[Object]:
+        return [
+            {"type": "text", "text": "".join(part)} if type(part) is list else as_object(part)
+            for part in self.parts
+        ]
+
+
+def _rest(shown: list[Object], said: list[Object]) -> list[Object] | None:
+    """What `said` says beyond `shown`; None if it says something else."""
+    if not shown:
+        return said
+    whole = _Shown()
+    for content in said:
+        whole.add(content)
+    joined = whole.blocks()
+    *before, last = shown
+    if len(joined) < len(shown) or joined[: len(before)] != before:
+        return None
+    other, more = joined[len(before)], joined[len(shown) :]
+    if other == last:
+        return more
+    if last.keys() == other.keys() == _TEXT and other["text"].startswith(last["text"]):
+        return [{"type": "text", "text": other["text"][len(last["text"]) :]}, *more]
+    return None

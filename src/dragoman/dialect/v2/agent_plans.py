@@ -1,0 +1,51 @@
+"""The plans of a session: v2 has any number of them by name, v1 has one.
+
+A client that says so knows v2's plans. For others all lists of steps become one list, and what is no list of
+steps is said as a message.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.message import Object, as_object, as_text
+from dragoman.dialect.v2.to_v1.fields import Teller
+from dragoman.dialect.v2.to_v1.plans import named, told
+
+
+class Plans:
+    """`named`: whether the client knows plans by their names."""
+
+    def __init__(self, tell: Teller, *, named: bool) -> None:
+        self._tell = tell
+        self._named = named
+        self._steps: dict[str, list[Object]] = {}
+
+    def update(self, update: Object) -> list[Object]:
+        """A `plan_update` or a `plan_removed`."""
+        if update["sessionUpdate"] == "plan_removed":
+            return self._removed(update)
+        plan = as_object(update.get("plan"))
+        known = named(plan, self._tell)
+        if known is None:
+            self._tell.lost("a plan of a type that v1 does not know", "left out")
+            return []
+        if self._named:
+            return [{**update, "plan": known}]
+        if known["type"] == "items":
+            self._steps[known["planId"]] = known["entries"]
+            return [self._whole()]
+        self._tell.repaired("a plan that is no list of steps", "said as a message of the agent")
+        text = {"type": "text", "text": told(known)}
+        return [{"sessionUpdate": "agent_message_chunk", "content": text}]
+
+    def _removed(self, update: Object) -> list[Object]:
+        if self._named and as_text(update.get("planId")):
+            return [update]
+        if self._steps.pop(as_text(update.get("planId")), None) is None:
+            return []
+        return [self._whole()]
+
+    def _whole(self) -> Object:
+        if len(self._steps) > 1:
+            self._tell.repaired("several plans", "told as one list")
+        steps = [entry for entries_ in self._steps.values() for entry in entries_]
+        return {"sessionUpdate": "plan", "entries": steps}

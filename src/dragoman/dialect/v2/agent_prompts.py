@@ -1,0 +1,125 @@
+"""How prompts of a v1 client become turns of a v2 agent, and how its state ends them.
+
+The agent tells of the prompt itself as a message of the user, which a v1 client has shown already. Which
+message that is, the acknowledgement says; it may come after the message. So from the first message of the
+user on, updates wait for the acknowledgement.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.edge import Out
+from dragoman.dialect.message import (
+    Id,
+    Message,
+    Object,
+    as_object,
+    as_text,
+    notification,
+    refusal,
+    with_params,
+)
+from dragoman.dialect.v2.agent_requests import Requests
+from dragoman.dialect.v2.agent_session import Session, Sessions, told
+from dragoman.dialect.v2.agent_turns import Turn, cancelled, outcome
+from dragoman.dialect.v2.to_v1.fields import Teller
+from dragoman.dialect.v2.to_v2.content import blocks
+from dragoman.dialect.v2.to_v2.scribe import Scribe
+from dragoman.wire.codes import CANCELLED, INVALID_PARAMS, NAMES
+
+
+class Prompts:
+    """The turns of all sessions."""
+
+    def __init__(self, tell: Teller, sessions: Sessions, requests: Requests) -> None:
+        self._tell = tell
+        self._sessions = sessions
+        self._requests = requests
+
+    def prompted(self, message: Message) -> list[Out]:
+        """A `session/prompt` of the client."""
+        params = as_object(message.params)
+        session = self._sessions.of(as_text(params.get("sessionId")))
+        prompt = blocks(params.get("prompt"), Scribe(self._tell, session.cwd))
+        if not prompt:
+            return [("inside", refusal(message.id, INVALID_PARAMS, "Invalid params: the prompt is empty"))]
+        if prompt != params["prompt"]:
+            message = with_params(message, {**params, "prompt": prompt})
+        turn = Turn(message)
+        if session.turns.add(turn):
+            return [self._send(session, turn)]
+        self._tell.repaired("a prompt while another is open", "sent when the other has ended")
+        return []
+
+    def acknowledged(self, turn: Turn, session: Session, result: Object) -> list[Out]:
+        """The agent has taken the prompt."""
+        session.turns.acknowledge(turn, as_text(result.get("messageId")))
+        if not turn.message_id:  # an older draft; what was held is the prompt, as far as anybody can know
+            session.turns.take_for_echo()
+        outs = self.let_go(session)
+        if turn.ended is not None:
+            outs += self.ended(session, outcome(turn, turn.ended, self._tell))
+        return outs
+
+    def failed(self, session: Session, sorry: Message) -> list[Out]:
+        """The agent has not taken the prompt."""
+        return [*self.let_go(session), *self.ended(session, sorry)]
+
+    def changed_state(self, session: Session, update: Object) -> list[Out]:
+        """A `state_update`."""
+        outs = told(session, session.calls.rest())
+        if update.get("background"):
+            self._tell.lost("work in the background", "not told: a session of v1 has none")
+        turn = session.turns.running
+        if update.get("state") != "idle":
+            if turn is not None:
+                turn.ran = True
+            elif update.get("state") == "running":
+                self._tell.repaired("work that no prompt asked for", "its updates go on outside of a turn")
+        elif turn is not None and turn.acknowledged:
+            outs += self.ended(session, outcome(turn, update, self._tell))
+        elif turn is not None and (turn.ran or session.turns.held):
+            turn.ended = update
+        return outs
+
+    def ended(self, session: Session, result: Message) -> list[Out]:
+        """The running turn is over, and so are those that were cancelled while they waited."""
+        outs: list[Out] = [("inside", result)]
+        self._requests.forget(result.id)
+        turn = session.turns.next()
+        while turn is not None and turn.cancelled:
+            outs.append(("inside", cancelled(turn)))
+            turn = session.turns.next()
+        return outs if turn is None else [*outs, self._send(session, turn)]
+
+    def closed(self, session: Session) -> list[Out]:
+        """The session is gone: what the client still waits for was cancelled."""
+        outs = self.let_go(session)
+        session.turns.cancel()
+        if session.turns.running is not None:
+            outs += self.ended(session, cancelled(session.turns.running))
+        return outs
+
+    def withdrawn(self, request_id: Id) -> list[Out] | None:
+        """The client does not want an answer to this; None if it is no prompt that concerns us."""
+        for session in self._sessions.all():
+            turn = session.turns.find(request_id)
+            if turn is None:
+                continue
+            if not turn.sent:
+                session.turns.withdraw(turn)
+                return [("inside", refusal(request_id, CANCELLED, NAMES[CANCELLED]))]
+            if turn.acknowledged:  # for the agent its request is over; the turn is not
+                return [("peer", notification("session/cancel", {"sessionId": session.id}))]
+        return None
+
+    def let_go(self, session: Session) -> list[Out]:
+        """What was held until it is known which message is the prompt."""
+        outs: list[Out] = []
+        for update in session.turns.let_go():
+            if not session.turns.is_echo(update):
+                outs += told(session, session.updates(update))
+        return outs
+
+    def _send(self, session: Session, turn: Turn) -> Out:
+        message = turn.message
+        return self._requests.send(message, "session/prompt", message.params, session.id, turn=turn)

@@ -1,0 +1,104 @@
+"""What a v2 agent asks a v1 client: permission, questions to the user, and whatever else passes as it is.
+
+Consent is the client's alone: a question that v1 cannot ask is answered with cancelled, and an answer that is
+none of the options is no consent.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Struct
+
+from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.edge import Out
+from dragoman.dialect.message import (
+    Json,
+    Message,
+    Object,
+    answer,
+    as_object,
+    as_text,
+    refusal,
+    with_params,
+)
+from dragoman.dialect.v2.agent_requests import Requests
+from dragoman.dialect.v2.agent_session import Sessions, told
+from dragoman.dialect.v2.to_v1 import permission
+from dragoman.dialect.v2.to_v1.elicitation import form
+from dragoman.dialect.v2.to_v1.fields import Teller, fits, without
+from dragoman.wire.codes import INVALID_PARAMS
+
+
+class Question(Struct, frozen=True):
+    """A request of the agent that the client has not answered yet."""
+
+    method: str
+    offered: frozenset[str] = frozenset()
+
+
+class Questions:
+    """The open ones of a conversation."""
+
+    def __init__(self, tell: Teller, sessions: Sessions, requests: Requests) -> None:
+        self._tell = tell
+        self._sessions = sessions
+        self._requests = requests
+        self._open: Debts[Question] = Debts()
+        self._fresh = OwnIds("permission")
+
+    def ask(self, message: Message) -> list[Out]:
+        params = as_object(message.params)
+        if message.method == "session/request_permission":
+            return self._permission(message, params)
+        if message.method == "elicitation/create":
+            return self._elicitation(message, params)
+        self._open.owe(message.id, Question(str(message.method)))
+        return [("inside", message)]
+
+    def is_open(self, request_id: Json) -> bool:
+        return type(request_id) in (int, str) and self._open.look(request_id) is not None
+
+    def answered(self, message: Message) -> list[Out]:
+        """An answer of the client."""
+        question = self._open.settle(message.id)
+        if question is None:
+            self._tell.lost("an answer to nothing that was asked", "left out")
+            return []
+        if question.method != "session/request_permission" or message.error is not UNSET:
+            return [("peer", message)]
+        found = permission.outcome(message.result, set(question.offered), self._tell)
+        return [("peer", message if found is message.result else answer(message.id, found))]
+
+    def _permission(self, message: Message, params: Object) -> list[Out]:
+        session_id = params.get("sessionId")
+        if type(session_id) is not str:
+            return [("peer", refusal(message.id, INVALID_PARAMS, "Invalid params: sessionId is missing"))]
+        options = permission.options(params, self._tell)
+        if options is None:
+            return [("peer", answer(message.id, permission.CANCELLED))]
+        session = self._sessions.of(session_id)
+        calls = session.calls
+        subject = permission.subject(params, self._fresh.next())
+        outs: list[Out] = []
+        if as_object(params.get("subject")).get("type") == "tool_call" and not calls.knows(
+            subject["toolCallId"]
+        ):
+            outs = told(session, calls.upsert(subject))
+        call = {"toolCallId": subject["toolCallId"], **calls.members(subject, made_up=not outs)}
+        offered = frozenset(option["optionId"] for option in options)
+        self._open.owe(message.id, Question(str(message.method), offered))
+        return [*outs, ("inside", with_params(message, permission.question(params, call, options)))]
+
+    def _elicitation(self, message: Message, params: Object) -> list[Out]:
+        found = form(params, self._tell)
+        if fits(found.get("sessionId"), str):
+            found = without(found, "requestId") if "requestId" in found else found
+        elif "requestId" in found:
+            client_id = self._requests.client_id(found["requestId"])
+            if client_id is UNSET:
+                self._tell.lost("a question about a request that is not open", "refused")
+                why = "Invalid params: requestId names no open request"
+                return [("peer", refusal(message.id, INVALID_PARAMS, why))]
+            if client_id != found["requestId"]:
+                found = {**found, "requestId": client_id}
+        self._open.owe(message.id, Question(as_text(message.method)))
+        return [("inside", message if found is message.params else with_params(message, found))]

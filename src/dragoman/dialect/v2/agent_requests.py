@@ -1,0 +1,83 @@
+"""The book of what a v1 client asked a v2 agent: under which id the agent knows it, and what was asked."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Struct, UnsetType
+
+from dragoman.dialect.debts import Debts, OwnIds
+from dragoman.dialect.edge import Out
+from dragoman.dialect.message import Id, Json, Message, request
+from dragoman.dialect.v2.agent_turns import Turn
+
+
+class Asked(Struct, frozen=True):
+    """A request that the agent has not answered."""
+
+    method: str
+    """As the client called it."""
+    client_id: Id | UnsetType
+    session: str = ""
+    offer: str = ""
+    """Under which name the session that it opens is lent the client's tools."""
+    turn: Turn | None = None
+
+
+class Requests:
+    """Ids are kept, but for those that v2 does not know: null, and what is too large for it."""
+
+    def __init__(self) -> None:
+        self._open: Debts[Asked] = Debts()  # by the agent's ids
+        self._agent_ids: dict[Id, Id] = {}  # by the client's, for as long as the client waits
+        self._ids = OwnIds("dragoman")
+
+    def send(
+        self,
+        message: Message,
+        method: str,
+        params: Json,
+        session: str = "",
+        *,
+        offer: str = "",
+        turn: Turn | None = None,
+    ) -> Out:
+        """A request of the client on its way to the agent."""
+        known_as = message.id
+        if known_as is None or (type(known_as) is int and not -(2**63) <= known_as < 2**63):
+            known_as = self._ids.next()
+        if known_as is not UNSET and message.id is not UNSET:
+            self._agent_ids[message.id] = known_as
+        self._open.owe(known_as, Asked(str(message.method), message.id, session, offer, turn))
+        if method == message.method and params is message.params and known_as == message.id:
+            return "peer", message
+        return "peer", request(known_as, method, params)
+
+    def settle(self, message: Message) -> Asked | None:
+        """What this is the agent's answer to."""
+        asked = self._open.settle(message.id)
+        if asked is not None and asked.turn is None:  # a prompt is open for longer
+            self.forget(asked.client_id)
+        return asked
+
+    def forget(self, client_id: Id | UnsetType) -> None:
+        if client_id is not UNSET:
+            self._agent_ids.pop(client_id, None)
+
+    def agent_id(self, client_id: Id) -> Id | UnsetType:
+        """How the agent knows an open request of the client."""
+        return self._agent_ids.get(client_id, UNSET)
+
+    def client_id(self, agent_id: Json) -> Id | UnsetType:
+        """How the client knows a request that the agent speaks of, if it still waits for it."""
+        found = [ours for ours, theirs in self._agent_ids.items() if theirs == agent_id]
+        return found[0] if found else UNSET
+
+    def is_opening(self) -> bool:
+        """Whether a session may come to be whose id nobody knows yet."""
+        return any(asked.method in ("session/new", "session/fork") for _, asked in self._open.items())
+
+    def left(self) -> list[Asked]:
+        """All that is still open; nothing is afterwards."""
+        found = [asked for _, asked in self._open.items()]
+        self._open = Debts()
+        self._agent_ids.clear()
+        return found

@@ -1,0 +1,207 @@
+"""One session of a v2 agent, as a v1 client is told of it: each update in, any number of v1 updates out.
+
+It knows what was said before; whose turn it is, `agent_turns` knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dragoman.dialect.edge import Out
+from dragoman.dialect.message import Json, Message, Object, as_object, as_text, notification
+from dragoman.dialect.v2.agent_calls import Calls
+from dragoman.dialect.v2.agent_handshake import Abilities
+from dragoman.dialect.v2.agent_messages import CHUNKS, WHOLE, Messages
+from dragoman.dialect.v2.agent_plans import Plans
+from dragoman.dialect.v2.agent_turns import Turns
+from dragoman.dialect.v2.to_v1 import config
+from dragoman.dialect.v2.to_v1.commands import commands
+from dragoman.dialect.v2.to_v1.content import block, blocks
+from dragoman.dialect.v2.to_v1.fields import Teller, fits, fitting, patched_meta, without
+
+_TEXT_OR_NONE = (str, type(None))
+_SUBAGENTS = ("subagent_update", "session_message", "session_message_chunk")
+
+
+def told(session: Session, updates: list[Object]) -> list[Out]:
+    """Updates on their way to the client."""
+    return [
+        ("inside", notification("session/update", {"sessionId": session.id, "update": update}))
+        for update in updates
+    ]
+
+
+class Sessions:
+    """All sessions of a conversation, each known from the first word about it on."""
+
+    def __init__(self, tell: Teller) -> None:
+        self._tell = tell
+        self._found: dict[str, Session] = {}
+        self.abilities = Abilities()
+        self.early: list[Message] = []
+        """Updates of sessions that the client does not know yet."""
+
+    def of(self, session_id: str) -> Session:
+        session = self._found.get(session_id)
+        if session is None:
+            session = self._found[session_id] = Session(session_id, self.abilities, self._tell)
+        return session
+
+    def all(self) -> list[Session]:
+        return list(self._found.values())
+
+    def forget(self, session_id: str) -> None:
+        self._found.pop(session_id, None)
+
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._found
+
+
+class Session:
+    """What is known of one session."""
+
+    def __init__(self, session_id: str, abilities: Abilities, tell: Teller) -> None:
+        self.id = session_id
+        self._tell = tell
+        self._abilities = abilities
+        self.turns = Turns()
+        self.cwd = "/"
+        self.options: list[Object] = []
+        """The config options as v1 was told of them last."""
+        self.switches: set[str] = set()
+        self.offer: str = ""
+        """Under which name the client's files and terminals were lent to the agent, if they were."""
+        self.begin_again()
+        self._kinds: dict[str, Callable[[Object], list[Object]]] = {
+            "config_option_update": self._config,
+            "available_commands_update": self._commands,
+            "session_info_update": self._info,
+            "usage_update": self._usage,
+            "notice": self._notice,
+            "compaction_update": self._compaction,
+            "compaction_summary_chunk": self._compaction,
+        }
+
+    def begin_again(self) -> None:
+        """All that was told is told once more."""
+        self._messages = Messages(self._tell)
+        self.calls = Calls(self._tell)
+        self._plans = Plans(self._tell, named=self._abilities.plans)
+        self._meta: Object | None = None
+        self.turns.forget_echoes()
+
+    def updates(self, update: Object) -> list[Object]:
+        """A v2 update in v1. State updates are not for here."""
+        kind = update.get("sessionUpdate")
+        if kind in CHUNKS:
+            found = self._messages.chunk(update)
+        elif kind in ("terminal_update", "terminal_output_chunk"):
+            return self.calls.terminal(update)
+        else:
+            found = self._other(as_text(kind), update)
+        rest = self.calls.rest()
+        return [*rest, *found] if rest else found
+
+    def opened(self, result: Object) -> tuple[Object, list[Object]]:
+        """The answer to a request that opened this session, and what v1 is told after it."""
+        bare = without(result, "configOptions", "availableCommands")
+        after: list[Object] = []
+        if type(result.get("configOptions")) is list:
+            bare["configOptions"] = self.learn(result["configOptions"])
+            modes = config.modes(self.options)
+            if modes is not None:
+                bare["modes"] = modes
+        if type(result.get("availableCommands")) is list:
+            after = self._commands(result)
+        return fitting(bare, {"_meta": dict}), after
+
+    def learn(self, value: Json) -> list[Object]:
+        """Config options of v2, as v1 has them."""
+        self.options = config.options(value, booleans=self._abilities.booleans, tell=self._tell)
+        self.switches = set() if self._abilities.booleans else config.switches(value)
+        return self.options
+
+    def _other(self, kind: str, update: Object) -> list[Object]:
+        if kind in WHOLE:
+            return self._messages.whole(update)
+        if kind == "tool_call_update":
+            return self.calls.upsert(update)
+        if kind == "tool_call_content_chunk":
+            return self.calls.grow(update)
+        if kind in ("plan_update", "plan_removed"):
+            return self._plans.update(update)
+        if kind in self._kinds:
+            return self._kinds[kind](update)
+        if kind in _SUBAGENTS:
+            return self._subagent(update)
+        self._tell.lost("an update of a kind that v1 does not know", "left out")
+        return []
+
+    def _config(self, update: Object) -> list[Object]:
+        before = config.mode_option(self.options)
+        options = self.learn(update.get("configOptions"))
+        found: list[Object] = [{**update, "configOptions": options}]
+        now = config.mode_option(options)
+        if now is not None and (before is None or now["currentValue"] != before["currentValue"]):
+            # For clients that look at modes and not at options.
+            found.append({"sessionUpdate": "current_mode_update", "currentModeId": now["currentValue"]})
+        return found
+
+    def _commands(self, update: Object) -> list[Object]:
+        found = commands(update.get("availableCommands"), self._tell)
+        return [{"sessionUpdate": "available_commands_update", "availableCommands": found}]
+
+    def _info(self, update: Object) -> list[Object]:
+        bare = without(fitting(update, {"title": _TEXT_OR_NONE, "updatedAt": _TEXT_OR_NONE}), "_meta")
+        if "_meta" in update:
+            before, self._meta = self._meta, patched_meta(self._meta, update["_meta"])
+            if self._meta != before:
+                bare["_meta"] = self._meta or {}
+        return [bare] if len(bare) > 1 else []
+
+    def _usage(self, update: Object) -> list[Object]:
+        if not (fits(update.get("used"), int) and fits(update.get("size"), int)):
+            self._tell.lost("a malformed usage_update", "left out")
+            return []
+        if "cost" in update and update["cost"] is None:
+            self._tell.lost("a cost cleared", "it stays: v1 cannot clear it")
+        cost = as_object(update.get("cost"))
+        if fits(cost.get("amount"), float) and fits(cost.get("currency"), str):
+            return [update]
+        return [without(update, "cost")]
+
+    def _notice(self, update: Object) -> list[Object]:
+        title, description = as_text(update.get("title")), as_text(update.get("description"))
+        if self._abilities.notices and title and fits(update.get("severity"), str):
+            return [fitting(update, {"description": _TEXT_OR_NONE, "_meta": (dict, type(None))})]
+        if not title:
+            self._tell.lost("a notice without a title", "left out")
+            return []
+        self._tell.repaired("a notice", "said as a message of the agent: the client did not ask for notices")
+        text = f"{title}\n\n{description}" if description else title
+        return [{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}]
+
+    def _compaction(self, update: Object) -> list[Object]:
+        if not self._abilities.compaction:
+            self._tell.lost("news of a compaction", "left out: the client did not ask for it")
+            return []
+        if not fits(update.get("compactionId"), str):
+            return self._malformed_compaction()
+        if update["sessionUpdate"] == "compaction_summary_chunk":
+            content = block(update.get("content"), self._tell)
+            return [] if content is None else [{**update, "content": content}]
+        if not fits(update.get("status"), str):
+            return self._malformed_compaction()
+        if "summary" in update:
+            update = {**update, "summary": blocks(update["summary"], self._tell)}
+        return [fitting(update, {"error": _TEXT_OR_NONE, "_meta": (dict, type(None))})]
+
+    def _malformed_compaction(self) -> list[Object]:
+        self._tell.lost("malformed news of a compaction", "left out")
+        return []
+
+    def _subagent(self, update: Object) -> list[Object]:
+        if self._abilities.subagents:
+            return [update]
+        self._tell.lost("news of subagents", "left out: the client did not ask for it")
+        return []

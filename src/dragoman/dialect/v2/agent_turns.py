@@ -1,0 +1,152 @@
+"""The turns of one session: v1's prompt stays open until v2's session says that it is idle.
+
+In v2 the answer to a prompt only acknowledges it, and names the message that the prompt became. One prompt at
+a time goes to the agent; v2's state speaks of the session as a whole, so two at once could not be told apart.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from msgspec import UNSET, Struct
+
+from dragoman.dialect.message import Id, Message, Object, answer, as_object, as_text, refusal
+from dragoman.dialect.v2.to_v1.fields import Teller, fits, noted
+from dragoman.schema.v1.prompt import STOP_REASONS
+from dragoman.wire.codes import INTERNAL_ERROR
+
+HELD = 1000
+"""Updates that are held at most until a prompt is acknowledged: an agent that says more than that before is
+not going to tell us which message was the prompt.
+"""
+
+
+class Turn(Struct):
+    """A prompt of the client."""
+
+    message: Message
+    """The request, as the agent is to get it."""
+    sent: bool = False
+    acknowledged: bool = False
+    message_id: str = ""
+    ran: bool = False
+    """Whether the session said, after the prompt was sent, that it is at work."""
+    ended: Object | None = None
+    """The idle state that came before the acknowledgement."""
+    cancelled: bool = False
+
+
+class Turns:
+    """The turn that runs and those that wait for it."""
+
+    def __init__(self) -> None:
+        self.running: Turn | None = None
+        self.waiting: deque[Turn] = deque()
+        self.held: list[Object] = []
+        """Updates that came before the agent said which message is the prompt itself, from the first that
+        may be that message on.
+        """
+        self._echoes: set[str] = set()
+
+    def add(self, turn: Turn) -> bool:
+        """Whether it is its turn now."""
+        if self.running is not None:
+            self.waiting.append(turn)
+            return False
+        self._start(turn)
+        return True
+
+    def next(self) -> Turn | None:
+        """After a turn has ended: the one that follows, if it is to be sent."""
+        self.running = None
+        if not self.waiting:
+            return None
+        self._start(self.waiting.popleft())
+        return self.running
+
+    def cancel(self) -> None:
+        """What waits now is not going to be said to the agent."""
+        for turn in self.waiting:
+            turn.cancelled = True
+
+    def find(self, request_id: Id) -> Turn | None:
+        turns = [self.running, *self.waiting]
+        return next((turn for turn in turns if turn is not None and turn.message.id == request_id), None)
+
+    def withdraw(self, turn: Turn) -> None:
+        self.waiting.remove(turn)
+
+    def is_echo(self, update: Object) -> bool:
+        """Whether this is the prompt itself, which the client shows already."""
+        return as_text(update.get("messageId")) in self._echoes
+
+    def holds(self, update: Object) -> bool:
+        """Keep an update until the prompt is acknowledged, if that has to be."""
+        turn = self.running
+        if turn is None or turn.acknowledged or len(self.held) >= HELD:
+            return False
+        kind = update.get("sessionUpdate")
+        if not self.held and kind not in ("user_message", "user_message_chunk"):
+            return False
+        self.held.append(update)
+        return True
+
+    def acknowledge(self, turn: Turn, message_id: str) -> None:
+        turn.acknowledged = True
+        turn.message_id = message_id
+        if message_id:
+            self._echoes.add(message_id)
+
+    def take_for_echo(self) -> None:
+        """Somebody cannot wait for the acknowledgement: the held messages of the user are the prompt."""
+        for update in self.held:
+            if update.get("sessionUpdate") in ("user_message", "user_message_chunk"):
+                self._echoes.add(as_text(update.get("messageId")))
+
+    def forget_echoes(self) -> None:
+        """The agent is about to tell the whole conversation again, prompts included."""
+        self._echoes.clear()
+
+    def let_go(self) -> list[Object]:
+        held, self.held = self.held, []
+        return held
+
+    def _start(self, turn: Turn) -> None:
+        turn.sent = True
+        self.running = turn
+        self.held = []
+
+
+def outcome(turn: Turn, idle: Object, tell: Teller) -> Message:
+    """The answer to the client's prompt, from the state that ended it."""
+    reason = idle.get("stopReason")
+    if reason == "error":
+        return _failed(turn, as_object(idle.get("error")))
+    if reason is None:
+        tell.repaired("a turn that ended without a reason", "said as end_turn")
+    result: Object = {"stopReason": reason if fits(reason, str) and reason in STOP_REASONS else "end_turn"}
+    if type(idle.get("_meta")) is dict:
+        result["_meta"] = idle["_meta"]
+    if reason is not None and result["stopReason"] != reason:
+        tell.lost("a stop reason that v1 does not know", "said as end_turn, the original in _meta")
+        result = noted(result, {"stopReason": reason})
+    usage = _usage(idle.get("usage"))
+    return answer(turn.message.id, {**result, "usage": usage} if usage else result)
+
+
+def cancelled(turn: Turn) -> Message:
+    return answer(turn.message.id, {"stopReason": "cancelled"})
+
+
+def _failed(turn: Turn, error: Object) -> Message:
+    code, why = error.get("code"), error.get("message")
+    if type(code) is not int or type(why) is not str:
+        return refusal(turn.message.id, INTERNAL_ERROR, "Internal error: the agent failed")
+    return refusal(turn.message.id, code, why, error.get("data", UNSET))
+
+
+def _usage(value: object) -> Object | None:
+    """v1 may have it in the answer; counts only."""
+    counts = {name: count for name, count in as_object(value).items() if type(count) is int and count >= 0}
+    needed = ("totalTokens", "inputTokens", "outputTokens")
+    return counts if all(name in counts for name in needed) else None
