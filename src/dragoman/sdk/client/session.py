@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.client.prompt import PromptTurn
+from dragoman.sdk.client.sizes import Sizes
 from dragoman.sdk.growing import supersedes
 
 if TYPE_CHECKING:
@@ -23,12 +24,14 @@ LATE_BYTES = 8 * 1024 * 1024
 """The same in bytes on the wire; one update is kept however large it is."""
 
 
+_PROGRESS = v1.ToolCallProgress
+
+
 class Session:
     """Made by `new_session`, `load_session`, `resume_session` or `fork_session`."""
 
     __slots__ = (
         "_late",
-        "_late_bytes",
         "_late_sizes",
         "agent",
         "arrived",
@@ -50,8 +53,7 @@ class Session:
         self.modes: v1.SessionModeState | None = None
         self.config_options: Sequence[v1.SessionConfigOption] = ()
         self._late: deque[v1.SessionUpdate] | None = None
-        self._late_sizes: deque[int] | None = None
-        self._late_bytes = 0
+        self._late_sizes: Sizes | None = None
         self.listener: asyncio.Event | None = None
         self.turn: PromptTurn | None = None
         self.cancelling = False
@@ -147,27 +149,38 @@ class Session:
 
     def keep(self, updates: Sequence[v1.SessionUpdate], each: int) -> None:
         """These are late, or came before anybody knew this session."""
-        late, sizes = self.late, self._late_sizes or deque()
-        self._late_sizes = sizes
-        while len(sizes) > len(late):  # somebody has taken them
-            self._late_bytes -= sizes.popleft()
-        self._late_bytes += each * len(updates)
-        progress, last = v1.ToolCallProgress, late[-1] if late else None
-        for update in updates:
-            # Growing output is sent again and again, each time whole.
-            if type(update) is progress and type(last) is progress and supersedes(update, last):
-                late.pop()
-                self._late_bytes -= sizes.pop()
-            late.append(update)
-            sizes.append(each)
-            last = update
-        while len(sizes) > len(late):  # they were too many
-            self._late_bytes -= sizes.popleft()
-        while self._late_bytes > LATE_BYTES and len(late) > 1:
+        late = self.late
+        sizes = self._late_sizes = self._late_sizes or Sizes()
+        sizes.forget_all_but(len(late))  # somebody may have taken some
+        fresh = _without_superseded(late, updates)
+        sizes.forget_all_but(len(late), newest=True)
+        late.extend(fresh)
+        sizes.add(len(fresh), each)
+        sizes.forget_all_but(len(late))  # they may be too many
+        while sizes.total > LATE_BYTES and len(late) > 1:
             late.popleft()
-            self._late_bytes -= sizes.popleft()
+            sizes.forget_all_but(len(late))
         self.wake_listener()
 
     def wake_listener(self) -> None:
         if self.listener is not None:
             self.listener.set()
+
+
+def _without_superseded(
+    late: deque[v1.SessionUpdate], updates: Sequence[v1.SessionUpdate]
+) -> Sequence[v1.SessionUpdate]:
+    """Growing output is sent again and again, each time whole: only the last of it is kept. Asked for every
+    block of a replay, so it looks closer only where two reports of progress follow each other.
+    """
+    types = list(map(type, updates))
+    superseded = set()
+    at = -1
+    for _ in range(types.count(_PROGRESS)):
+        at = types.index(_PROGRESS, at + 1)
+        before = updates[at - 1] if at else late[-1] if late else None
+        if type(before) is _PROGRESS and supersedes(updates[at], before):
+            superseded.add(at - 1)
+    if -1 in superseded:
+        late.pop()
+    return [one for at, one in enumerate(updates) if at not in superseded] if superseded else updates

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
@@ -19,10 +19,10 @@ from dragoman.errors import ErrorAnswer
 from dragoman.runtime import Answer, Link
 from dragoman.runtime.lanes import EACH
 from dragoman.schema import v1
-from dragoman.schema.choice import decode_choice
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
 from dragoman.sdk.client.client import Client
+from dragoman.sdk.client.runs import NoteFrame, UpdateFrame, as_notification, run_reader
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from dragoman.sdk.reading import read_params
@@ -48,31 +48,6 @@ def _nowhere(_: v1.SessionUpdate) -> None:
     """Before the first session is known; never called."""
 
 
-class _Params(msgspec.Struct, rename="camel", forbid_unknown_fields=True, gc=False):
-    """The params of an update that carry nothing but what they must: no `_meta`, nothing unknown."""
-
-    session_id: str
-    update: v1.SessionUpdate
-
-
-class _UpdateFrame(
-    msgspec.Struct, tag_field="method", tag="session/update", forbid_unknown_fields=True, gc=False
-):
-    """A whole frame of the commonest kind. An `id` in it, or anything else, makes it something else."""
-
-    jsonrpc: Literal["2.0"]
-    params: _Params
-
-
-class _NoteFrame(
-    msgspec.Struct, tag_field="method", tag="session/update", forbid_unknown_fields=True, gc=False
-):
-    """The same for whoever hands on the whole message."""
-
-    jsonrpc: Literal["2.0"]
-    params: v1.SessionNotification
-
-
 class _Route(msgspec.Struct, frozen=True):
     """Where a request of the protocol goes, looked up once."""
 
@@ -90,17 +65,12 @@ class _Route(msgspec.Struct, frozen=True):
         return cls(method, handler, entry.params, entry.result, handler.function if plain else None)
 
 
-@cache
-def _run_reader(frame: type[Any]) -> Callable[[bytes], list[Any]]:
-    """Made with the first connection: it takes longer to make than a small program takes to start."""
-    return msgspec.json.Decoder(frame, dec_hook=decode_choice).decode_lines
-
-
 class ClientSide:
     """The router of a client's link."""
 
     __slots__ = (
         "_behind",
+        "_call_on_update",
         "_count",
         "_link",
         "_on_update",
@@ -131,7 +101,8 @@ class ClientSide:
         self._orphan_bytes = 0
         self._permissions: dict[Debt, str] = {}
         self._on_update = client.handlers.get("session/update")
-        self._read_run = _run_reader(_UpdateFrame if self._on_update is None else _NoteFrame)
+        self._call_on_update = _plain_call(self._on_update)
+        self._read_run = run_reader(UpdateFrame if self._on_update is None else NoteFrame)
         self._routes: dict[str, _Route] = {}
 
     def attach(self, link: Link, agent: AgentHandle) -> None:
@@ -165,9 +136,7 @@ class ClientSide:
         if len(frames) != lines:
             return 0
         if self._on_update is not None:
-            each = len(block) // lines
-            for frame in frames:
-                self._updated(frame.params, each)
+            self._told_each(frames, len(block) // lines)
             return lines
         current = ""
         append: Callable[[v1.SessionUpdate], None] = _nowhere
@@ -177,7 +146,7 @@ class ClientSide:
             if params.session_id != current:
                 session = self.sessions.get(params.session_id)
                 if session is None:
-                    self._orphaned(_notification(params), len(block) // lines)
+                    self._orphaned(as_notification(params), len(block) // lines)
                     orphans += 1
                     continue
                 current = params.session_id
@@ -185,6 +154,35 @@ class ClientSide:
             append(params.update)
         self._count += lines - orphans
         return lines
+
+    def _told_each(self, frames: list[NoteFrame], each: int) -> None:
+        """For a handler of all updates. The commonest kind of it is called without a detour: a session that
+        is loaded may bring hundreds of thousands.
+        """
+        call = self._call_on_update
+        if call is None:
+            for frame in frames:
+                self._updated(frame.params, each)
+            return
+        current = ""
+        append: Callable[[v1.SessionUpdate], None] = _nowhere
+        orphans = 0
+        for frame in frames:
+            note = frame.params
+            if note.session_id != current:
+                session = self.sessions.get(note.session_id)
+                if session is None:
+                    self._orphaned(note, each)
+                    orphans += 1
+                    continue
+                current = note.session_id
+                append = self._inlet(session).append
+            append(note.update)
+            try:
+                call(note)
+            except Exception:  # a failing handler of one update must not lose the next
+                log.exception("a notification handler failed")
+        self._count += len(frames) - orphans
 
     def _updated(self, notification: v1.SessionNotification, size: int) -> None:
         session = self.sessions.get(notification.session_id)
@@ -379,8 +377,9 @@ class ClientSide:
         self.weigh_backlog()
 
 
-def _notification(params: _Params) -> v1.SessionNotification:
-    return v1.SessionNotification(session_id=params.session_id, update=params.update)
+def _plain_call(handler: Handler | None) -> Callable[[Any], Any] | None:
+    """What to call for a handler that waits for nothing and wants nothing but the message."""
+    return None if handler is None or handler.is_async or handler.wants_peer else handler.function
 
 
 def _size(params: Raw | None) -> int:
