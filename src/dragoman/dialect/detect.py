@@ -147,6 +147,10 @@ class UndecidedAgent(Undecided):
             return [("peer", _in_version_1(message))]
         return self._passed(message)
 
+    @property
+    def holding(self) -> bool:
+        return bool(self._held)
+
     def _passed(self, message: Message) -> list[Out]:
         self._remember(message, from_peer=False)
         if message.is_request:

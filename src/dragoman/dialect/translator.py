@@ -59,6 +59,11 @@ class Translator:
             return Passed(peer=block)
         return self._pass(block, inward=False)
 
+    @property
+    def holding(self) -> bool:
+        """Whether something for the peer waits until it has spoken."""
+        return any(edge.holding for edge in self.edges)
+
     def from_host(self, position: int, message: Message) -> Passed:
         """The answer to what `Passed.host` asked."""
         work = _Work(self)

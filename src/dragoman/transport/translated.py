@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import Limits, Sink, Transport
@@ -35,6 +35,17 @@ class Interpreter(Protocol):
     def peer_ended(self) -> Passed: ...
 
 
+@runtime_checkable
+class Holds(Protocol):
+    """An interpreter that may keep something for the peer until the peer has said something."""
+
+    @property
+    def holding(self) -> bool: ...
+
+
+HOLD_SECONDS = 2.0
+"""How long a close waits for a peer that must speak before it can be given the rest."""
+
 Host = Callable[[int, Any], None]
 """Gets what an edge asks of whoever runs it; it gives its answer to `TranslatedTransport.answer`."""
 
@@ -53,22 +64,31 @@ class TranslatedTransport:
         self._closed = False
         self._end: tuple[BaseException | None] | None = None  # the peer's, until our side has been told
         self._gone = False
+        self._moved = asyncio.Event()  # the peer has said something
 
     def start(self, sink: Sink) -> None:
         self._sink = sink
         self.inner.start(_TranslatingSink(self, sink))
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
-        if self._gone or self._closed:  # an interpreter may have an answer of its own to this
-            raise LinkClosed("written to after close" if self._closed else "the peer has closed its end")
-        self.take(self._interpreter.from_inside(bytes(block)))
+        if self._closed:  # an interpreter may have an answer of its own to this
+            raise LinkClosed("written to after close")
+        passed = self._interpreter.from_inside(bytes(block))
+        if not self._gone:
+            self.take(passed)
+        elif passed.peer:  # it says nothing more, but may listen still: whose input ended waits for answers
+            self.inner.write(passed.peer)
+        elif passed.inside:  # the interpreter answers in its place, but the end has been told
+            raise LinkClosed("the peer has closed its end")
 
     def heard(self, block: bytes) -> None:
         self.take(self._interpreter.from_peer(block))
+        self._moved.set()
         self.feed()
 
     def heard_the_end(self, reason: BaseException | None) -> None:
         self._gone = True
+        self._moved.set()
         self._end = (reason,)
         self.take(self._interpreter.peer_ended())
         if self._closed and self._paused:  # by us, who do not want to hear any more
@@ -128,10 +148,24 @@ class TranslatedTransport:
             self.inner.resume()
 
     async def aclose(self) -> None:
+        await self._let_go()
         self._closed = True
         await self.inner.aclose()
         self._held.clear()
         self.feed()
+
+    async def _let_go(self) -> None:
+        """Who closes right after writing, as a script does, means what it wrote."""
+        interpreter = self._interpreter
+        if self._closed or not isinstance(interpreter, Holds):
+            return
+        try:
+            async with asyncio.timeout(HOLD_SECONDS):
+                while interpreter.holding and not self._gone:
+                    self._moved.clear()
+                    await self._moved.wait()
+        except TimeoutError:
+            pass  # a peer that does not speak is not waited for for ever
 
 
 class _TranslatingSink:
