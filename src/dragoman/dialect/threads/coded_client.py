@@ -143,6 +143,13 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
     def asked_by_inside(self, message: Message) -> list[Out]:
         return self.read_at_peer(message) if message.method in IN_THREADS else self.refused_to_agent(message)
 
+    def was_read(self, question: Message, told: Object) -> None:
+        params = as_object(question.params)
+        thread = self.threads.get(as_text(params.get("sessionId")))
+        whole = params.get("line") in (None, 0, 1) and params.get("limit") is None
+        if thread is not None and whole and question.method == "fs/read_text_file":
+            thread.entries.hand_out(as_text(params.get("path")), as_text(told.get("content")))
+
     def peer_ended(self) -> list[Out]:
         """The end of its words is the only cancel that the client has."""
         cancels: list[Out] = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.message import Object, as_list, as_object, as_text
 from dragoman.dialect.threads.content import ROLE_OF_UPDATE, Note, chunk, text_of_block, text_of_call
 from dragoman.dialect.threads.phrases import Lost
 
@@ -18,6 +18,9 @@ MOST_BYTES = 8 * 1024 * 1024
 
 MOST_CALLS = 1000
 """Tool calls that are watched at once, for agents that never end one."""
+
+MOST_HANDED = 64
+"""Files that wait for the tool call that read them, for agents that tell of none."""
 
 OVERHEAD = 100
 """About what a piece takes beside its text."""
@@ -44,6 +47,7 @@ class Entries:
         self._most = most_bytes
         self._entries: deque[_Entry] = deque()
         self._size = 0
+        self._handed: dict[str, str] = {}  # files that were read and are in no entry yet
         self._calls: dict[str, Object] = {}  # tool calls that are not over, as far as they were told
 
     def listed(self) -> list[Object]:
@@ -59,6 +63,13 @@ class Entries:
         self._enter(_Entry({"type": "message", "role": role}))
         for text in texts:
             self._grow(text)
+
+    def hand_out(self, path: str, text: str) -> None:
+        """The client gave the agent a whole file."""
+        self._handed.pop(path, None)
+        self._handed[path] = text
+        while sum(map(len, self._handed.values())) > self._most // 8 or len(self._handed) > MOST_HANDED:
+            del self._handed[next(iter(self._handed))]
 
     def update(self, update: Object) -> None:
         """An update of v1, if it is one that entries are made of."""
@@ -89,11 +100,20 @@ class Entries:
         if call.get("status") not in ("completed", "failed"):
             self._watch(call_id, {name: call[name] for name in WATCHED if name in call})
         elif call.get("kind") == "read":
-            path, text = _path(call), text_of_call(call.get("content"))
-            if path and text is not None:
-                self._read(path, text)
-            else:
-                self._note(Lost.EMPTY_READS)
+            self._reads(call)
+
+    def _reads(self, call: Object) -> None:
+        """What the client handed out for these paths is what was read. Where it was not asked, the call has
+        to tell; what a call shows may be less than the file.
+        """
+        paths, shown = _paths(call), text_of_call(call.get("content"))
+        handed = [(path, self._handed.pop(path)) for path in paths if path in self._handed]
+        if not handed and paths and shown is not None:
+            handed = [(paths[0], shown)]
+        for path, text in handed:
+            self._read(path, text)
+        if not handed:
+            self._note(Lost.EMPTY_READS)
 
     def _read(self, path: str, text: str) -> None:
         if len(text) > self._most:
@@ -138,10 +158,8 @@ class Entries:
 WATCHED = ("kind", "status", "locations", "content", "rawInput")
 
 
-def _path(call: Object) -> str:
-    for place in as_list(call.get("locations")):
-        path = as_text(as_object(place).get("path"))
-        if path:
-            return path
-    raw: Json = as_object(call.get("rawInput")).get("path")
-    return as_text(raw)
+def _paths(call: Object) -> list[str]:
+    places = [as_text(as_object(place).get("path")) for place in as_list(call.get("locations"))]
+    found = [path for path in dict.fromkeys(places) if path]
+    raw = as_text(as_object(call.get("rawInput")).get("path"))
+    return found or ([raw] if raw else [])

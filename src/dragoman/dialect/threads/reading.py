@@ -47,7 +47,11 @@ class ReadsAtPeer(ThreadsEdge):
         if type(expected) is str and told.get("version") != expected:
             data = {"reason": "changed_since_read", "version": told.get("version")}
             return [self.refuse_inside(question.id, CHANGED, "the file has another version now", data)]
+        self.was_read(question, told)
         return [self.tell_inside(question.id, told)]
+
+    def was_read(self, question: Message, told: Object) -> None:
+        """For who keeps account of it."""
 
 
 class ReadsForPeer(ThreadsEdge):
