@@ -1,0 +1,12 @@
+"""The dialects of ACPex, an SDK in Elixir: `acpex` as its overview says, `acpex-wire` as its code speaks.
+
+Both are read by one reader, because programs written with ACPex mix them: its guides teach the overview's
+form, its schemas write the other. What differs is what such a peer is told: see `overview` and `wire`. The
+reading modules are `greeting`, `blocks`, `tools`, `updates`, `typed` and `turn`; `codes` has the errors,
+`phrases` everything that the ledger may say.
+"""
+
+from dragoman.dialect.acpex.agent import AcpexAgent, AcpexWireAgent
+from dragoman.dialect.acpex.client import AcpexClient, AcpexWireClient
+
+__all__ = ["AcpexAgent", "AcpexClient", "AcpexWireAgent", "AcpexWireClient"]

@@ -1,0 +1,159 @@
+"""An agent of ACPex behind a v1 client."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from dragoman.dialect.acpex.client import CREDENTIALS_KEY, TAKEN
+from dragoman.dialect.acpex.form import Form
+from dragoman.dialect.acpex.greeting import read_introduction
+from dragoman.dialect.acpex.overview import Overview
+from dragoman.dialect.acpex.phrases import (
+    CREDENTIALS,
+    NO_SESSION,
+    NOTIFICATION,
+    REQUEST,
+    SESSION_NAMED,
+)
+from dragoman.dialect.acpex.speaking import SpeakingEdge
+from dragoman.dialect.acpex.turn import Said, failed, read_end
+from dragoman.dialect.acpex.updates import read_update
+from dragoman.dialect.acpex.wire import Wire
+from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.keeping import dropped
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import (
+    Message,
+    Object,
+    answer,
+    as_object,
+    as_text,
+    notification,
+    refusal,
+    update_of,
+    with_params,
+)
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
+
+HAD = ("initialize", "authenticate", "session/new", "session/load", "session/prompt", "session/set_mode")
+"""What such an agent may be asked. The last is not in the overview, but its sessions may have modes."""
+
+
+class AcpexAgent(SpeakingEdge):
+    """Speaks the overview's form to it and reads both."""
+
+    name: ClassVar[str] = "acpex"
+    form: ClassVar[Form] = Overview()
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._said = Said()
+        self._sessions: set[str] = set()
+
+    def from_inside(self, message: Message) -> list[Out]:
+        method, params = message.method, as_object(message.params)
+        if message.is_answer:
+            self._asked_inside.settle(message.id)
+            return self.write_answer(message)
+        if message.is_notification:
+            if method == "session/cancel" or str(method).startswith("_"):
+                return [("peer", message)]
+            self.note(NOTIFICATION)
+            return []
+        if method not in HAD and not str(method).startswith("_"):
+            self.note(REQUEST)
+            why = "Method not found: the agent's dialect does not have it"
+            return [("inside", refusal(message.id, METHOD_NOT_FOUND, why))]
+        session = as_text(params.get("sessionId"))
+        self._asked_peer.owe(message.id, (str(method), session))
+        return [("peer", self._call(message, params, session))]
+
+    def _call(self, message: Message, params: Object, session: str) -> Message:
+        if message.method == "initialize":
+            return with_params(message, self.form.greeting(params, self.note))
+        if message.method == "authenticate":
+            return with_params(message, self._login(params))
+        if message.method == "session/load":
+            self._sessions.add(session)
+        if message.method == "session/prompt":
+            self._said.begin(session)
+            return with_params(message, self.form.prompt(params, self.note))
+        plain = dropped(params)
+        return message if plain is params else with_params(message, plain)
+
+    def _login(self, params: Object) -> Object:
+        fields, meta = dropped(params), as_object(params.get("_meta"))
+        if CREDENTIALS_KEY not in meta:
+            return fields
+        rest = {name: value for name, value in meta.items() if name != CREDENTIALS_KEY}
+        fields = {name: value for name, value in fields.items() if name != "_meta"}
+        if rest:
+            fields["_meta"] = rest
+        if self.settings.credentials:
+            return {**fields, "data": meta[CREDENTIALS_KEY]}
+        self.note(CREDENTIALS)
+        return fields
+
+    def from_peer(self, message: Message) -> list[Out]:
+        message = self.tidied(message)
+        if message.is_answer:
+            return self._answered(message, self._asked_peer.settle(message.id))
+        if message.method == "session/update" and message.is_notification:
+            return self._updated(message)
+        if message.is_request:
+            return self._asked(message)
+        return [("inside", message)]
+
+    def _asked(self, message: Message) -> list[Out]:
+        params = as_object(message.params)
+        if message.method in TAKEN and type(params.get("sessionId")) is not str:
+            if len(self._sessions) != 1:
+                self.note(NO_SESSION)
+                return [("peer", refusal(message.id, INVALID_PARAMS, "Invalid params: sessionId is missing"))]
+            self.note(SESSION_NAMED)
+            message = with_params(message, {**params, "sessionId": next(iter(self._sessions))})
+        self._asked_inside.owe(message.id, (str(message.method), ""))
+        return [("inside", message)]
+
+    def _updated(self, message: Message) -> list[Out]:
+        params, update = as_object(message.params), update_of(message)
+        session = as_text(params.get("sessionId"))
+        outs: list[Out] = []
+        for read in read_update(update, self.form, self.note):
+            self._said.add(session, read)
+            same = read is update
+            outs.append(("inside", message if same else with_params(message, {**params, "update": read})))
+        return outs
+
+    def _answered(self, message: Message, asked: tuple[str, str] | None) -> list[Out]:
+        method, session = asked or ("", "")
+        result = as_object(message.result)
+        if method == "initialize" and result:
+            return [("inside", answer(message.id, read_introduction(result, self.form, self.note)))]
+        if method == "session/new" and type(result.get("sessionId")) is str:
+            self._sessions.add(result["sessionId"])
+        if method == "session/prompt":
+            streamed = self._said.end(session)
+            if type(message.result) is dict:
+                return self._ended(message, session, result, streamed)
+        return self.read_answer(message, asked)
+
+    def _ended(self, message: Message, session: str, result: Object, streamed: str) -> list[Out]:
+        error = failed(result, self.note)
+        blocks, ended = read_end(result, streamed, self.form, self.note)
+        outs: list[Out] = [("inside", _chunk(session, block)) for block in blocks]
+        if error is None:
+            return [*outs, ("inside", answer(message.id, ended))]
+        return [*outs, ("inside", refusal(message.id, INTERNAL_ERROR, error["message"], error["data"]))]
+
+
+def _chunk(session: str, block: Object) -> Message:
+    update = {"sessionUpdate": "agent_message_chunk", "content": block}
+    return notification("session/update", {"sessionId": session, "update": update})
+
+
+class AcpexWireAgent(AcpexAgent):
+    """Speaks as the code of ACPex does."""
+
+    name: ClassVar[str] = "acpex-wire"
+    form: ClassVar[Form] = Wire()

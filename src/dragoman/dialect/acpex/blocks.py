@@ -1,0 +1,149 @@
+"""Content blocks both ways: base64 under `source`, resources flat, links without names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.dialect.acpex.form import Form, kept, original
+from dragoman.dialect.acpex.phrases import (
+    BLOB,
+    EMPTY_RESOURCE,
+    IMAGE_ADDRESS,
+    LINK_NAME,
+    UNKNOWN_BLOCK,
+    Note,
+    unnoted,
+)
+from dragoman.dialect.keeping import dropped
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+
+
+def read_blocks(content: Json, form: Form, note: Note) -> list[Object]:
+    """Whatever a peer puts where blocks belong: a text, a block or a list of them."""
+    found = content if type(content) is list else [] if content is None else [content]
+    blocks = [read_block(block, form, note) for block in found]
+    return [block for block in blocks if block is not None]
+
+
+def read_block(block: Json, form: Form, note: Note) -> Object | None:
+    if type(block) is str:
+        return {"type": "text", "text": block}
+    block = dropped(as_object(block))  # an original that the peer made up itself would be none of ours
+    read = _read(block, note)
+    if read is None:
+        note(UNKNOWN_BLOCK)
+        return None
+    if type(block.get("_meta")) is dict:
+        read = {**read, "_meta": block["_meta"]}
+    return kept(read, block, form.block(read, unnoted), form)
+
+
+def _read(block: Object, note: Note) -> Object | None:
+    kind = as_text(block.get("type"))
+    if kind in ("image", "audio"):
+        return _read_media(kind, block, note)
+    if kind == "resource":
+        return _read_resource(block, note)
+    if kind == "resource_link":
+        return _read_link(block, note)
+    # Its guides stream texts without a type.
+    said = block.get("text")
+    return {"type": "text", "text": said} if kind in ("text", "") and type(said) is str else None
+
+
+def _read_media(kind: str, block: Object, note: Note) -> Object | None:
+    source = as_object(block.get("source"))
+    address = source.get("url", source.get("uri"))
+    if source and source.get("type") != "base64":
+        if type(address) is not str:
+            return None
+        note(IMAGE_ADDRESS)
+        return {"type": "resource_link", "uri": address, "name": link_name(address)}
+    mime = source.get("mediaType", source.get("mimeType")) if source else block.get("mimeType")
+    data = source.get("data") if source else block.get("data")
+    if type(mime) is not str or type(data) is not str:
+        return None
+    read = {"type": kind, "mimeType": mime, "data": data}
+    return {**read, "uri": block["uri"]} if kind == "image" and type(block.get("uri")) is str else read
+
+
+def _read_resource(block: Object, note: Note) -> Object | None:
+    nested = as_object(block.get("resource"))  # v1's own shape, which the code of ACPex has too
+    fields = nested or block
+    if type(fields.get("uri")) is not str:
+        return None
+    contents: Object = {"uri": fields["uri"]}
+    if type(fields.get("mimeType")) is str:
+        contents["mimeType"] = fields["mimeType"]
+    for name in ("text", "blob"):
+        if type(fields.get(name)) is str:
+            return {"type": "resource", "resource": {**contents, name: fields[name]}}
+    note(EMPTY_RESOURCE)
+    return {"type": "resource_link", **contents, "name": link_name(fields["uri"])}
+
+
+_LINK: dict[str, type] = {"name": str, "mimeType": str, "title": str, "description": str, "size": int}
+
+
+def _read_link(block: Object, note: Note) -> Object | None:
+    uri: Any = block.get("uri")
+    if type(uri) is not str:
+        return None
+    more = {name: block[name] for name, kind in _LINK.items() if type(block.get(name)) is kind}
+    if more.get("size", 0) < 0:
+        del more["size"]
+    if "name" not in more:
+        note(LINK_NAME)
+        more["name"] = link_name(uri)
+    return {"type": "resource_link", "uri": uri, **more}
+
+
+def link_name(uri: str) -> str:
+    """The last part of an address, or all of it."""
+    return uri.rstrip("/").rpartition("/")[2] or uri or "resource"
+
+
+def write_flat(block: Object, form: Form, note: Note) -> Object | None:
+    """A block as the overview shows it. What the overview does not show but v1 has goes along."""
+    said = original(block, form, lambda raw: read_block(raw, form, unnoted) or {}, is_nested)
+    if said is not None:
+        return said
+    fields = {name: value for name, value in dropped(block).items() if value is not None}
+    kind = fields.get("type")
+    if kind in ("image", "audio"):
+        source = {"type": "base64", "mediaType": fields.pop("mimeType", ""), "data": fields.pop("data", "")}
+        return {**fields, "source": source}
+    if kind == "resource":
+        contents = as_object(fields.pop("resource", None))
+        if "blob" in contents:
+            note(BLOB)
+        return {**fields, **{name: value for name, value in contents.items() if value is not None}}
+    if kind == "resource_link" and fields.get("name") == link_name(as_text(fields.get("uri"))):
+        del fields["name"]
+    if kind not in ("text", "resource_link"):
+        note(UNKNOWN_BLOCK)
+        return None
+    return fields
+
+
+def is_nested(block: Object) -> bool:
+    """Whether a block is said as v1 does, where the overview does not."""
+    return "resource" in block or "data" in block
+
+
+def is_flat(block: Object) -> bool:
+    """Whether it is said as only the overview does."""
+    return "source" in block or (block.get("type") == "resource" and "uri" in block)
+
+
+def write_all(blocks: Json, form: Form, note: Note) -> list[Object]:
+    """Every block that the form can say."""
+    said = [form.block(block, note) for block in as_list(blocks) if type(block) is dict]
+    return [block for block in said if block is not None]
+
+
+def text_of(block: Json) -> str | None:
+    """What a block says in words: its text, or that of the resource in it."""
+    fields = as_object(block)
+    said = fields.get("text", as_object(fields.get("resource")).get("text"))
+    return said if type(said) is str else None

@@ -1,0 +1,195 @@
+"""A client of ACPex in front of a v1 agent."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from dragoman.dialect.acpex.blocks import read_blocks
+from dragoman.dialect.acpex.codes import MISSING
+from dragoman.dialect.acpex.form import Form
+from dragoman.dialect.acpex.greeting import read_greeting
+from dragoman.dialect.acpex.overview import Overview
+from dragoman.dialect.acpex.phrases import (
+    CREDENTIALS,
+    NOTIFICATION,
+    PERMISSION,
+    REQUEST,
+    SESSION_FIELDS,
+)
+from dragoman.dialect.acpex.speaking import SpeakingEdge
+from dragoman.dialect.acpex.tools import Calls, note_changes
+from dragoman.dialect.acpex.turn import was_failed
+from dragoman.dialect.acpex.wire import Wire
+from dragoman.dialect.debts import OwnIds
+from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import (
+    Message,
+    Object,
+    answer,
+    as_list,
+    as_object,
+    as_text,
+    refusal,
+    update_of,
+    with_params,
+)
+from dragoman.wire.codes import METHOD_NOT_FOUND
+
+CREDENTIALS_KEY = "dragoman/credentials"
+"""Where credentials travel in `_meta` of `authenticate`, if the settings let them."""
+
+TAKEN = (
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "terminal/create",
+    "terminal/output",
+    "terminal/wait_for_exit",
+    "terminal/kill",
+    "terminal/release",
+)
+"""What an agent may ask such a client."""
+
+
+class AcpexClient(SpeakingEdge):
+    """Speaks the overview's form to it and reads both."""
+
+    name: ClassVar[str] = "acpex"
+    form: ClassVar[Form] = Overview()
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._calls = Calls()
+
+    def from_peer(self, message: Message) -> list[Out]:
+        message = self.tidied(message)
+        if message.is_answer:
+            return self.read_answer(message, self._asked_peer.settle(message.id))
+        if message.is_notification:
+            return [("inside", message)]
+        params = as_object(message.params)
+        self._asked_inside.owe(message.id, (str(message.method), as_text(params.get("sessionId"))))
+        if message.method == "initialize":
+            return [("inside", with_params(message, read_greeting(params, self.form, self.note)))]
+        if message.method == "authenticate":
+            return self._login(message, params)
+        if message.method in ("session/new", "session/load"):
+            return [("inside", self._session(message, params))]
+        if message.method == "session/prompt":
+            return [("inside", with_params(message, self._prompt(params)))]
+        return [("inside", message)]
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if message.is_answer:
+            return self._answered(message)
+        if message.is_request:
+            return self._asked(message)
+        if message.method == "session/update":
+            return self._updated(message)
+        if str(message.method).startswith("_"):
+            return [("peer", message)]
+        self.note(NOTIFICATION)
+        return []
+
+    def _login(self, message: Message, params: Object) -> list[Out]:
+        """Credentials have no place in v1. They go on only if somebody has said so, and then openly."""
+        fields = {name: value for name, value in params.items() if name != "data"}
+        if not params.get("data"):
+            return [("inside", with_params(message, fields) if "data" in params else message)]
+        if not self.settings.credentials:
+            self.note(CREDENTIALS)
+            self._asked_inside.settle(message.id)
+            return [
+                ("peer", refusal(message.id, MISSING, "Authentication failed: credentials are not taken"))
+            ]
+        meta = {**as_object(fields.get("_meta")), CREDENTIALS_KEY: params["data"]}
+        return [("inside", with_params(message, {**fields, "_meta": meta}))]
+
+    def _session(self, message: Message, params: Object) -> Message:
+        missing: Object = {}
+        if type(params.get("cwd")) is not str:
+            missing["cwd"] = self.settings.cwd
+        if type(params.get("mcpServers")) is not list:
+            missing["mcpServers"] = list(self.settings.mcp_servers)
+        if not missing:
+            return message
+        self.note(SESSION_FIELDS)
+        return with_params(message, {**params, **missing})
+
+    def _prompt(self, params: Object) -> Object:
+        said = params.get("content", params.get("prompt"))
+        rest = {name: value for name, value in params.items() if name not in ("content", "prompt")}
+        return {**rest, "prompt": read_blocks(said, self.form, self.note)}
+
+    def _asked(self, message: Message) -> list[Out]:
+        method = str(message.method)
+        if method == "session/request_permission":
+            self.note(PERMISSION)
+            return [("inside", answer(message.id, {"outcome": self._decided(as_object(message.params))}))]
+        if method not in TAKEN and not method.startswith("_"):
+            self.note(REQUEST)
+            why = "Method not found: the client's dialect does not have it"
+            return [("inside", refusal(message.id, METHOD_NOT_FOUND, why))]
+        self._asked_peer.owe(message.id, (method, ""))
+        return [("peer", message)]
+
+    def _decided(self, question: Object) -> Object:
+        """Only an option that was offered can be chosen; who does not consent chooses to reject this once."""
+        options = [as_object(option) for option in as_list(question.get("options"))]
+        chosen = self.settings.consent(question)
+        if type(chosen) is str and any(option.get("optionId") == chosen for option in options):
+            return {"outcome": "selected", "optionId": chosen}
+        rejecting = [option.get("optionId") for option in options if option.get("kind") == "reject_once"]
+        if rejecting and type(rejecting[0]) is str:
+            return {"outcome": "selected", "optionId": rejecting[0]}
+        return {"outcome": "cancelled"}
+
+    def _answered(self, message: Message) -> list[Out]:
+        method, session = self._asked_inside.settle(message.id) or ("", "")
+        if method == "session/prompt":
+            self._calls.forget(session)
+            if was_failed(message.error):
+                result = self.form.end({"stopReason": "error"}, lambda phrase: None)
+                return [("peer", answer(message.id, result))]
+        result = as_object(message.result)
+        if method == "initialize" and result:
+            return [("peer", answer(message.id, self.form.introduction(result, self.note)))]
+        if method == "session/prompt" and result:
+            return [("peer", answer(message.id, self.form.end(result, self.note)))]
+        return self.write_answer(message)
+
+    def _updated(self, message: Message) -> list[Out]:
+        params = as_object(message.params)
+        said = self.said(as_text(params.get("sessionId")), update_of(message))
+        return [("peer", with_params(message, {**params, "update": update})) for update in said]
+
+    def said(self, session: str, update: Object) -> list[Object]:
+        """The update in the overview's form. A tool call is said when it begins and when it ends."""
+        kind = update.get("sessionUpdate")
+        if kind not in ("tool_call", "tool_call_update"):
+            return [one for one in (self.form.update(update, self.note),) if one is not None]
+        said = [self.form.update(update, self.note)] if kind == "tool_call" else []
+        if kind == "tool_call_update":
+            note_changes(update, self.note)
+        ended = self._calls.ended(session, update, self.note)
+        if ended is not None:
+            said.append(self.form.update(ended, self.note))
+        return [one for one in said if one is not None]
+
+
+class AcpexWireClient(AcpexClient):
+    """Speaks as the code of ACPex does."""
+
+    name: ClassVar[str] = "acpex-wire"
+    form: ClassVar[Form] = Wire()
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._ids = OwnIds("update")
+
+    def said(self, session: str, update: Object) -> list[Object]:
+        """Each update has an id of its own, as the schemas demand."""
+        said = self.form.update(update, self.note)
+        if said is None:
+            return []
+        return [said if "sessionUpdate" in said else {**said, "sessionUpdate": self._ids.next()}]

@@ -1,0 +1,99 @@
+"""Error codes both ways. The overview numbers its errors as it likes, and two of its numbers mean something
+else in v1: -32002 is "permission denied" there and "not found" here, -32001 is "not found" and, in its
+examples, "authentication failed". So codes are translated by what they mean, the original code stays in
+`data.acpexCode`, and none of these passes as it is. The code of ACPex also uses -32000 for whatever fails;
+v1 clients would ask their user to log in.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dragoman.dialect.acpex.phrases import DENIED, ERROR_CODE, Note
+from dragoman.dialect.message import Json, Object, as_object
+from dragoman.wire.codes import (
+    AUTH_REQUIRED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    NAMES,
+    NOT_FOUND,
+)
+
+FAILED = -32000
+MISSING = -32001
+REFUSED = -32002
+BAD_STATE = -32003
+UNSUPPORTED = -32004
+
+MEANINGS: dict[int, tuple[int, ...]] = {
+    FAILED: (INTERNAL_ERROR, AUTH_REQUIRED),
+    MISSING: (NOT_FOUND, AUTH_REQUIRED),
+    REFUSED: (INTERNAL_ERROR,),
+    BAD_STATE: (INVALID_REQUEST,),
+    UNSUPPORTED: (METHOD_NOT_FOUND,),
+}
+"""What each of its codes is in v1; where there are two, the second is for logins that failed."""
+
+SPOKEN = {AUTH_REQUIRED: MISSING, NOT_FOUND: MISSING} | dict.fromkeys(
+    (MISSING, BAD_STATE, UNSUPPORTED), INTERNAL_ERROR
+)
+"""What v1's codes are in acpex. v1 gives no meaning to the last three, acpex does: they must not pass."""
+
+_LOGIN = re.compile(r"(?i)\b(un)?auth(enticat\w+|oriz\w+)?\b|\bapi key\b|\bcredentials?\b")
+
+
+def read_error(error: Json, method: str, note: Note) -> Object:
+    """An error of an acpex peer in v1."""
+    code, told = _told(error)
+    if code not in MEANINGS:
+        return told
+    note(DENIED if code == REFUSED else ERROR_CODE)
+    meaning = MEANINGS[code][-1 if _about_login(method, told["message"]) else 0]
+    return {**told, "code": meaning, "data": _with("acpexCode", code, told)}
+
+
+def write_error(error: Json, note: Note) -> Object:
+    """An error of a v1 peer in acpex."""
+    code, told = _told(error)
+    kept = as_object(told.get("data")).get("acpexCode")
+    if type(kept) is int and code in MEANINGS.get(kept, ()):
+        return _restored(told, kept)
+    if code not in SPOKEN:
+        return told
+    note(ERROR_CODE)
+    return {**told, "code": SPOKEN[code], "data": _with("v1Code", code, told)}
+
+
+def _told(error: Json) -> tuple[int, Object]:
+    """The error with a code and a message, whatever the peer left out."""
+    fields = as_object(error)
+    given, message = fields.get("code"), fields.get("message")
+    code = given if type(given) is int else INTERNAL_ERROR
+    text = message if type(message) is str else NAMES.get(code, "Error")
+    return code, {**fields, "code": code, "message": text}
+
+
+def _about_login(method: str, message: str) -> bool:
+    """Texts count only where an agent speaks of itself: a file may be called anything."""
+    return method == "authenticate" or (
+        method in ("initialize", "session/new", "session/load", "session/prompt")
+        and _LOGIN.search(message) is not None
+    )
+
+
+def _with(name: str, code: int, told: Object) -> Object:
+    if "data" not in told:
+        return {name: code}
+    data: Any = told["data"]
+    return {**data, name: code} if type(data) is dict else {name: code, "acpexData": data}
+
+
+def _restored(told: Object, code: int) -> Object:
+    rest = {name: value for name, value in told["data"].items() if name != "acpexCode"}
+    error = {**told, "code": code}
+    del error["data"]
+    if "acpexData" in rest:
+        return {**error, "data": rest["acpexData"]}
+    return {**error, "data": rest} if rest else error

@@ -1,0 +1,66 @@
+"""The form that a peer is told things in: what differs between the two dialects, and nothing else.
+
+`Overview` and `Wire` fill it in. A form remembers nothing, so that any of its steps can be tried: an original
+is kept in `_meta` exactly where our own way back would say something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from dragoman.dialect.acpex.phrases import Note, unnoted
+from dragoman.dialect.keeping import keep, restore
+from dragoman.dialect.message import Json, Object
+
+
+class Form:
+    """v1 in, the peer's form out."""
+
+    name: ClassVar[str]
+    tag: ClassVar[str]
+    """What says the kind of an update: `kind` or `type`."""
+
+    def block(self, block: Object, note: Note) -> Object | None:
+        """A content block; None if the peer has no words for it."""
+        raise NotImplementedError
+
+    def greeting(self, params: Object, note: Note) -> Object:
+        """Params of `initialize`."""
+        raise NotImplementedError
+
+    def introduction(self, result: Object, note: Note) -> Object:
+        """Result of `initialize`."""
+        raise NotImplementedError
+
+    def prompt(self, params: Object, note: Note) -> Object:
+        """Params of `session/prompt`."""
+        raise NotImplementedError
+
+    def end(self, result: Object, note: Note) -> Object:
+        """Result of `session/prompt`."""
+        raise NotImplementedError
+
+    def update(self, update: Object, note: Note) -> Object | None:
+        """An update that needs no memory to be said."""
+        raise NotImplementedError
+
+
+def kept(fields: Object, original: Json, said: Json, form: Form) -> Object:
+    """`fields` with the original beside it, unless `said`, our way back, is the original already."""
+    return fields if said == original else keep(fields, form.name, original)
+
+
+def original(
+    fields: Object, form: Form, convert: Callable[[Any], Object], foreign: Callable[[Object], object]
+) -> Object | None:
+    """The original of `fields`, if there is one and it is in this form: who is written to need not know the
+    other one, even though whoever said it used both.
+    """
+    found = restore(fields, form.name, convert)
+    return found if type(found) is dict and not foreign(found) else None
+
+
+def tried(form: Form, update: Object) -> Object | None:
+    """How the form would say it, without a word in the ledger."""
+    return form.update(update, unnoted)

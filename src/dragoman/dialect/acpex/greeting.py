@@ -1,0 +1,127 @@
+"""`initialize`, read from either form into v1: capabilities as objects of booleans under names of their own,
+the agent's name in `meta`, logins as `authenticationMethods`.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.acpex.form import Form, kept
+from dragoman.dialect.acpex.phrases import (
+    AUTH_METHOD,
+    NO_NEW_SESSIONS,
+    PARTIAL_TERMINAL,
+    PROTOCOL_VERSION,
+    Note,
+    unnoted,
+)
+from dragoman.dialect.keeping import dropped
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+
+TERMINAL = ("create", "output", "waitForExit", "kill", "release")
+FILES = ("readTextFile", "writeTextFile")
+MCP = ("http", "sse")
+PROMPTS = ("audio", "image", "embeddedContext")
+
+
+def read_greeting(params: Json, form: Form, note: Note) -> Object:
+    """Params of `initialize`."""
+    params = dropped(as_object(params))
+    offered = _first_object(params, "clientCapabilities", "capabilities")
+    files = next((offered[name] for name in ("fs", "fileSystem", "filesystem") if name in offered), None)
+    read: Object = {
+        "protocolVersion": read_version(params.get("protocolVersion"), note),
+        "clientCapabilities": {
+            "fs": flags(files, FILES),
+            "terminal": _has_terminals(offered.get("terminal"), note),
+        },
+    }
+    meta = as_object(params.get("_meta"))
+    info = _implementation(params.get("clientInfo")) or _implementation(meta.get("clientInfo"))
+    if info:
+        read["clientInfo"] = info
+    rest = {name: value for name, value in meta.items() if name != "clientInfo"}
+    if rest:
+        read["_meta"] = rest
+    return kept(read, params, form.greeting(read, unnoted), form)
+
+
+def read_introduction(result: Json, form: Form, note: Note) -> Object:
+    """Result of `initialize`."""
+    result = dropped(as_object(result))
+    offered = _first_object(result, "agentCapabilities", "capabilities")
+    sessions = as_object(offered.get("sessions"))
+    if sessions.get("new") is False:
+        note(NO_NEW_SESSIONS)
+    read: Object = {
+        "protocolVersion": read_version(result.get("protocolVersion"), note),
+        "agentCapabilities": {
+            "loadSession": True in (offered.get("loadSession"), sessions.get("load")),
+            "mcpCapabilities": flags(_first_object(offered, "mcpCapabilities", "mcp"), MCP),
+            "promptCapabilities": flags(_first_object(offered, "promptCapabilities", "prompts"), PROMPTS),
+        },
+        "authMethods": _read_logins(result, note),
+    }
+    infos = (_implementation(result.get(name)) for name in ("agentInfo", "meta", "_meta"))
+    info = next((info for info in infos if info), None)
+    if info:
+        read["agentInfo"] = info
+    if type(result.get("_meta")) is dict:
+        read["_meta"] = result["_meta"]
+    return kept(read, result, form.introduction(read, unnoted), form)
+
+
+def read_version(given: Json, note: Note) -> int:
+    """Its tests send 1.0 and "1.0"; whatever is no number at all is version 1, the only one it knows."""
+    if type(given) is int and 0 <= given < 2**16:
+        return given
+    note(PROTOCOL_VERSION)
+    number = given if type(given) is float else as_text(given)
+    try:
+        found = int(float(number))
+    except (ValueError, OverflowError):
+        return 1
+    return found if 0 <= found < 2**16 else 1
+
+
+def flags(value: Json, names: tuple[str, ...]) -> Object:
+    """Only what is said to be true is; a plain true stands for all."""
+    if type(value) is bool:
+        return dict.fromkeys(names, value)
+    return {name: as_object(value).get(name) is True for name in names}
+
+
+def _has_terminals(value: Json, note: Note) -> bool:
+    can = flags(value, TERMINAL)
+    if any(can.values()) and not all(can.values()):
+        note(PARTIAL_TERMINAL)
+    return all(can.values())
+
+
+def _first_object(fields: Object, *names: str) -> Object:
+    return next((fields[name] for name in names if type(fields.get(name)) is dict), {})
+
+
+def _implementation(value: Json) -> Object | None:
+    fields = as_object(value)
+    name, version = as_text(fields.get("name")), as_text(fields.get("version"))
+    if not name:
+        return None
+    titled = {"title": fields["title"]} if as_text(fields.get("title")) else {}
+    return {"name": name, **titled, "version": version or "unknown"}
+
+
+def _read_logins(result: Object, note: Note) -> list[Object]:
+    """Only what v1 has in every login: a type of its own could make a client start a program."""
+    given = as_list(result.get("authMethods")) or as_list(result.get("authenticationMethods"))
+    read = [_read_login({"id": item} if type(item) is str else as_object(item), note) for item in given]
+    return [login for login in read if login is not None]
+
+
+def _read_login(fields: Object, note: Note) -> Object | None:
+    login, name = as_text(fields.get("id")), as_text(fields.get("name"))
+    if not login or not name:
+        note(AUTH_METHOD)
+    if not login:
+        return None
+    read = {"id": login, "name": name or login}
+    told = as_text(fields.get("description"))
+    return {**read, "description": told} if told else read

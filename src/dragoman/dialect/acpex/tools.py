@@ -1,0 +1,166 @@
+"""Tool calls as the overview has them, both ways: an announcement in the manner of OpenAI's functions, with
+the arguments as JSON in a string, and one result.
+
+v1 tells the life of a call in many small updates; the overview has only the call and its output. So what a
+call has shown so far is remembered, and said once when it ends.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from dragoman.dialect.acpex.blocks import text_of
+from dragoman.dialect.acpex.phrases import (
+    ARGUMENTS,
+    TOOL_CONTENT,
+    TOOL_FAILED,
+    TOOL_KIND,
+    TOOL_NAME,
+    TOOL_PLACES,
+    TOOL_STATUS,
+    TOOL_TITLE,
+    Note,
+)
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+
+KINDS = {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
+STATUSES = {"pending", "in_progress", "completed", "failed"}
+ENDS = ("completed", "failed")
+NAMELESS = "Tool call"
+
+
+def read_call(content: Object, note: Note) -> Object | None:
+    """`tool_call` in v1; None without an id, because nothing could refer to it."""
+    call = call_id(content)
+    if not call:
+        return None
+    function = as_object(content.get("function"))
+    name = as_text(function.get("name")) or as_text(content.get("name")) or as_text(content.get("title"))
+    if not name:
+        note(TOOL_NAME)
+    read: Object = {"sessionUpdate": "tool_call", "toolCallId": call, "title": name or NAMELESS}
+    if name:
+        read["name"] = name
+    read |= _words(content)
+    if "arguments" in function:
+        read["rawInput"] = parsed(function["arguments"], note)
+    return read
+
+
+def read_result(content: Object) -> Object | None:
+    """`tool_call_update` in v1: an output is the end of its call."""
+    call = call_id(content)
+    if not call:
+        return None
+    read: Object = {"sessionUpdate": "tool_call_update", "toolCallId": call, **_words(content)}
+    if "output" not in content:
+        return read
+    output = content["output"]
+    text = output if type(output) is str else dumped(output)
+    shown = [{"type": "content", "content": {"type": "text", "text": text}}]
+    return {**read, "status": read.get("status", "completed"), "content": shown, "rawOutput": output}
+
+
+def call_id(content: Object) -> str:
+    return as_text(content.get("toolCallId")) or as_text(content.get("tool_call_id"))
+
+
+def _words(content: Object) -> Object:
+    """v1's own words, which the overview does not show but may be there."""
+    known = {"kind": KINDS, "status": STATUSES}
+    return {name: content[name] for name, words in known.items() if as_text(content.get(name)) in words}
+
+
+def parsed(arguments: Json, note: Note) -> Json:
+    """The object in the string; anything else stays as it was said."""
+    if type(arguments) is not str:
+        return arguments
+    try:
+        found = msgspec.json.decode(arguments)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        found = None
+    if type(found) in (dict, list):
+        return found
+    note(ARGUMENTS)
+    return arguments
+
+
+def dumped(value: Json) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def write_call(update: Object, note: Note) -> Object:
+    """The announcement, from a v1 `tool_call`."""
+    title, name = as_text(update.get("title")), as_text(update.get("name"))
+    if name and title and name != title:
+        note(TOOL_TITLE)
+    note_details(update, note)
+    given = update.get("rawInput")
+    arguments = given if type(given) is str else dumped({} if given is None else given)
+    return {
+        "toolCallId": as_text(update.get("toolCallId")),
+        "type": "function",
+        "function": {"name": name or title or NAMELESS, "arguments": arguments},
+    }
+
+
+def note_details(update: Object, note: Note) -> None:
+    if update.get("kind") not in (None, "other"):
+        note(TOOL_KIND)
+    if update.get("locations"):
+        note(TOOL_PLACES)
+
+
+def note_changes(update: Object, note: Note) -> None:
+    if update.get("title") is not None or update.get("name") is not None:
+        note(TOOL_TITLE)
+    note_details(update, note)
+
+
+def write_result(update: Object, note: Note) -> Object:
+    """The output, from everything that is known of a call at its end."""
+    if update.get("status") == "failed":
+        note(TOOL_FAILED)
+    return {"toolCallId": as_text(update.get("toolCallId")), "output": _output(update, note)}
+
+
+def _output(update: Object, note: Note) -> str:
+    shown = [as_object(item) for item in as_list(update.get("content"))]
+    said = [text_of(item.get("content")) for item in shown]
+    if None in said:
+        note(TOOL_CONTENT)
+    texts = [text for text in said if text is not None]
+    raw = update.get("rawOutput")
+    if texts:
+        return "\n".join(texts)
+    return "" if raw is None else raw if type(raw) is str else dumped(raw)
+
+
+class Calls:
+    """The open tool calls of all sessions, with what each has shown so far."""
+
+    def __init__(self) -> None:
+        self._shown: dict[tuple[str, str], Object] = {}
+
+    def ended(self, session: str, update: Object, note: Note) -> Object | None:
+        """Everything that is known of a call if this update ends it, else None."""
+        key = (session, as_text(update.get("toolCallId")))
+        news = {name: update[name] for name in ("content", "rawOutput") if update.get(name) is not None}
+        known = {**self._shown.pop(key, {}), **news}
+        status = update.get("status")
+        if status in ENDS:
+            # What was announced is said already, with whatever was kept of it.
+            rest = update if update.get("sessionUpdate") == "tool_call_update" else {"toolCallId": key[1]}
+            return {**rest, **known, "sessionUpdate": "tool_call_update", "status": status}
+        if status not in (None, "pending"):
+            note(TOOL_STATUS)
+        self._shown[key] = known
+        return None
+
+    def forget(self, session: str) -> None:
+        """The turn is over: what was not ended then never ends."""
+        for key in [key for key in self._shown if key[0] == session]:
+            del self._shown[key]
+
+    def __len__(self) -> int:
+        return len(self._shown)

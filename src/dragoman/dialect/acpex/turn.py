@@ -1,0 +1,113 @@
+"""How a turn ends: `done` where v1 says `end_turn`, an `error` that is no error, and words in the answer.
+
+The overview's agents may put content into their final answer. v1 has no place for it: what was not streamed
+before is said before the answer, what was is a repetition and kept in `_meta`.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.acpex.blocks import read_blocks, text_of
+from dragoman.dialect.acpex.form import Form
+from dragoman.dialect.acpex.phrases import (
+    ENDED_BY_ERROR,
+    FINAL_CONTENT,
+    REPEATED_CONTENT,
+    STOP_REASON,
+    Note,
+)
+from dragoman.dialect.keeping import KEY, dropped, keep
+from dragoman.dialect.message import Json, Object, as_object, as_text
+
+REASONS = {"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}
+NEAREST = {"done": "end_turn", "length": "max_tokens"}
+BY_ERROR = "acpexStopReason"
+
+
+class Said:
+    """What each session's running turn has streamed, to know a repetition when it comes."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+
+    def begin(self, session: str) -> None:
+        self._texts[session] = []
+
+    def add(self, session: str, update: Object) -> None:
+        if session in self._texts and update.get("sessionUpdate") == "agent_message_chunk":
+            text = text_of(update.get("content"))
+            self._texts[session].append(" " if text is None else text)
+
+    def end(self, session: str) -> str:
+        return "".join(self._texts.pop(session, []))
+
+
+def read_end(result: Object, streamed: str, form: Form, note: Note) -> tuple[list[Object], Object]:
+    """The blocks that are still to be said, and v1's result."""
+    result = dropped(result)
+    reason = as_text(result.get("stopReason"))
+    found = NEAREST.get(reason, reason)
+    if found not in REASONS:
+        note(STOP_REASON)
+        found = "end_turn"
+    read: Object = {"stopReason": found}
+    if type(result.get("_meta")) is dict:
+        read["_meta"] = result["_meta"]
+    blocks = read_blocks(result.get("content"), form, note)
+    if blocks and not _was_said(blocks, streamed):
+        note(FINAL_CONTENT)
+        return blocks, _with_reason(read, {"stopReason": reason}, form)
+    if blocks:
+        note(REPEATED_CONTENT)
+    original = {"stopReason": reason} | ({"content": result["content"]} if blocks else {})
+    return [], _with_reason(read, original, form)
+
+
+def _with_reason(read: Object, original: Object, form: Form) -> Object:
+    """The words of the peer, kept only if they are not what our way back says anyway."""
+    plain = {"stopReason": SPOKEN.get(read["stopReason"], read["stopReason"])}
+    return read if original == plain else keep(read, form.name, original)
+
+
+def _was_said(blocks: list[Object], streamed: str) -> bool:
+    texts = [text_of(block) for block in blocks]
+    if None in texts:
+        return bool(streamed)  # media cannot be compared: silence is the only sign that they are news
+    whole = "".join(text for text in texts if text).strip()
+    return whole in streamed if whole else True
+
+
+SPOKEN = {"end_turn": "done"}
+
+
+def write_end(result: Object, form: Form, note: Note) -> Object:
+    """A v1 result with its reason in the peer's words; content is the form's affair."""
+    reason = as_text(result.get("stopReason"))
+    said = as_text(_kept(result, form).get("stopReason"))
+    fields = dropped(result)
+    if said and reason in (NEAREST.get(said, said), "end_turn"):
+        return {**fields, "stopReason": said}
+    if reason not in SPOKEN and reason != "cancelled":
+        note(STOP_REASON)
+    return {**fields, "stopReason": SPOKEN.get(reason, reason)}
+
+
+def kept_content(result: Object, form: Form) -> Json | None:
+    return _kept(result, form).get("content")
+
+
+def _kept(result: Object, form: Form) -> Object:
+    kept = as_object(as_object(result.get("_meta")).get(KEY))
+    return as_object(kept.get("raw")) if kept.get("name") == form.name else {}
+
+
+def failed(result: Object, note: Note) -> Object | None:
+    """The error that an `error` at the end of a turn is in v1."""
+    if result.get("stopReason") != "error":
+        return None
+    note(ENDED_BY_ERROR)
+    return {"code": -32603, "message": "The turn ended with an error", "data": {BY_ERROR: "error"}}
+
+
+def was_failed(error: Json) -> bool:
+    """Whether an error was the end of a turn in the peer's own words."""
+    return as_object(as_object(error).get("data")).get(BY_ERROR) == "error"

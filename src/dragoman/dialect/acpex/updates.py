@@ -1,0 +1,128 @@
+"""What a session reports, read from any form that a program written with ACPex uses, into v1.
+
+There are three: `kind` with everything under `content`, which the overview teaches; `type` with the members
+beside it and an id under `sessionUpdate`, which the schemas write; and v1 itself. They are told apart by
+`type` first, because `sessionUpdate` is also in the second, and by `kind` last, because v1's tool calls have
+one too.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from dragoman.dialect.acpex.blocks import read_blocks
+from dragoman.dialect.acpex.form import Form, kept, tried
+from dragoman.dialect.acpex.phrases import PLAN_DEFAULTS, UNKNOWN_STEP, UNKNOWN_UPDATE, Note
+from dragoman.dialect.acpex.tools import parsed, read_call, read_result
+from dragoman.dialect.acpex.typed import TYPES, read_typed
+from dragoman.dialect.keeping import dropped
+from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+
+CHUNKS = {
+    "message": "agent_message_chunk",
+    "thought": "agent_thought_chunk",
+    "agent_message_chunk": "agent_message_chunk",
+    "agent_thought_chunk": "agent_thought_chunk",
+    "user_message_chunk": "user_message_chunk",
+}
+
+
+def read_update(update: Object, form: Form, note: Note) -> list[Object]:
+    """In v1; none if there is nothing in it that v1 could say, several for a message of several blocks."""
+    update = dropped(update)  # an original that the peer made up itself would be none of ours
+    typed = as_text(update.get("type"))
+    if not typed and type(update.get("sessionUpdate")) is str:
+        return [update]
+    kind = TYPES.get(typed, typed) or as_text(update.get("kind"))
+    if kind in CHUNKS:
+        found = _read_chunks(CHUNKS[kind], update, form, note)
+    elif typed in TYPES:
+        found = [read_typed(kind, update, form, note)]
+    elif typed:
+        found = [_read_flat(kind, update)]
+    else:
+        found = [_read_nested(kind, as_object(update.get("content")), note)]
+    read = [_with_meta(one, update) for one in found if one is not None]
+    if not read:
+        note(UNKNOWN_UPDATE)
+    if len(read) != 1 or form.tag != ("type" if typed else "kind"):
+        return read
+    original = _without_strings(update)
+    return [kept(read[0], original, _without_strings(tried(form, read[0])), form)]
+
+
+def read_one(update: Json, form: Form, note: Note) -> Object:
+    """For what is known to be one update; an empty object if it is not."""
+    read = read_update(as_object(update), form, note)
+    return read[0] if len(read) == 1 else {}
+
+
+def _read_chunks(kind: str, update: Object, form: Form, note: Note) -> list[Object | None]:
+    content = update.get("content")
+    fields = as_object(content)
+    if fields.get("role") == "user" and kind == "agent_message_chunk":
+        kind = "user_message_chunk"
+    for name in ("thought", "content"):
+        if name in fields:
+            content = fields[name]
+    return [{"sessionUpdate": kind, "content": block} for block in read_blocks(content, form, note)]
+
+
+def _read_nested(kind: str, content: Object, note: Note) -> Object | None:
+    if kind == "tool_call":
+        return read_call(content, note)
+    if kind == "tool_call_update":
+        return read_result(content)
+    if kind == "plan":
+        return {"sessionUpdate": "plan", "entries": read_steps(content, note)}
+    return _read_flat(kind, content)
+
+
+def _read_flat(kind: str, members: Object) -> Object | None:
+    """An update of v1 that neither form describes."""
+    rest = {name: value for name, value in members.items() if name not in ("type", "_meta")}
+    flat = {**rest, "sessionUpdate": kind}
+    return flat if kind and is_v1(flat) else None
+
+
+def read_steps(content: Object, note: Note) -> list[Object]:
+    steps = as_list(content.get("steps", content.get("entries")))
+    texts = [step if type(step) is str else as_object(step).get("content") for step in steps]
+    if texts:
+        note(PLAN_DEFAULTS)
+    if any(type(text) is not str for text in texts):
+        note(UNKNOWN_STEP)
+    return [{"content": text, **STEP} for text in texts if type(text) is str]
+
+
+STEP = {"priority": "medium", "status": "pending"}
+
+
+def is_v1(update: Object) -> bool:
+    """Whether v1 has such an update, and this is a whole one."""
+    from dragoman.schema.base import Unknown  # loaded for the few updates that no other rule knows
+    from dragoman.schema.codec import examine
+    from dragoman.schema.errors import SchemaError
+    from dragoman.schema.v1.update import SessionUpdate
+
+    try:
+        read, deviations = examine(msgspec.json.encode(update), SessionUpdate)
+    except SchemaError:
+        return False
+    return not deviations and not isinstance(read, Unknown)
+
+
+def _with_meta(read: Object, update: Object) -> Object:
+    return {**read, "_meta": update["_meta"]} if type(update.get("_meta")) is dict else read
+
+
+def _without_strings(update: Json) -> Json:
+    """The update with a tool's arguments as the object that they are: as a string they could hide a secret
+    from those who look for names, and how the JSON in it was spaced is nobody's business.
+    """
+    content = as_object(as_object(update).get("content"))
+    function = as_object(content.get("function"))
+    if "arguments" not in function:
+        return update
+    arguments = parsed(function["arguments"], lambda phrase: None)
+    return {**update, "content": {**content, "function": {**function, "arguments": arguments}}}

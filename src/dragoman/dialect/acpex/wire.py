@@ -1,0 +1,98 @@
+"""The form of the code: the schemas of ACPex write v1 for the most part. What is left of the dialect: updates
+with `type` and an id (`typed`), `done` at the end of a turn, the agent's name in `_meta`, no `clientInfo`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from dragoman.dialect.acpex.blocks import is_flat, read_block, write_all
+from dragoman.dialect.acpex.form import Form, original
+from dragoman.dialect.acpex.greeting import FILES, MCP, PROMPTS, flags, read_greeting, read_introduction
+from dragoman.dialect.acpex.overview import CARRIED, note_others, without
+from dragoman.dialect.acpex.phrases import (
+    AGENT_CAPABILITIES,
+    CLIENT_CAPABILITIES,
+    CLIENT_INFO,
+    OTHER_KIND,
+    Note,
+    unnoted,
+)
+from dragoman.dialect.acpex.turn import write_end
+from dragoman.dialect.acpex.typed import TYPES, write_typed
+from dragoman.dialect.acpex.updates import CHUNKS, read_one
+from dragoman.dialect.keeping import dropped
+from dragoman.dialect.message import Object, as_list, as_object, as_text
+
+
+class Wire(Form):
+    """`acpex-wire`."""
+
+    name = "acpex-wire"
+    tag = "type"
+
+    def block(self, block: Object, note: Note) -> Object | None:
+        said = original(block, self, lambda raw: read_block(raw, self, unnoted) or {}, is_flat)
+        return dropped(block) if said is None else said
+
+    def greeting(self, params: Object, note: Note) -> Object:
+        read = partial(read_greeting, form=self, note=unnoted)
+        known = original(params, self, read, lambda raw: "capabilities" in raw or "clientInfo" in raw)
+        if known is not None:
+            return known
+        offered = as_object(params.get("clientCapabilities"))
+        note_others(offered, ("fs", "terminal", "_meta"), CLIENT_CAPABILITIES, note)
+        fields = without(dropped(params), "clientInfo")
+        said = {
+            **fields,
+            "clientCapabilities": {
+                "fs": flags(offered.get("fs"), FILES),
+                "terminal": offered.get("terminal") is True,
+            },
+        }
+        if not params.get("clientInfo"):
+            return said
+        note(CLIENT_INFO)
+        return {**said, "_meta": {**as_object(fields.get("_meta")), "clientInfo": params["clientInfo"]}}
+
+    def introduction(self, result: Object, note: Note) -> Object:
+        read = partial(read_introduction, form=self, note=unnoted)
+        known = original(result, self, read, lambda raw: "meta" in raw or "authenticationMethods" in raw)
+        if known is not None:
+            return known
+        offered = as_object(result.get("agentCapabilities"))
+        note_others(offered, CARRIED, AGENT_CAPABILITIES, note)
+        fields = without(dropped(result), "agentInfo")
+        said = {
+            **fields,
+            "agentCapabilities": {
+                "loadSession": offered.get("loadSession") is True,
+                "mcpCapabilities": flags(offered.get("mcpCapabilities"), MCP),
+                "promptCapabilities": flags(offered.get("promptCapabilities"), PROMPTS),
+            },
+            "authMethods": as_list(result.get("authMethods")),
+        }
+        meta = {**as_object(fields.get("_meta")), **as_object(result.get("agentInfo"))}
+        return {**said, "_meta": meta} if meta else said
+
+    def prompt(self, params: Object, note: Note) -> Object:
+        return {**dropped(params), "prompt": write_all(params.get("prompt"), self, note)}
+
+    def end(self, result: Object, note: Note) -> Object:
+        return write_end(result, self, note)
+
+    def update(self, update: Object, note: Note) -> Object | None:
+        """Without an id, unless it is one that had one; the edge numbers the others."""
+        known = original(
+            update, self, partial(read_one, form=self, note=unnoted), lambda raw: "type" not in raw
+        )
+        if known is not None:
+            return known
+        kind = as_text(update.get("sessionUpdate"))
+        fields = without(dropped(update), "sessionUpdate")
+        if kind not in TYPES:
+            note(OTHER_KIND)
+        if kind in CHUNKS:
+            block = self.block(as_object(fields.get("content")), note)
+            return None if block is None else {"type": kind, **fields, "content": block}
+        return {"type": kind, **write_typed(kind, fields, self, note)}
