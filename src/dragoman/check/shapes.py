@@ -1,0 +1,99 @@
+"""Whether a frame has the shape that the schema gives its method: strictly, as whoever writes must have it.
+
+What a lenient reader would forgive is an error here: a missing member, a wrong type, a value that an
+enumeration does not know. Members that the schema does not know are allowed, as it allows them. Nothing that
+a peer said is repeated, only where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from dragoman.check.recording import Frame
+from dragoman.check.story import Exchange, Story
+from dragoman.schema.codec import examine
+from dragoman.schema.errors import SchemaError
+from dragoman.schema.method import Method, MethodTable, Receiver
+
+DEVIATIONS: dict[str, str] = {
+    "unknown field": "",
+    "null": "",  # every reader is told to take it for absent
+    "unknown member": "is a value that the schema does not know",
+    "bad value": "is of the wrong type",
+    "bad item": "is of the wrong type, and would be left out of its list",
+    "other name": "goes by another name than the schema gives it",
+    "surrogate": "holds half of a surrogate pair, which is no text",
+}
+"""What a lenient reader forgives, and what is said about it; nothing for what anybody may do."""
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """What is wrong at one place of a frame."""
+
+    path: str
+    """Within params or result: `$.update.status`."""
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.why}"
+
+
+def shape_errors(frame: Frame, story: Story) -> list[Shape]:
+    """What is wrong with the params of a request or notification, or with the result of an answer. Empty for
+    what is right, for errors, and for what the protocol does not define.
+    """
+    if frame.is_answer:
+        exchange = answered(story).get(frame.number)
+        if exchange is None or not exchange.has_result:
+            return []
+        method = method_of(exchange.request, story)
+        return [] if method is None else _judged(frame.message["result"], method.result)
+    method = method_of(frame, story)
+    return [] if method is None else _judged(frame.message.get("params"), method.params)
+
+
+def method_of(frame: Frame, story: Story) -> Method | None:
+    """The row of the method table for a request or notification, if the protocol has it in this direction."""
+    receiver: Receiver = "agent" if frame.direction == "to_agent" else "client"
+    kind = "request" if frame.is_request else "notification"
+    return _table(story.version).get(frame.method, kind=kind, receiver=receiver)  # type: ignore[arg-type]
+
+
+def answered(story: Story) -> dict[int, Exchange]:
+    """Exchanges by the number of their answer."""
+    known: dict[int, Exchange] | None = story.__dict__.get("answered")
+    if known is None:
+        known = {one.answer.number: one for one in story.exchanges if one.answer is not None}
+        story.__dict__["answered"] = known
+    return known
+
+
+@cache
+def _table(version: int) -> MethodTable:
+    if version >= 2:
+        from dragoman.schema.v2.methods import METHODS as SECOND
+
+        return SECOND
+    from dragoman.schema.v1.methods import METHODS as FIRST
+
+    return FIRST
+
+
+def _judged(value: Any, kind: Any) -> list[Shape]:
+    raw = b"{}" if value is None else msgspec.json.encode(value)
+    try:
+        _, deviations = examine(raw, kind)
+    except SchemaError as error:
+        return [Shape(error.path, error.reason)]
+    return list(_serious(deviations))
+
+
+def _serious(deviations: list[Any]) -> Iterator[Shape]:
+    for deviation in deviations:
+        why = DEVIATIONS[deviation.kind]
+        if why:
+            yield Shape(deviation.path, why)
