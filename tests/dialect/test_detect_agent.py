@@ -1,0 +1,172 @@
+"""What an agent speaks, found out from how it takes a v1 `initialize`, and from its first turn."""
+
+from typing import Any
+
+import pytest
+
+from tests.dialect.listening import V1_AGENT, V1_CLIENT, Listener, answer, request, update
+
+FIRST = request(1, "initialize", V1_CLIENT)
+NEXT = request(2, "session/new", {"cwd": "/w", "mcpServers": []})
+
+
+def introduced(result: Any, **envelope: Any) -> Listener:
+    agent = Listener("agent").from_inside(FIRST)
+    assert agent.peer == [FIRST]
+    return agent.from_peer({"jsonrpc": "2.0", "id": 1, "result": result, **envelope})
+
+
+TOLD = {
+    "v1": (V1_AGENT, "v1"),
+    "crow": ({"protocol_version": 1, "agent_capabilities": {"load_session": True}}, "crow"),
+    "koog": ({"protocolVersion": 1, "capabilities": {"tools": []}, "serverInfo": {"name": "k"}}, "koog"),
+    "acpex": (
+        {
+            "protocolVersion": 1,
+            "agentCapabilities": {"sessions": {"new": True}},
+            "meta": {"name": "a", "version": "1"},
+            "authenticationMethods": [],
+        },
+        "acpex",
+    ),
+    "both forms of acpex": ({"protocolVersion": 1, "agentCapabilities": {"sessions": {"new": True}}}, None),
+    "bare": ({"protocolVersion": 1}, None),
+    "capabilities of haven or koog": ({"protocolVersion": 1, "capabilities": {}}, None),
+    "v1 but for its name": ({"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}, None),
+    "nonsense": ("yes", None),
+}
+
+
+@pytest.mark.parametrize(("result", "dialect"), TOLD.values(), ids=TOLD)
+def test_the_answer_to_initialize_tells_or_leaves_open(result: Any, dialect: str | None) -> None:
+    agent = introduced(result)
+    assert agent.dialect == dialect
+    assert [one["id"] for one in agent.inside] == [1]
+    assert agent.peer == []
+
+
+def test_an_answer_in_a_dialect_is_heard_in_v1() -> None:
+    agent = introduced({"protocol_version": 1, "agent_info": {"name": "c", "version": "1"}})
+    assert agent.inside[0]["result"]["protocolVersion"] == 1
+    assert agent.inside[0]["result"]["agentInfo"]["name"] == "c"
+
+
+def refused(code: int, text: str, **envelope: Any) -> Listener:
+    agent = Listener("agent").from_inside(FIRST)
+    refusal = {"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": text}, **envelope}
+    return agent.from_peer({name: value for name, value in refusal.items() if value is not None})
+
+
+def test_an_agent_that_only_speaks_v2_is_initialized_again() -> None:
+    agent = refused(-32022, "Unsupported protocol version")
+    assert agent.dialect == "v2"
+    assert agent.inside == []
+    assert [one["method"] for one in agent.peer] == ["initialize"]
+    assert agent.peer[0]["params"]["protocolVersion"] == 2
+
+
+def test_an_agent_that_answers_v1_with_v2_is_initialized_again() -> None:
+    agent = introduced({"protocolVersion": 2, "info": {"name": "a", "version": "1"}, "capabilities": {}})
+    assert (agent.dialect, agent.inside) == ("v2", [])
+    assert agent.peer[0]["params"]["protocolVersion"] == 2
+
+
+def test_an_agent_that_wants_protocol_version_is_initialized_again() -> None:
+    agent = refused(-32602, "Invalid params: protocol_version: field required")
+    assert (agent.dialect, agent.inside) == ("crow", [])
+    assert agent.peer[0]["params"]["protocol_version"] == 1
+
+
+def test_an_agent_that_knows_no_initialize_speaks_threads() -> None:
+    agent = refused(-32601, "Method not found - 'initialize'", jsonrpc=None)
+    assert agent.dialect == "threads"
+    assert agent.inside[0]["id"] == 1
+    assert agent.inside[0]["result"]["protocolVersion"] == 1
+
+
+def test_an_error_that_tells_nothing_is_passed_and_leaves_everything_open() -> None:
+    agent = refused(-32603, "Internal error: out of luck")
+    assert agent.ledger.decisions == []
+    assert agent.inside[0]["error"]["code"] == -32603
+    agent.from_inside(FIRST)
+    agent.from_peer(answer(1, V1_AGENT))
+    assert agent.dialect == "v1"
+
+
+LATER = {
+    "crow": update(**{"@type": "agent_message_text", "text": "a"}),
+    "acpex": update(kind="message", content="a"),
+    "acpex-wire": update(type="plan", sessionUpdate="u-1", entries=[]),
+    "haven": update(sessionUpdate="tool_call", id="t", name="Look", status="pending"),
+    "haven-legacy": update(type="agent_message_chunk", content={"type": "text", "text": "a"}),
+    "koog": update(sessionUpdate="message", role="assistant", content=[{"type": "text", "text": "a"}]),
+    "v1": update(sessionUpdate="tool_call", toolCallId="t", title="Look"),
+}
+
+
+@pytest.mark.parametrize(("dialect", "said"), LATER.items(), ids=LATER)
+def test_an_update_tells_what_the_handshake_left_open(dialect: str, said: Any) -> None:
+    agent = introduced({"protocolVersion": 1})
+    agent.from_inside(NEXT).from_peer(answer(2, {"sessionId": "s"}))
+    agent.from_inside(request(3, "session/prompt", {"sessionId": "s", "prompt": []}))
+    agent.from_peer(update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "hm"}))
+    assert agent.ledger.decisions == []
+    agent.from_peer(said)
+    assert agent.dialect == dialect
+    assert all(one["params"]["update"]["sessionUpdate"] for one in agent.inside)
+
+
+def test_a_permission_request_without_an_id_is_of_haven_legacy_and_nobody_consents() -> None:
+    agent = introduced({"protocolVersion": 1})
+    params = {"sessionId": "s", "toolCall": {"id": "t", "name": "Run", "status": "pending"}, "options": []}
+    agent.from_peer({"jsonrpc": "2.0", "method": "session/request_permission", "params": params})
+    assert agent.dialect == "haven-legacy"
+
+
+def test_a_turn_that_ends_without_evidence_is_of_v1() -> None:
+    agent = introduced({"protocolVersion": 1})
+    agent.from_inside(request(3, "session/prompt", {"sessionId": "s", "prompt": []}))
+    agent.from_peer(answer(3, {"stopReason": "end_turn"}))
+    assert (agent.dialect, agent.decision.sure) == ("v1", False)
+
+
+def test_what_is_said_before_the_answer_waits_for_it_and_keeps_its_order() -> None:
+    agent = Listener("agent").from_inside(FIRST, NEXT)
+    cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s"}}
+    agent.from_inside(cancel)
+    assert agent.peer == []
+    assert agent.translator.holding
+    agent.from_peer(answer(1, V1_AGENT))
+    assert agent.peer == [NEXT, cancel]
+    assert not agent.translator.holding
+
+
+def test_what_waits_is_translated_too() -> None:
+    agent = Listener("agent").from_inside(FIRST, request(2, "session/load", {"sessionId": "s", "cwd": "/w"}))
+    agent.from_peer(answer(1, {"protocol_version": 1, "agent_capabilities": {}}))
+    assert agent.peer[0]["params"]["session_id"] == "s"
+
+
+def test_what_waits_for_an_agent_that_ends_is_answered() -> None:
+    agent = Listener("agent").from_inside(FIRST, NEXT).ended()
+    assert [(one["id"], one["error"]["code"]) for one in agent.inside] == [(2, -32603)]
+
+
+def test_an_agent_is_never_offered_more_than_the_inside_speaks() -> None:
+    agent = Listener("agent").from_inside(request(1, "initialize", {**V1_CLIENT, "protocolVersion": 99}))
+    assert agent.peer[0]["params"] == {**V1_CLIENT, "protocolVersion": 1}
+
+
+def test_an_agent_that_asks_as_the_thread_protocol_prints_it_is_heard() -> None:
+    agent = Listener("agent").from_inside(FIRST)
+    agent.from_peer({"id": 0, "method": "getThreads", "params": None})
+    assert agent.dialect == "threads"
+    assert agent.translator.edges[0].settings.as_written
+    assert [one["id"] for one in agent.inside if "result" in one] == [1]
+
+
+def test_text_passes_undecoded_while_something_is_still_open() -> None:
+    agent = introduced({"protocolVersion": 1})
+    line = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":'
+    block = line + b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}}}\n'
+    assert agent.translator.from_peer(block).inside is block

@@ -1,0 +1,129 @@
+"""What a client speaks, found out from its first requests."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.dialect.listening import V1_AGENT, V1_CLIENT, Listener, answer, request, update
+
+TOLD_BY_INITIALIZE = {
+    "plain": (V1_CLIENT, "v1"),
+    "bare": ({"protocolVersion": 1}, "v1"),
+    "both fields of v1 and v2": (
+        {**V1_CLIENT, "protocolVersion": 2, "capabilities": {}, "info": {"name": "ed", "version": "1"}},
+        None,
+    ),
+    "a late version with fields of v1": ({**V1_CLIENT, "protocolVersion": 99}, "v1"),
+    "crow": ({"protocol_version": 1, "client_capabilities": {}, "client_info": {"name": "c"}}, "crow"),
+    "crow, short": ({"protocol_version": 1}, "crow"),
+    "v2": ({"protocolVersion": 2, "info": {"name": "e", "version": "1"}, "capabilities": {}}, "v2"),
+    "a version and nothing else": ({"protocolVersion": 2}, None),
+    "acpex": (
+        {
+            "protocolVersion": 1,
+            "clientInfo": {"name": "ed", "version": "1"},
+            "capabilities": {"fileSystem": {"readTextFile": True}, "terminal": {"create": True}},
+            "authenticationMethods": [],
+        },
+        "acpex",
+    ),
+    "acpex without a list of methods": (
+        {"protocolVersion": 1, "capabilities": {"fileSystem": {"readTextFile": False}}},
+        "acpex",
+    ),
+    "empty capabilities, which three dialects have": ({"protocolVersion": 1, "capabilities": {}}, None),
+    "a string for a version": ({"protocolVersion": "0.0.9"}, "v1"),
+    "nonsense": ([1, 2], "v1"),
+}
+
+
+@pytest.mark.parametrize(("params", "dialect"), TOLD_BY_INITIALIZE.values(), ids=TOLD_BY_INITIALIZE)
+def test_initialize_tells_or_leaves_open(params: Any, dialect: str | None) -> None:
+    client = Listener("client").from_peer(request(1, "initialize", params))
+    assert client.dialect == dialect
+    assert [one.get("method") for one in client.inside] == ["initialize"]
+
+
+def test_threads_takes_its_methods_and_its_envelope_together() -> None:
+    asked = {"id": 0, "method": "getThreads", "params": None}
+    assert Listener("client").from_peer(asked).dialect == "threads"
+    assert Listener("client").from_peer({"jsonrpc": "2.0", **asked}).dialect == "v1"
+    assert (
+        Listener("client").from_peer({"id": 0, "method": "initialize", "params": V1_CLIENT}).dialect == "v1"
+    )
+
+
+def test_threads_as_its_document_prints_it_is_heard_from_the_other_side() -> None:
+    client = Listener("client").from_peer(
+        {"id": 0, "method": "stat", "params": {"threadId": "t", "path": "/a"}}
+    )
+    assert client.dialect == "threads"
+    assert client.translator.edges[0].settings.as_written
+
+
+HAVEN = request(1, "initialize", {"protocolVersion": 1, "capabilities": {}})
+PROMPT = [{"type": "text", "text": "go"}]
+
+
+def test_empty_capabilities_and_a_prompt_are_haven() -> None:
+    client = Listener("client").from_peer(HAVEN)
+    client.from_inside(answer(1, V1_AGENT))
+    assert client.peer == [answer(1, V1_AGENT)]
+    client.from_peer(request(2, "session/prompt", {"sessionId": "s", "prompt": PROMPT}))
+    assert client.dialect == "haven"
+    assert [reason.frame for reason in client.decision.reasons] == [1, 1, 2]
+
+
+def test_empty_capabilities_and_content_are_acpex() -> None:
+    client = Listener("client").from_peer(HAVEN)
+    client.from_inside(answer(1, V1_AGENT))
+    client.from_peer(request(2, "session/prompt", {"sessionId": "s", "content": PROMPT}))
+    assert client.dialect == "acpex"
+    assert client.inside[0]["params"]["prompt"] == PROMPT
+
+
+def test_a_tool_call_cannot_wait_for_more_evidence() -> None:
+    client = Listener("client").from_peer(HAVEN)
+    client.from_inside(answer(1, V1_AGENT))
+    client.from_inside(update(sessionUpdate="agent_message_chunk", content=PROMPT[0]))
+    assert client.ledger.decisions == []
+    client.from_inside(update(sessionUpdate="tool_call", toolCallId="t", title="Look"))
+    assert client.dialect == "haven"
+    assert not client.decision.sure
+    assert client.peer[0]["params"]["update"]["id"] == "t"
+
+
+def test_evidence_against_evidence_is_taken_for_v1() -> None:
+    info = {"name": "ed", "version": "1"}
+    first = request(1, "initialize", {"protocolVersion": 1, "capabilities": {}, "clientInfo": info})
+    client = Listener("client").from_peer(first)
+    client.from_peer(request(2, "session/prompt", {"sessionId": "s", "prompt": PROMPT}))
+    assert (client.dialect, client.decision.sure) == ("v1", False)
+
+
+def test_a_decision_is_for_good() -> None:
+    client = Listener("client").from_peer(request(1, "initialize", V1_CLIENT))
+    client.from_peer(request(2, "initialize", {"protocol_version": 1}))
+    client.from_peer({"id": 3, "method": "getThreads", "params": None})
+    assert [decision.dialect for decision in client.ledger.decisions] == ["v1"]
+
+
+def test_what_is_no_request_decides_nothing() -> None:
+    client = Listener("client").from_peer({"jsonrpc": "2.0", "method": "note"}, answer(7, {}), [1], "text")
+    assert client.ledger.decisions == []
+    assert len(client.inside) == 4
+
+
+def test_a_client_of_v1_costs_nothing_once_it_is_known() -> None:
+    client = Listener("client").from_peer(request(1, "initialize", V1_CLIENT))
+    block = b'{"jsonrpc":"2.0","id":2,  "method":"session/new","params":{}}\n'
+    assert client.translator.from_peer(block).inside is block
+    assert client.translator.from_inside(block).peer is block
+
+
+def test_the_explanation_names_frames_and_evidence() -> None:
+    client = Listener("client").from_peer(request(1, "initialize", {"protocol_version": 1}))
+    text = client.decision.text
+    assert text == "the client speaks crow: frame 1: initialize has protocol_version (crow)"
+    assert "protocol_version" in json.dumps([reason.evidence for reason in client.decision.reasons])
