@@ -112,6 +112,10 @@ class ChildTransport:
         self._paused = False
         self._pipe.resume()
 
+    async def close_input(self) -> None:
+        """Let the program see the end of its input, and go on listening to it."""
+        await self._pipe.finish_writing()
+
     async def aclose(self) -> None:
         if self._closing:
             while not self._closed:

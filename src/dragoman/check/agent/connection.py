@@ -1,0 +1,205 @@
+"""One connection to an agent under examination: frames written by hand, every line kept, nothing judged.
+
+Stretches get names: from a request to its answer, or from one moment to another. Whoever plays a scene waits
+with a deadline: an agent that says nothing raises `Silence`, one that is gone raises `Gone`, and both end the
+scene and not the examination.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from dragoman.check.recording import Direction, Frame, Mark, Recording
+from dragoman.errors import DragomanError, LinkClosed
+from dragoman.transport.process import ChildTransport, spawn
+
+PATIENCE = 30.0
+SHORT = 3.0
+"""Seconds for an answer that any agent gives at once, if it gives one at all."""
+
+
+class Silence(DragomanError):
+    """The agent did not say in time what the scene waits for."""
+
+
+class Gone(DragomanError):
+    """The agent ended, or closed its output."""
+
+
+class Answers(Protocol):
+    """Plays the client: answers the agent's requests."""
+
+    def answer(self, frame: Frame) -> dict[str, Any] | None:
+        """`{"result": …}` or `{"error": …}`; None holds the answer back."""
+
+
+class Connection:
+    """`async with Connection(command, editor) as agent:`; leaving it ends the agent."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        editor: Answers,
+        *,
+        cwd: str | os.PathLike[str],
+        env: Mapping[str, str] | None = None,
+        patience: float = PATIENCE,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.recording = Recording(frames=[], marks=[], facts={})
+        self.editor = editor
+        self.patience = patience
+        self.has_ended = asyncio.Event()
+        # The agent works elsewhere than whoever named its program.
+        program = os.path.abspath(command[0]) if os.sep in command[0] else command[0]
+        self._command, self._cwd, self._env = [program, *command[1:]], cwd, env
+        self._clock = clock
+        self._child: ChildTransport | None = None
+        self._arrived = asyncio.Event()
+        self._read = 0  # how many frames whoever waits has seen
+        self._ids = 1000
+        self._complaints = bytearray()
+
+    async def __aenter__(self) -> Connection:
+        self._child = spawn(self._command, cwd=self._cwd, env=self._env, on_stderr=self._complaints.extend)
+        self._child.start(self)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._child is not None:
+            await self._child.aclose()
+            self.recording.facts.setdefault("exit", self._child.tree.returncode)
+        self.recording.stderr = bytes(self._complaints[-65536:])
+
+    @property
+    def child(self) -> ChildTransport:
+        assert self._child is not None
+        return self._child
+
+    # The sink of the transport.
+
+    def feed(self, block: bytes) -> None:
+        for line in block.split(b"\n"):
+            if line.strip():
+                self._answered(self._keep("to_client", line))
+        self._arrived.set()
+
+    def oversized(self, size: int) -> None:
+        self.recording.facts["oversized"] = size
+
+    def ended(self, reason: BaseException | None) -> None:
+        self.recording.facts["ended"] = str(reason) if reason else ""
+        self.has_ended.set()
+        self._arrived.set()
+
+    # To the agent.
+
+    def send(self, message: Mapping[str, Any] | bytes) -> None:
+        """A message, or bytes as they are; bytes without a newline are half a line."""
+        block = message if isinstance(message, bytes) else msgspec.json.encode(message) + b"\n"
+        for line in block.split(b"\n"):
+            if line.strip():
+                self._keep("to_agent", line.rstrip(b"\r"))
+        try:
+            self.child.write(block)
+        except LinkClosed as error:
+            raise Gone(str(error)) from None
+
+    def begin(self, method: str, params: Any = None, *, request_id: Any = None) -> Any:
+        """A request, not waited for; gives its id."""
+        self._ids += 1
+        chosen = self._ids if request_id is None else request_id
+        frame = {"jsonrpc": "2.0", "id": chosen, "method": method}
+        self.send(frame if params is None else {**frame, "params": params})
+        return chosen
+
+    def notify(self, method: str, params: Any = None) -> None:
+        frame = {"jsonrpc": "2.0", "method": method}
+        self.send(frame if params is None else {**frame, "params": params})
+
+    async def call(
+        self, method: str, params: Any = None, *, name: str = "", request_id: Any = None, seconds: float = 0
+    ) -> Frame:
+        """A request and its answer. A `name` marks the stretch, also if no answer comes."""
+        first = len(self.recording.frames)
+        chosen = self.begin(method, params, request_id=request_id)
+        try:
+            return await self.answer(chosen, seconds=seconds, since=first)
+        finally:
+            if name:
+                self.mark(name, first)
+
+    # From the agent.
+
+    async def answer(self, request_id: Any, *, seconds: float = 0, since: int = 0) -> Frame:
+        """The answer under an id, now or earlier."""
+
+        def is_it(frame: Frame) -> bool:
+            if not frame.is_answer or frame.direction != "to_client":
+                return False
+            found = frame.message.get("id")
+            return type(found) is type(request_id) and found == request_id
+
+        return await self.until(is_it, seconds=seconds, since=since)
+
+    async def until(self, wanted: Callable[[Frame], bool], *, seconds: float = 0, since: int = 0) -> Frame:
+        """The first frame since a moment that is wanted; waits for it."""
+        at = since
+        try:
+            async with asyncio.timeout(seconds or self.patience):
+                while True:
+                    for frame in self.recording.frames[at:]:
+                        if wanted(frame):
+                            return frame
+                    at = len(self.recording.frames)
+                    if self.has_ended.is_set():
+                        raise Gone("the agent has ended")
+                    self._arrived.clear()
+                    await self._arrived.wait()
+        except TimeoutError:
+            raise Silence(f"nothing came within {seconds or self.patience:g} s") from None
+
+    async def quiet(self) -> None:
+        """Until the agent has dealt with everything that was sent: it answers in order, or says nothing for a
+        moment.
+        """
+        try:
+            await self.call("_dragoman/are_you_there", {}, seconds=SHORT)
+        except Silence:
+            pass
+
+    async def close_input(self, *, seconds: float = 5.0) -> int | None:
+        """The end of its input; its exit status if it ends in time, None if not."""
+        await self.child.close_input()
+        return self.child.tree.returncode if await self.child.tree.wait(seconds) else None
+
+    def mark(self, name: str, first: int) -> None:
+        """Name the stretch from there to here."""
+        self.recording.marks.append(Mark(name, first, len(self.recording.frames)))
+
+    @property
+    def here(self) -> int:
+        """This moment, for `mark`."""
+        return len(self.recording.frames)
+
+    # Inside.
+
+    def _keep(self, direction: Direction, line: bytes) -> Frame:
+        frame = Frame(len(self.recording.frames) + 1, direction, self._clock(), line)
+        self.recording.frames.append(frame)
+        return frame
+
+    def _answered(self, frame: Frame) -> None:
+        if frame.is_request:
+            reply = self.editor.answer(frame)
+            if reply is not None:
+                try:
+                    self.send({"jsonrpc": "2.0", "id": frame.message["id"], **reply})
+                except Gone:
+                    pass  # whoever waits learns of it
