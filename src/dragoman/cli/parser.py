@@ -12,6 +12,7 @@ from dragoman.cli import (
     agent_review,
     agents,
     agents_list,
+    client_tools,
     doctor,
     policy,
     review,
@@ -68,6 +69,7 @@ def make_parser() -> argparse.ArgumentParser:
     arguments.add_parser(commands)
     _add_agent(commands)
     agents_list.add_parser(commands)
+    client_tools.add_parser(commands)
     doctor.add_parser(commands)
     policy.add_parser(commands)
     review.add_parser(commands)

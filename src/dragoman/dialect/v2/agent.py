@@ -99,6 +99,14 @@ class V2Agent(Edge):
             return self._open(waiting.message, waiting.params)
         return self._open(waiting.message, with_server(waiting.params, server), offer)
 
+    @property
+    def holding(self) -> bool:
+        """Whether a session waits for the tools that it is to have."""
+        return self._lending.is_waiting
+
+    def succeeded_by(self) -> Edge:
+        return Edge(self.settings, self.ledger) if self.transparent else self
+
     def peer_ended(self) -> list[Out]:
         outs: list[Out] = []
         for session in self._sessions.all():

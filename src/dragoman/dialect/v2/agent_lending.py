@@ -52,6 +52,10 @@ class Lending:
         self._waiting[offer] = opening
         return [("host", request(offer, "client_tools/offer", {"tools": list(tools)}))]
 
+    @property
+    def is_waiting(self) -> bool:
+        return bool(self._waiting)
+
     def granted(self, message: Message) -> tuple[str, Opening, Json] | None:
         """The host's answer to an offer: its name, what waited for it, the server or None."""
         opening = self._waiting.pop(message.id, None) if type(message.id) is str else None

@@ -21,6 +21,7 @@ from dragoman.transport.translated import Interpreter, TranslatedTransport
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NOT_FOUND
 
 if TYPE_CHECKING:  # most conversations never ask for a file
+    from dragoman.sdk.interpreting.client_tools import ClientTools
     from dragoman.workspace.lending import LentFiles
     from dragoman.workspace.workspace import Workspace
 
@@ -136,10 +137,24 @@ class LendingTransport(TranslatedTransport):
 
     def __init__(self, inner: Transport, interpreter: Interpreter) -> None:
         self._lending = Lending(self.answer)
-        super().__init__(inner, interpreter, host=self._lending.ask)
+        self._tools: ClientTools | None = None
+        super().__init__(inner, interpreter, host=self._ask)
+
+    def _ask(self, position: int, message: Message) -> None:
+        """Files of ours for one side, files and terminals of the client for the other."""
+        if not message.is_answer and not str(message.method).startswith("client_tools/"):
+            self._lending.ask(position, message)
+            return
+        if self._tools is None:
+            from dragoman.sdk.interpreting.client_tools import ClientTools
+
+            self._tools = ClientTools(self.answer)
+        self._tools.ask(position, message)
 
     async def aclose(self) -> None:
         try:
             await super().aclose()
         finally:
             await self._lending.aclose()
+            if self._tools is not None:
+                await self._tools.aclose()

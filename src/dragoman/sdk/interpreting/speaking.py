@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from secrets import token_hex
 
 from msgspec.structs import replace
@@ -27,6 +28,8 @@ def speaking(
     """`peer` in v1, without its known `quirks`. A peer of v1 whose quirks may stay is left alone: nothing
     stands in between then.
     """
+    if hasattr(socket, "AF_UNIX"):  # what the client lends is reached through one
+        settings = replace(settings, client_tools=True)
     if not settings.nonce:
         settings = replace(settings, nonce=token_hex(4))
     edges: list[Edge] = [Quirks(position, settings, ledger)] if quirks else []

@@ -23,11 +23,13 @@ def diff(fields: Object, tell: Teller) -> list[Object]:
     parts = _parts(as_text(patch.get("text"))) if patch.get("format") == "git_patch" else []
     new = [_new_file(change, parts) for change in changes]
     if changes and len(new) == len(parts) and all(one is not None for one in new):
-        return [one for one in new if one is not None]
+        whole = [one for one in new if one is not None]
+        return [_with_meta(whole[0], fields), *whole[1:]]
     tell.lost(
         "a diff without both texts of its files", "shown as text: the patch, or what happened to the files"
     )
-    return [noted({"type": "content", "content": {"type": "text", "text": _told(changes, patch)}}, fields)]
+    text = {"type": "content", "content": {"type": "text", "text": _told(changes, patch)}}
+    return [noted(_with_meta(text, fields), fields)]
 
 
 def paths(fields: Object) -> list[str]:
@@ -41,6 +43,11 @@ def fenced(text: str, language: str) -> str:
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
+
+
+def _with_meta(item: Object, fields: Object) -> Object:
+    meta = as_object(fields.get("_meta"))
+    return {**item, "_meta": meta} if meta else item
 
 
 def _parts(patch: str) -> list[str]:

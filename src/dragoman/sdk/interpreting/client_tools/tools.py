@@ -1,0 +1,123 @@
+"""What a client lends, tool by tool: its description, and what is asked of the client when it is called.
+
+A tool knows the client only as `ask`, and its session not at all. The client decides about every call, as it
+would if the agent had asked it directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+from dragoman.dialect.message import Object, as_list, as_object, as_text
+from dragoman.errors import ErrorAnswer
+
+Ask: TypeAlias = Callable[[str, Object], Awaitable[Any]]
+"""A request to the client, without the session; raises `ErrorAnswer`."""
+
+Tool: TypeAlias = Callable[[Object, Ask], Awaitable[str]]
+
+OUTPUT_LIMIT = 256 * 1024
+"""Bytes of a command's output that are kept: models read no more."""
+
+
+async def read_text_file(arguments: Object, ask: Ask) -> str:
+    wanted: Object = {"path": as_text(arguments.get("path"))}
+    for name in ("line", "limit"):
+        if type(arguments.get(name)) is int:
+            wanted[name] = arguments[name]
+    return as_text(as_object(await ask("fs/read_text_file", wanted)).get("content"))
+
+
+async def write_text_file(arguments: Object, ask: Ask) -> str:
+    path, content = as_text(arguments.get("path")), as_text(arguments.get("content"))
+    await ask("fs/write_text_file", {"path": path, "content": content})
+    return f"Wrote {path}"
+
+
+async def run_command(arguments: Object, ask: Ask) -> str:
+    """One terminal for one command: it is released however the call ends."""
+    terminal = as_object(await ask("terminal/create", _command(arguments))).get("terminalId")
+    which = {"terminalId": as_text(terminal)}
+    try:
+        await ask("terminal/wait_for_exit", which)
+        return _told(as_object(await ask("terminal/output", which)))
+    finally:
+        await ask("terminal/release", which)  # this also ends a command that still runs
+
+
+TOOLS: dict[str, Tool] = {
+    "read_text_file": read_text_file,
+    "write_text_file": write_text_file,
+    "run_command": run_command,
+}
+
+
+def description(name: str) -> Object:
+    """As `tools/list` tells it."""
+    said, needed, properties = _DESCRIBED[name]
+    schema = {"type": "object", "properties": properties, "required": list(needed)}
+    return {"name": name, "description": said, "inputSchema": schema}
+
+
+def missing(name: str, arguments: Object) -> str:
+    """The first argument that the tool needs and did not get."""
+    _, needed, _ = _DESCRIBED[name]
+    return next((one for one in needed if type(arguments.get(one)) is not str), "")
+
+
+def _command(arguments: Object) -> Object:
+    env = as_object(arguments.get("env"))
+    wanted: Object = {
+        "command": as_text(arguments.get("command")),
+        "args": [arg for arg in as_list(arguments.get("args")) if type(arg) is str],
+        "env": [{"name": name, "value": value} for name, value in env.items() if type(value) is str],
+        "outputByteLimit": OUTPUT_LIMIT,
+    }
+    if as_text(arguments.get("cwd")):
+        wanted["cwd"] = arguments["cwd"]
+    return wanted
+
+
+def _told(output: Object) -> str:
+    status = as_object(output.get("exitStatus"))
+    ended = f"exit code {status.get('exitCode')}"
+    if as_text(status.get("signal")):
+        ended = f"ended by signal {status['signal']}"
+    cut = "[the beginning is left out]\n" if output.get("truncated") is True else ""
+    text = as_text(output.get("output"))
+    return f"{cut}{text}{'' if text.endswith(chr(10)) or not text else chr(10)}[{ended}]"
+
+
+def failure(error: ErrorAnswer) -> str:
+    return f"The client refused: {error.message}"
+
+
+_PATH = {"type": "string", "description": "Absolute path"}
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+_DESCRIBED: dict[str, tuple[str, tuple[str, ...], Object]] = {
+    "read_text_file": (
+        "Read a text file as the user's editor sees it, unsaved changes included.",
+        ("path",),
+        {
+            "path": _PATH,
+            "line": {"type": "integer", "minimum": 1, "description": "The first line to read"},
+            "limit": {"type": "integer", "minimum": 1, "description": "How many lines to read"},
+        },
+    ),
+    "write_text_file": (
+        "Write a text file through the user's editor.",
+        ("path", "content"),
+        {"path": _PATH, "content": {"type": "string"}},
+    ),
+    "run_command": (
+        "Run a program in a terminal of the user's editor and wait for its end.",
+        ("command",),
+        {
+            "command": {"type": "string", "description": "The program"},
+            "args": _TEXTS,
+            "cwd": _PATH,
+            "env": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+    ),
+}
