@@ -1,4 +1,4 @@
-"""crow-cli, cline and openhands end a cancelled turn with `end_turn`.
+"""cline and openhands end a cancelled turn with `end_turn`.
 
 The client asked for an end and is told that the work is done. Whether the turn was over anyway when the
 cancel came cannot be told from outside; v1 wants `cancelled` either way.
@@ -22,7 +22,7 @@ class CancelledTurn(Quirk):
 
     title = "cancelled-turn"
     position = "agent"
-    who = re.compile(r"(?i)crow-cli|cline|openhands.*")
+    who = re.compile(r"(?i)cline|openhands.*")
     plain_from_inside: ClassVar[Plain] = {"session/update": NEVER}
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
