@@ -61,3 +61,8 @@ def bare(value: Any) -> Any:
         fields = {name: bare(inner) for name, inner in value.items() if name != KEY}
         return {name: inner for name, inner in fields.items() if name != "_meta" or inner != {}}
     return [bare(inner) for inner in value] if isinstance(value, list) else value
+
+
+def params_of(seen: Message) -> Any:
+    """Its params, whatever they are."""
+    return seen.params

@@ -39,7 +39,7 @@ def test_every_frame_means_the_same_in_v1_and_comes_back_as_it_was(
         assert bare(between) == [expected]
         assert heard == [said]
         spoken += [(way, frame) for frame in between]
-    assert refused(spoken, tmp_path) == []
+    assert refused(spoken, tmp_path, typescript=dialect == "haven") == []  # it would see the same twice
     assert {outcome for outcome, _ in pair.remarks} == {"repaired"}
 
 
@@ -60,7 +60,7 @@ def test_every_frame_of_the_reference_itself_does_so_too(tmp_path: Path) -> None
         "session/new",
         "session/prompt",
     ]
-    assert refused(spoken, tmp_path) == []
+    assert refused(spoken, tmp_path, typescript=False) == []
 
 
 @needs_seed
