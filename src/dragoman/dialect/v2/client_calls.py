@@ -62,10 +62,9 @@ class Calls:
         convert = self._results.get(call.method)
         if convert is not None:
             return convert(call, as_object(message.result))
-        if call.method.startswith(("_", "session/", "providers/", "mcp/", "auth/s")):
-            result = message.result if call.method.startswith("_") else as_object(message.result)
-            return [("peer", answer(call.id, result))]
-        return [("peer", answer(call.id, only_meta(as_object(message.result))))]
+        if call.method in ("auth/login", "auth/logout"):
+            return [("peer", answer(call.id, only_meta(as_object(message.result))))]
+        return [("peer", answer(call.id, message.result))]
 
     def _pass(self, message: Message, params: Object) -> list[Out]:
         method = str(message.method)

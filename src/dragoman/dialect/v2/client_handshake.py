@@ -50,7 +50,7 @@ def abilities(result: Object) -> Abilities:
         close=is_object(session.get("close")),
         delete=is_object(session.get("delete")),
         logout=is_object(as_object(offered.get("auth")).get("logout")),
-        logins=frozenset(as_text(one.get("id")) for one in methods if one.get("type") != "terminal"),
+        logins=frozenset(as_text(one.get("id")) for one in methods if one.get("type") != "terminal") - {""},
         has_logins=bool(methods),
     )
 

@@ -27,10 +27,11 @@ from dragoman.dialect.v2.to_v2.scribe import Scribe, is_count, is_object, is_tex
 from dragoman.dialect.v2.to_v2.tool_call import terminals, tool_call
 from dragoman.wire.codes import CANCELLED
 
-WORK = CHUNKS | {"tool_call", "tool_call_update", "plan", "plan_update", "usage_update"}
-"""Updates that only a turn makes, or a replay: whoever sends one has taken the prompt."""
-HISTORY = WORK - {"usage_update"}
-"""Updates that a replay consists of."""
+WORK = CHUNKS | {
+    *("tool_call", "tool_call_update", "plan", "plan_update", "plan_removed"),
+    *("compaction_update", "compaction_summary_chunk"),
+}
+"""Updates that only a turn makes, or the replay of one: whoever sends one has taken the prompt."""
 
 Loading = Literal["no", "shown", "swallowed"]
 
@@ -166,10 +167,10 @@ class Session:
         if type(kind) is not str:
             self.scribe.note(WRONG)
             return []
-        if kind in HISTORY and self._swallows():
+        if kind in WORK and self._swallows():
             return []
         outs = self.acknowledge() if kind in WORK else []
-        if self._state == "requires_action" and kind in HISTORY and self.turn is not None:
+        if self._state == "requires_action" and kind in WORK and self.turn is not None:
             outs += self.move("running")
         meta = params.get("_meta")
         return outs + [self._say(made, meta) for made in self._converted(kind, fields)]

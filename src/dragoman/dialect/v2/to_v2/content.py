@@ -86,8 +86,10 @@ def uri(text: str, scribe: Scribe) -> str:
     return "file://" + quote(scribe.absolute(text))
 
 
+# A scheme of two letters or more (one is a drive), and a host where the scheme is one of those that need it.
 _URI = re.compile(
-    r"(?!(?:https?|wss?|ftp):)[A-Za-z][A-Za-z0-9+.-]+:|(?:https?|wss?|ftp)://[\w.~%-]+(?::\d{1,4})?(?:[/?#]|$)"
+    r"(?!(?:https?|wss?|ftp):)[A-Za-z][A-Za-z0-9+.-]+:"
+    r"|(?:https?|wss?|ftp)://(?:[^\s/?#@\\]*@)?(?:[\w.~-]+|\[[0-9a-fA-F:]+\])(?::[0-5]?\d{1,4})?(?:[/?#]|$)"
 )
 
 

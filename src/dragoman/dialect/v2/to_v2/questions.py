@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
+import msgspec
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 from dragoman.dialect.v2.to_v2.content import uri
 from dragoman.dialect.v2.to_v2.remarks import EMPTY_ENUM, FORM_TYPE, WRONG
 from dragoman.dialect.v2.to_v2.scribe import Scribe, is_list, is_object, is_text, is_texts
 from dragoman.dialect.v2.to_v2.tool_call import tool_call
+from dragoman.schema import SchemaError, read, write
+from dragoman.schema.v2 import ElicitationPropertySchema
 
 _OPTION = {**dict.fromkeys(("optionId", "name", "kind"), is_text), "_meta": is_object}
 _SCHEMA = {
@@ -78,19 +80,15 @@ def _property(value: Json, scribe: Scribe) -> Object | None:
     if fields["type"] == "array" and not _items(as_object(fields.get("items"))):
         scribe.note(EMPTY_ENUM)
         return None
-    if "pattern" in fields and not _is_pattern(fields["pattern"]):
+    try:
+        healed: Object = msgspec.json.decode(
+            write(read(msgspec.json.encode(fields), ElicitationPropertySchema))
+        )
+    except SchemaError:  # a form with a field that its reader refuses is refused whole
         scribe.note(WRONG)
-        del fields["pattern"]
-    return fields
+        return None
+    return healed
 
 
 def _items(items: Object) -> bool:
     return bool(as_list(items.get("enum")) or as_list(items.get("anyOf")))
-
-
-def _is_pattern(value: Json) -> bool:
-    try:
-        re.compile(as_text(value))
-    except (re.error, OverflowError, RecursionError):
-        return False
-    return is_text(value)

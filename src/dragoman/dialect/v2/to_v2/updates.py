@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from dragoman.dialect.message import Json, Object, as_list, as_object
@@ -49,22 +49,19 @@ def update(fields: Object, scribe: Scribe) -> Object | None:
 
 def time(value: Json, scribe: Scribe) -> str | None:
     """A point in time as RFC 3339 wants it."""
-    if type(value) is str and _RFC3339.fullmatch(value):
-        return value
     try:
         read = datetime.fromisoformat(value)
     except (TypeError, ValueError):
         scribe.note(BAD_TIME)
         return None
-    scribe.note(LOCAL_TIME)
-    return read.isoformat() + ("" if read.tzinfo else "Z")
+    if _RFC3339.fullmatch(value):
+        return str(value)
+    if read.tzinfo is None:
+        scribe.note(LOCAL_TIME)
+    return read.replace(tzinfo=read.tzinfo or UTC).astimezone(UTC).isoformat()
 
 
-_RFC3339 = re.compile(
-    r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?"
-    r"(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)"
-)
-"""Without the last days of a month: those are left to whoever knows the calendar."""
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 
 
 def _plan(fields: Object, scribe: Scribe) -> Object | None:
