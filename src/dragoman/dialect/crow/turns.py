@@ -18,8 +18,10 @@ from dragoman.dialect.crow.phrases import (
     STOP_UNKNOWN,
     STOP_UNKNOWN_TO_CROW,
     Note,
+    silent,
 )
-from dragoman.dialect.keeping import KEY, dropped, without_secrets
+from dragoman.dialect.keeping import dropped, restore, without_secrets
+from dragoman.dialect.keeping import kept as original_of
 from dragoman.dialect.message import Id, Json, Message, Object, answer, as_object, refusal
 from dragoman.schema.v1.prompt import STOP_REASONS
 from dragoman.wire.codes import (
@@ -60,7 +62,7 @@ def read_end(message: Message, note: Note) -> Message:
 
 def _failed(request_id: Id | UnsetType, result: Object) -> Message:
     """With the error that was said once, if this was one before."""
-    error = as_object(as_object(as_object(as_object(result.get("_meta")).get(KEY)).get("raw")).get("error"))
+    error = as_object(as_object(original_of(result, NAME)).get("error"))
     if _is_error(error) and error["code"] not in _NEVER_BEGAN:
         return refusal(request_id, error["code"], error["message"], error.get("data", UNSET))
     data = without_secrets(dropped(result)) if shallow(result) else {"stop_reason": "error"}
@@ -72,11 +74,9 @@ def write_end(message: Message, note: Note) -> Message:
     if message.error is not UNSET:
         return _write_failure(message, note)
     result = as_object(message.result)
-    original = as_object(as_object(as_object(result.get("_meta")).get(KEY)).get("raw"))
-    if original and as_object(result["_meta"])[KEY].get("name") == NAME:
-        again = read_end(answer(message.id, original), _unheard)
-        if as_object(again.result).get("stopReason") == result.get("stopReason"):
-            return answer(message.id, original)
+    original = restore(result, NAME, lambda raw: as_object(read_end(answer(None, raw), silent).result))
+    if type(original) is dict:
+        return answer(message.id, original)
     stop = result.get("stopReason")
     if type(stop) is not str:
         note(ANSWER_ODD)
@@ -84,10 +84,6 @@ def write_end(message: Message, note: Note) -> Message:
     if stop not in _CROWS:
         note(STOP_UNKNOWN_TO_CROW)
     return answer(message.id, to_snake(dropped(result)))
-
-
-def _unheard(_: object) -> None:
-    """For an answer that is read a second time."""
 
 
 def _write_failure(message: Message, note: Note) -> Message:
