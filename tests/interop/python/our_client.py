@@ -188,7 +188,7 @@ async def story(agent: AgentHandle, orders: list[str]) -> dict[str, Any]:
     assert session.modes is not None
     report["modes"] = [mode.id for mode in session.modes.available_modes]
     await session.set_mode("loud")
-    (option,) = await session.set_config_option("model", "large")
+    option, *_ = await session.set_config_option("model", "large")
     assert isinstance(option, SessionConfigSelect)
     report["model"] = option.current_value
     await agent.notify("_story/note", {"text": "noted"})

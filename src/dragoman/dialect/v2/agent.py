@@ -214,6 +214,7 @@ class V2Agent(Edge):
         session = self._sessions.of(session_id)
         if update["sessionUpdate"] == "state_update":
             return self._prompts.changed_state(session, update)
+        session.turns.stir()
         if session.turns.holds(update) or session.turns.is_echo(update):
             return []
         found = session.updates(update)

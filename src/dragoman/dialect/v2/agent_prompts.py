@@ -75,10 +75,8 @@ class Prompts:
                 turn.ran = True
             elif update.get("state") == "running":
                 self._tell.repaired("work that no prompt asked for", "its updates go on outside of a turn")
-        elif turn is not None and turn.acknowledged:
+        elif turn is not None and session.turns.ends(turn, update):
             outs += self.ended(session, outcome(turn, update, self._tell))
-        elif turn is not None and (turn.ran or session.turns.held):
-            turn.ended = update
         return outs
 
     def ended(self, session: Session, result: Message) -> list[Out]:

@@ -31,6 +31,8 @@ class Turn(Struct):
     message_id: str = ""
     ran: bool = False
     """Whether the session said, after the prompt was sent, that it is at work."""
+    stirred: bool = False
+    """Whether anything was heard of the session since then."""
     ended: Object | None = None
     """The idle state that came before the acknowledgement."""
     cancelled: bool = False
@@ -47,6 +49,7 @@ class Turns:
         may be that message on.
         """
         self._echoes: set[str] = set()
+        self._last_idle: Object | None = None
 
     def add(self, turn: Turn) -> bool:
         """Whether it is its turn now."""
@@ -63,6 +66,22 @@ class Turns:
             return None
         self._start(self.waiting.popleft())
         return self.running
+
+    def stir(self) -> None:
+        if self.running is not None:
+            self.running.stirred = True
+
+    def ends(self, turn: Turn, idle: Object) -> bool:
+        """Whether this state ends the turn. States are snapshots and may be repeated: one that says what the
+        last one said, before anything else was heard, is about the turn before.
+        """
+        repeated = idle == self._last_idle
+        self._last_idle = idle
+        if turn.acknowledged:
+            return turn.ran or turn.stirred or not repeated
+        if turn.ran or self.held:
+            turn.ended = idle
+        return False
 
     def cancel(self) -> None:
         """What waits now is not going to be said to the agent."""
