@@ -13,12 +13,14 @@ from dragoman.cli import (
     agents,
     agents_list,
     client_tools,
+    dialect,
     doctor,
     policy,
     review,
     sessions,
     tap,
     translate,
+    view,
 )
 from dragoman.cli.run import arguments
 
@@ -70,12 +72,14 @@ def make_parser() -> argparse.ArgumentParser:
     _add_agent(commands)
     agents_list.add_parser(commands)
     client_tools.add_parser(commands)
+    dialect.add_parser(commands)
     doctor.add_parser(commands)
     policy.add_parser(commands)
     review.add_parser(commands)
     sessions.add_parser(commands)
     tap.add_parser(commands)
     translate.add_parser(commands)
+    view.add_parser(commands)
     return parser
 
 

@@ -20,6 +20,9 @@ class AnnouncedTwice(Quirk):
     title = "announced-twice"
     position = "agent"
     who = re.compile(r"(?i)@zed-industries/claude-code-acp")
+    what = "a tool call that is announced twice"
+    done = "the second time sent as an update of it"
+    fix = "announce a call once, and send tool_call_update after that"
     plain_from_peer: ClassVar[Plain] = {
         "session/update": re.compile(rb'"tool_call"'),
         "session/cancel": NEVER,
@@ -38,7 +41,7 @@ class AnnouncedTwice(Quirk):
         if call not in self._announced:
             self._announced.add(call)
             return message
-        self.repaired("a tool call that is announced twice", "the second time sent as an update of it")
+        self.repair()
         renamed = {**update, "sessionUpdate": "tool_call_update"}
         return with_params(message, {**as_object(message.params), "update": renamed})
 

@@ -23,6 +23,9 @@ class CancelledTurn(Quirk):
     title = "cancelled-turn"
     position = "agent"
     who = re.compile(r"(?i)cline|openhands.*")
+    what = "end_turn after a cancel"
+    done = "sent as cancelled"
+    fix = "end a turn that was cancelled with the stop reason cancelled"
     plain_from_inside: ClassVar[Plain] = {"session/update": NEVER}
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
@@ -45,5 +48,5 @@ class CancelledTurn(Quirk):
         result = as_object(message.result)
         if message.error is not UNSET or result.get("stopReason") != "end_turn":
             return message
-        self.repaired("end_turn after a cancel", "sent as cancelled")
+        self.repair()
         return answer(message.id, {**result, "stopReason": "cancelled"})

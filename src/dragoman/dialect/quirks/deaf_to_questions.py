@@ -19,10 +19,13 @@ class DeafToQuestions(Quirk):
     title = "deaf-to-questions"
     position = "client"
     who = re.compile(r"(?i)example-client|crow(-cli|-ide)?")
+    what = "a permission request that the client does not know"
+    done = "answered as cancelled"
+    fix = "answer session/request_permission, if only with the outcome cancelled"
 
     def answered_by_peer(self, asked: Message, message: Message) -> Message:
         error = as_object(message.error)
         if asked.method != "session/request_permission" or error.get("code") != METHOD_NOT_FOUND:
             return message
-        self.repaired("a permission request that the client does not know", "answered as cancelled")
+        self.repair()
         return answer(message.id, {"outcome": {"outcome": "cancelled"}})

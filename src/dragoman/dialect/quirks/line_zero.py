@@ -19,6 +19,9 @@ class LineZero(Quirk):
     title = "line-zero"
     position = "agent"
     who = re.compile(r"(?i)@zed-industries/claude-code-acp")
+    what = "line 0 of a location"
+    done = "left out: lines are counted from 1"
+    fix = "count lines from 1, and leave line out where there is none"
     plain_from_peer: ClassVar[Plain] = {
         "session/update": re.compile(rb'"line"\s*:\s*0'),
         "session/cancel": NEVER,
@@ -29,7 +32,7 @@ class LineZero(Quirk):
         places = as_list(update.get("locations"))
         if not any(_is_nowhere(place) for place in places):
             return message
-        self.repaired("line 0 of a location", "left out: lines are counted from 1")
+        self.repair()
         kept = [
             {name: value for name, value in place.items() if name != "line"} if _is_nowhere(place) else place
             for place in places

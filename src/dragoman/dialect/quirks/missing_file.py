@@ -22,6 +22,9 @@ class MissingFile(Quirk):
     title = "missing-file"
     position = "agent"
     who = re.compile(r"(?i)gemini-cli")
+    what = "a missing file that the agent reads before it creates it"
+    done = "answered as an empty file"
+    fix = "take the error for a missing file as such, and create it"
 
     def answered_by_inside(self, asked: Message, message: Message) -> Message:
         if asked.method != "fs/read_text_file" or message.error is UNSET:
@@ -29,5 +32,5 @@ class MissingFile(Quirk):
         error = as_object(message.error)
         if error.get("code") != NOT_FOUND and not _SAYS_MISSING.search(error_text(error)):
             return message
-        self.repaired("a missing file that the agent reads before it creates it", "answered as an empty file")
+        self.repair()
         return answer(message.id, {"content": ""})

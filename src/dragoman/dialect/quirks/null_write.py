@@ -17,9 +17,12 @@ class NullWrite(Quirk):
     title = "null-write"
     position = "client"
     who = re.compile(r"(?i)toad|codecompanion.*")
+    what = "null as the answer to fs/write_text_file"
+    done = "sent as an empty object"
+    fix = "answer with an empty object"
 
     def answered_by_peer(self, asked: Message, message: Message) -> Message:
         if asked.method != "fs/write_text_file" or message.result is not None:
             return message
-        self.repaired("null as the answer to fs/write_text_file", "sent as an empty object")
+        self.repair()
         return answer(message.id, {})

@@ -26,6 +26,12 @@ class Quirk(Edge):
     """What the peer is that has it."""
     who: ClassVar[re.Pattern[str]]
     """The names of those who have it."""
+    what: ClassVar[str]
+    """What the ledger calls it."""
+    done: ClassVar[str]
+    """What the ledger says was done."""
+    fix: ClassVar[str]
+    """What its author should do instead."""
 
     # Updates pass undecoded, unless a quirk wants to see some.
     plain_from_peer: ClassVar[Plain] = {"session/update": NEVER, "session/cancel": NEVER}
@@ -55,6 +61,9 @@ class Quirk(Edge):
         else:
             self.told_by_inside(message)
         return [("peer", message)]
+
+    def repair(self) -> None:
+        self.repaired(self.what, self.done)
 
     # What a quirk says otherwise. Whatever comes back as the same object passes as the same bytes.
 

@@ -20,6 +20,9 @@ class ShellLine(Quirk):
     title = "shell-line"
     position = "agent"
     who = re.compile(r"(?i)@zed-industries/claude-code-acp")
+    what = "a shell line as the command of a terminal"
+    done = "given to /bin/sh -c"
+    fix = "name the program in command and its arguments in args, or call /bin/sh with -c"
 
     def asked_by_peer(self, message: Message) -> list[Out]:
         params = as_object(message.params)
@@ -28,5 +31,5 @@ class ShellLine(Quirk):
             return [("inside", message)]
         if not _NEEDS_A_SHELL.search(line):
             return [("inside", message)]
-        self.repaired("a shell line as the command of a terminal", "given to /bin/sh -c")
+        self.repair()
         return [("inside", with_params(message, {**params, "command": "/bin/sh", "args": ["-c", line]}))]

@@ -20,6 +20,9 @@ class Unannounced(Quirk):
     title = "unannounced"
     position = "agent"
     who = re.compile(r"(?i)gemini-cli|codex-acp|deepagents.*|openhands.*")
+    what = "permission for a tool call that was never announced"
+    done = "announced before it is asked"
+    fix = "send tool_call before asking for permission for it"
     plain_from_peer: ClassVar[Plain] = {
         "session/update": re.compile(rb'"tool_call"'),
         "session/cancel": NEVER,
@@ -43,7 +46,7 @@ class Unannounced(Quirk):
         if (session, call_id) in self._announced:
             return [("inside", message)]
         self._announced.add((session, call_id))
-        self.repaired("permission for a tool call that was never announced", "announced before it is asked")
+        self.repair()
         title = call.get("title")
         update = {
             **{name: value for name, value in call.items() if value is not None},

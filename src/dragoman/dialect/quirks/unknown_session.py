@@ -22,6 +22,9 @@ class UnknownSession(Quirk):
     title = "unknown-session"
     position = "agent"
     who = re.compile(r"(?i)gemini-cli|opencode|@zed-industries/claude-code-acp")
+    what = "an unknown session refused with another code"
+    done = "sent with the code for it"
+    fix = "answer with the code -32002"
 
     def answered_by_peer(self, asked: Message, message: Message) -> Message:
         session = session_of(asked)
@@ -30,5 +33,5 @@ class UnknownSession(Quirk):
             return message
         if not _SAYS_UNKNOWN.search(error_text(error)):
             return message
-        self.repaired("an unknown session refused with another code", "sent with the code for it")
+        self.repair()
         return refusal(message.id, NOT_FOUND, "Session not found", {"sessionId": session})

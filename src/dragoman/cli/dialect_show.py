@@ -1,0 +1,97 @@
+"""What `dragoman dialect` says, as text or as JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import IO, Any
+
+import msgspec
+
+from dragoman.dialect import DIALECTS, Decision
+from dragoman.dialect.explain import Deviation, Explanation, explain
+from dragoman.errors import BadTranscript
+from dragoman.sdk.interpreting.recordings import read_recording
+from dragoman.workspace.policy.rendering import harmless
+
+DEVIATES = 3
+
+ABOUT = {
+    "acpex": "an Elixir SDK, as its overview describes it: kind, content, done, objects of capabilities",
+    "acpex-wire": "the same SDK, as its code writes: type beside an id in sessionUpdate",
+    "crow": "snake_case and @type; cancel is a request, permission an update",
+    "haven": "a bridge's reference: capabilities, id and name of tool calls, four kinds",
+    "haven-legacy": "what that bridge really spoke: type, permission as a notification",
+    "koog": "a guide for JetBrains IDEs: serverInfo, a list of tools, whole messages",
+    "threads": "the thread protocol: no jsonrpc, threads and entries, file versions",
+    "v1": "the protocol itself, stable version 1",
+    "v2": "its draft version 2",
+}
+
+
+def run_list(*, as_json: bool) -> int:
+    if as_json:
+        print(msgspec.json.encode({"dialects": [{"name": n, "about": ABOUT[n]} for n in DIALECTS]}).decode())
+    else:
+        for name in DIALECTS:
+            print(f"{name:<13} {ABOUT[name]}")
+    return 0
+
+
+def run_explain(path: str, *, as_json: bool) -> int:
+    try:
+        explanation = _read(path)
+    except OSError as error:
+        return _refuse(f"{path}: {error.strerror}")
+    except BadTranscript as error:
+        return _refuse(f"{path}: {error}")
+    if as_json:
+        print(msgspec.json.encode(explanation).decode())
+    else:
+        _print(explanation)
+    plain = {explanation.client.dialect, explanation.agent.dialect} == {"v1"}
+    return 0 if plain and not explanation.deviations else DEVIATES
+
+
+def _read(path: str) -> Explanation:
+    if path == "-":
+        return _explained(sys.stdin.buffer)
+    with open(path, "rb") as file:
+        return _explained(file)
+
+
+def _explained(file: IO[bytes]) -> Explanation:
+    return explain(read_recording(file))
+
+
+def _print(explanation: Explanation) -> None:
+    print(f"{explanation.frames} frames")
+    for decision in (explanation.client, explanation.agent):
+        _print_decision(decision)
+    for who in ("client", "agent"):
+        _print_deviations(who, [one for one in explanation.deviations if one.by == who])
+    if not explanation.deviations:
+        print("\nNothing deviates from v1.")
+
+
+def _print_decision(decision: Decision) -> None:
+    doubt = "" if decision.sure else " (not sure)"
+    print(f"\nThe {decision.peer} speaks {decision.dialect}{doubt}.")
+    for reason in decision.reasons:
+        print(f"  frame {reason.frame}: {harmless(reason.evidence)}: {reason.conclusion}")
+    if not decision.reasons:
+        print("  It said nothing that tells.")
+
+
+def _print_deviations(who: str, deviations: Sequence[Deviation]) -> None:
+    if deviations:
+        print(f"\nWhere the {who} is not v1:")
+    for one in deviations:
+        often = "once" if one.count == 1 else f"{one.count} times"
+        print(f"  {harmless(one.what)} ({often}, first in frame {one.first_frame})")
+        print(f"    mend it: {harmless(one.fix)}")
+
+
+def _refuse(what: Any) -> int:
+    print(f"dragoman dialect: {harmless(str(what))}", file=sys.stderr)
+    return 1

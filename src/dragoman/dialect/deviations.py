@@ -1,0 +1,146 @@
+"""Where a frame of a recording is not v1, and what its author should write instead.
+
+First the words that known dialects use in place of v1's, with the right one for each; where there is none of
+those, what the published schema says. Places and names only, never values: a recording holds prompts and
+secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from dragoman.dialect.clues_agent import KINDS
+from dragoman.dialect.fixes import (
+    METHOD_FIXES,
+    PARAMS_FIXES,
+    RESULT_FIXES,
+    STOP_FIXES,
+    TOOL_CALL_FIXES,
+    UPDATE_FIXES,
+)
+from dragoman.dialect.message import Json, Message, Object, as_object
+from dragoman.dialect.names import Position
+from dragoman.schema.codec import examine
+from dragoman.schema.errors import SchemaError
+from dragoman.schema.method import Kind
+from dragoman.schema.v1.methods import METHODS
+
+FORGIVEN = ("unknown field", "null")
+"""What anybody may do: a member that v1 does not know, and null for absent."""
+
+
+LONGEST_NAME = 80
+"""Of a method that nobody knows: it is the peer's own word, and may be anything."""
+
+
+class Found(Struct, frozen=True):
+    """One deviation in one frame."""
+
+    what: str
+    fix: str
+
+
+def envelope_deviations(message: Message) -> Iterator[Found]:
+    if message.jsonrpc is UNSET:
+        yield Found("no jsonrpc in the envelope", 'begin every frame with "jsonrpc":"2.0"')
+    if message.is_request and message.id is None:
+        yield Found("a request with the id null", "give requests a number or a text as id")
+
+
+def asked_deviations(message: Message, by: Position) -> Iterator[Found]:
+    """A request or a notification, from a client or from an agent."""
+    method = str(message.method)
+    if method in METHOD_FIXES:
+        yield Found(f"the method {method}", METHOD_FIXES[method])
+        return
+    row = METHODS.get(method, kind=_kind(message), receiver="agent" if by == "client" else "client")
+    if row is None:
+        yield from _unknown_method(message, by)
+        return
+    params = as_object(message.params)
+    named = list(_named(params, PARAMS_FIXES.get(method, {}), f"{method}: "))
+    if method == "session/update":
+        named += _update(params)
+    elif method == "session/request_permission":
+        call = as_object(params.get("toolCall"))
+        named += _named(call, TOOL_CALL_FIXES, f"{method}: toolCall.", unless="toolCallId")
+    yield from named or _by_schema(message.params, row.params, f"{method}: params")
+
+
+def answer_deviations(message: Message, method: str, by: Position) -> Iterator[Found]:
+    """An answer to `method`."""
+    row = METHODS.get(method, kind="request", receiver=by)
+    if message.error is not UNSET or row is None:
+        return
+    result = as_object(message.result)
+    named = list(_named(result, RESULT_FIXES.get(method, {}), f"the answer to {method}: "))
+    reason = result.get("stopReason")
+    if type(reason) is str and reason in STOP_FIXES:
+        named.append(Found(f"the answer to {method}: stopReason {reason}", STOP_FIXES[reason]))
+    yield from named or _by_schema(message.result, row.result, f"the answer to {method}: result")
+
+
+def _kind(message: Message) -> Kind:
+    return "request" if message.is_request else "notification"
+
+
+def _unknown_method(message: Message, by: Position) -> Iterator[Found]:
+    method = str(message.method)
+    other: Kind = "notification" if message.is_request else "request"
+    if METHODS.get(method, kind=other, receiver="agent" if by == "client" else "client"):
+        fix = "leave out the id" if other == "notification" else "give it an id, and wait for its answer"
+        yield Found(f"{method} as a {_kind(message)}", f"in v1 it is a {other}: {fix}")
+    elif not method.startswith(("_", "$/")):
+        yield Found(
+            f"the method {method[:LONGEST_NAME]}", "v1 does not have it: begin names of your own with _"
+        )
+
+
+def _named(fields: Object, fixes: dict[str, str], place: str, unless: str = "") -> Iterator[Found]:
+    """Members that known dialects write, where `unless` is not there too."""
+    if not unless or unless not in fields:
+        for name, fix in fixes.items():
+            if name in fields:
+                yield Found(f"{place}{name}", fix)
+
+
+def _update(params: Object) -> Iterator[Found]:
+    place = "session/update: "
+    if "update" not in params:
+        yield Found(f"{place}no update", "put the update's members into params.update")
+        return
+    update = as_object(params.get("update"))
+    kind = update.get("sessionUpdate")
+    for name in ("@type", "kind", "type"):
+        if name in update and kind not in KINDS and (name != "kind" or kind is None):
+            yield Found(
+                f"{place}{name} tells the kind of the update", "name the kind in update.sessionUpdate"
+            )
+            kind = update[name]
+            break
+    if type(kind) is str and kind in UPDATE_FIXES:
+        yield Found(f"{place}an update {kind}", UPDATE_FIXES[kind])
+    if kind in ("tool_call", "tool_call_update"):
+        yield from _named(update, TOOL_CALL_FIXES, f"{place}{kind}: ", unless="toolCallId")
+
+
+def _by_schema(value: Json, kind: object, place: str) -> Iterator[Found]:
+    fix = "write what the schema of v1 says at this place"
+    raw = None if value is UNSET else msgspec.json.encode(value)
+    try:
+        _, forgiven = examine(raw, kind)
+    except SchemaError as error:
+        yield Found(f"{place}{_place(error.path)} {error.reason}", fix)
+        return
+    for one in forgiven:
+        if one.kind not in FORGIVEN:
+            yield Found(f"{place}{_place(one.path)}: {one.kind}", fix)
+
+
+def _place(path: str) -> str:
+    """The same for every item of a list."""
+    return re.sub(r"\[\d+\]", "[]", path.removeprefix("$"))

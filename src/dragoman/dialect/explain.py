@@ -1,0 +1,177 @@
+"""A recording read as evidence: what each side speaks, where it strays from v1, and how to mend that.
+
+Pure: frames in, with who said each; an explanation out. It listens only, so unlike an edge it may look at the
+whole recording before it says what it thinks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from dragoman.dialect.clues_agent import introduction_clues, later_clues
+from dragoman.dialect.clues_client import THREADS_ASKED_OF_AGENT, THREADS_ASKED_OF_CLIENT, client_clues
+from dragoman.dialect.debts import Debts
+from dragoman.dialect.decision import Decision, Reason
+from dragoman.dialect.deviations import Found, answer_deviations, asked_deviations, envelope_deviations
+from dragoman.dialect.edge import Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Message, decode
+from dragoman.dialect.names import Position
+from dragoman.dialect.quirks import Quirks
+from dragoman.dialect.quirks.known import QUIRKS
+from dragoman.dialect.weighing import Tally
+from dragoman.schema.v1.methods import METHODS
+
+Said = tuple[Position | None, bytes]
+"""Who says a frame, None where nobody wrote that down; and the frame."""
+
+
+class Deviation(Struct, frozen=True, kw_only=True):
+    """One kind of thing that is not v1."""
+
+    by: Position
+    what: str
+    fix: str
+    """What the author of that side should do."""
+    count: int
+    first_frame: int
+
+
+class Explanation(Struct, frozen=True, kw_only=True):
+    """All that can be said about a recording."""
+
+    frames: int
+    client: Decision
+    agent: Decision
+    deviations: tuple[Deviation, ...]
+
+
+def explain(frames: Iterable[Said]) -> Explanation:
+    """Frames are counted from 1, those that are no JSON-RPC included."""
+    witness = _Witness()
+    number = 0
+    for number, (by, frame) in enumerate(frames, 1):
+        witness.hear(number, by, frame)
+    return witness.says(number)
+
+
+class _Witness:
+    """Hears everything, believes both."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[Position, Tally] = {"client": Tally(), "agent": Tally()}
+        self._sure: dict[Position, tuple[str, int]] = {}
+        self._asked: dict[Position, Debts[str]] = {"client": Debts(), "agent": Debts()}
+        self._found: dict[tuple[Position, str, str], tuple[int, int]] = {}
+        self._last: dict[Position, int] = {"client": 0, "agent": 0}
+        self._ledgers: dict[Position, Ledger] = {"client": Ledger(), "agent": Ledger()}
+        self._quirks = {who: Quirks(who, Settings(), ledger) for who, ledger in self._ledgers.items()}
+
+    def hear(self, number: int, by: Position | None, frame: bytes) -> None:
+        message = decode(frame)
+        if message is None:
+            if by is not None:
+                self._put_down(number, by, [Found("a line that is no JSON-RPC message", "write one a line")])
+            return
+        who = by or self._guess(message)
+        if who is None:
+            return
+        self._last[who] = number
+        other: Position = "agent" if who == "client" else "client"
+        answers = self._asked[other].settle(message.id) if message.is_answer else None
+        if message.is_request:
+            self._asked[who].owe(message.id, str(message.method))
+        self._weigh(number, who, message, answers)
+        self._put_down(number, who, _deviations(message, who, answers))
+        self._ledgers[who].frame = self._ledgers[other].frame = number
+        self._quirks[who].from_peer(message)
+        self._quirks[other].from_inside(message)
+
+    def _guess(self, message: Message) -> Position | None:
+        """Who says it, from what it is about."""
+        if message.is_answer:
+            asked_by = [who for who in self._asked if self._asked[who].look(message.id) is not None]
+            return None if len(asked_by) != 1 else "agent" if asked_by[0] == "client" else "client"
+        return speaker_of(message)
+
+    def _weigh(self, number: int, who: Position, message: Message, answers: str | None) -> None:
+        if who in self._sure:
+            return
+        if who == "client":
+            clues = client_clues(message)
+        elif answers == "initialize":
+            clues = introduction_clues(message)
+        else:
+            clues = later_clues(message, answers or "")
+        tally = self._tallies[who]
+        tally.add(clues, frame=number)
+        dialect = tally.verdict()
+        if dialect is not None:
+            self._sure[who] = (dialect, number)
+
+    def _put_down(self, number: int, who: Position, found: Iterable[Found]) -> None:
+        for one in found:
+            key = (who, one.what, one.fix)
+            count, first = self._found.get(key, (0, number))
+            self._found[key] = (count + 1, first)
+
+    def says(self, frames: int) -> Explanation:
+        client = self._decision("client")
+        return Explanation(
+            frames=frames,
+            client=client,
+            agent=self._decision("agent", beside=client),
+            deviations=(*self._deviations(), *self._known_quirks()),
+        )
+
+    def _deviations(self) -> Iterator[Deviation]:
+        for (who, what, fix), (count, first) in self._found.items():
+            yield Deviation(by=who, what=what, fix=fix, count=count, first_frame=first)
+
+    def _known_quirks(self) -> Iterator[Deviation]:
+        """What is valid in each frame and still wrong, and known of programs of this name."""
+        fixes = {quirk.what: quirk.fix for quirk in QUIRKS}
+        for who, ledger in self._ledgers.items():
+            for one in ledger.entries:
+                yield Deviation(
+                    by=who, what=one.what, fix=fixes[one.what], count=one.count, first_frame=one.first_frame
+                )
+
+    def _decision(self, who: Position, beside: Decision | None = None) -> Decision:
+        tally = self._tallies[who]
+        reasons = tuple(tally.reasons)
+        if who in self._sure:
+            dialect, frame = self._sure[who]
+            return Decision(peer=who, dialect=dialect, frame=frame, sure=True, reasons=reasons)
+        dialect, frame = tally.last_call(), self._last[who]
+        if not reasons and beside is not None and beside.dialect != "v1" and beside.sure and frame:
+            dialect = beside.dialect  # it shows nothing of its own, and its client understands it
+            evidence = "it answers, and nothing else tells"
+            reasons = (Reason(frame=frame, evidence=evidence, conclusion=f"{dialect}, as its client"),)
+        return Decision(peer=who, dialect=dialect, frame=frame, sure=False, reasons=reasons)
+
+
+def _deviations(message: Message, who: Position, answers: str | None) -> Iterator[Found]:
+    yield from envelope_deviations(message)
+    if not message.is_answer:
+        yield from asked_deviations(message, who)
+    elif answers is not None:
+        yield from answer_deviations(message, answers, who)
+
+
+_ASKED_OF_AGENT = THREADS_ASKED_OF_AGENT | {"cancel", "permission_response"}
+
+
+def speaker_of(message: Message) -> Position | None:
+    """Who says a request or a notification, by its method; None where both may."""
+    method = str(message.method)
+    if method in _ASKED_OF_AGENT:
+        return "client"
+    if method in THREADS_ASKED_OF_CLIENT:
+        return "agent"
+    receivers = {row.receiver for row in METHODS if row.name == method}
+    if receivers == {"agent"}:
+        return "client"
+    return "agent" if receivers == {"client"} else None

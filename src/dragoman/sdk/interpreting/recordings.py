@@ -1,0 +1,65 @@
+"""Recordings of conversations in whatever form they are kept, as frames with who said each.
+
+Read are our transcripts and those of others (`dir` with `msg` or `raw`, see `dragoman.journal.transcript`),
+lines of `{"to": …, "frame": …}`, and plain frames, one a line. A plain frame does not say who sent it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+import msgspec
+
+from dragoman.dialect import Position
+from dragoman.dialect.explain import Said
+from dragoman.journal.transcript import read_transcript
+
+_BY: dict[object, Position] = {
+    "to_agent": "client",
+    "agent": "client",
+    "to_client": "agent",
+    "client": "agent",
+}
+"""Who says what goes there."""
+
+
+def read_recording(lines: Iterable[bytes]) -> Iterator[Said]:
+    """The form is told by the first line. Raises `BadTranscript` for a transcript that cannot be read."""
+    rest = (line for line in lines if line.strip())
+    first = next(rest, None)
+    if first is None:
+        return iter(())
+    whole = chain([first], rest)
+    fields = _object(first)
+    if "dir" in fields or "transcript" in fields:
+        return _transcribed(whole)
+    if (
+        ("to" in fields and ("frame" in fields or "raw" in fields))
+        or "direction" in fields
+        or "about" in fields
+    ):
+        return _addressed(whole)
+    return ((None, line) for line in whole)
+
+
+def _transcribed(lines: Iterable[bytes]) -> Iterator[Said]:
+    for entry in read_transcript(lines):
+        if entry.direction != "note":
+            yield _BY[entry.direction], entry.frame
+
+
+def _addressed(lines: Iterable[bytes]) -> Iterator[Said]:
+    for line in lines:
+        fields = _object(line)
+        by = _BY.get(fields.get("to", fields.get("direction")))
+        frame = fields.get("frame", fields.get("raw"))
+        if by is not None and frame is not None:
+            yield by, frame.encode() if isinstance(frame, str) else msgspec.json.encode(frame)
+
+
+def _object(line: bytes) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(line, type=dict[str, object])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}  # no line of a form that we know: a plain frame, perhaps broken
