@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman import Choice, KitSession, Option
 from dragoman.agents.code.config import BadConfig, Config, endpoint
-from dragoman.agents.code.models import list_models
+from dragoman.agents.code.models import list_models, warm_up
 
 MODEL = "model"
 SECONDS = 5.0
@@ -20,12 +20,14 @@ async def offer_models(session: KitSession[Any], config: Config) -> None:
     """Offer what the server has, unless somebody has said what to offer. The model of the configuration
     stays the first.
     """
-    if config.base_url is None or config.models:
-        return
     try:
         server = endpoint(config, config.model or "")
     except BadConfig:
         return  # the first prompt says so
+    if config.base_url is None or config.models:
+        if config.model is not None:
+            await warm_up(server)
+        return
     names = await list_models(server, seconds=SECONDS)
     offered = list(dict.fromkeys([*config.offered, *names]))
     if names and len(offered) > len(config.offered):

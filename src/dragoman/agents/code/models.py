@@ -1,13 +1,16 @@
 """The edge to pydantic-ai: which of its models an endpoint is, and one streamed request to it.
 
-This module imports pydantic-ai and the vendors' clients, which takes a second: it is imported when a session
-has been asked for, in a thread. It does not retry and judges no error; `asking` does.
+This module imports pydantic-ai, which takes a second: it is imported when a session has been asked for, in a
+thread. A vendor's client takes another, and comes with the first model of that vendor. Nothing is retried
+here and no error judged; `asking` does that.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from importlib import import_module
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -24,12 +27,6 @@ from pydantic_ai.messages import (
     ThinkingPartDelta,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.models.anthropic import AnthropicModel
-from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
-from pydantic_ai.profiles.openai import OpenAIModelProfile
-from pydantic_ai.providers.anthropic import AnthropicProvider
-from pydantic_ai.providers.openai import OpenAIProvider
-from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
@@ -67,12 +64,15 @@ class Answering:
 
     def __init__(self, endpoint: Endpoint, config: Config) -> None:
         self.endpoint = endpoint
-        self._model = make_model(endpoint)
-        self._max_tokens = config.max_tokens
-        self.context_size = config.context_size or self._model.context_window or CONTEXT
-        self.takes_images = bool(self._model.profile.get("supports_image_input", True))
+        self._config = config
+        self._model: Model[Any]
+        self.context_size = CONTEXT
+        self.takes_images = True
 
     async def __aenter__(self) -> Answering:
+        self._model = await asyncio.to_thread(make_model, self.endpoint)
+        self.context_size = self._config.context_size or self._model.context_window or CONTEXT
+        self.takes_images = bool(self._model.profile.get("supports_image_input", True))
         await self._model.__aenter__()
         return self
 
@@ -99,8 +99,8 @@ class Answering:
     def _settings(self, thinking: str | None) -> ModelSettings:
         # The clients shall not retry by themselves: the user would wait and not know what for.
         settings = ModelSettings(max_retries=0, cache=True)
-        if self._max_tokens is not None:
-            settings["max_tokens"] = self._max_tokens
+        if self._config.max_tokens is not None:
+            settings["max_tokens"] = self._config.max_tokens
         if thinking == "off":
             settings["thinking"] = False
         elif thinking in ("low", "medium", "high"):
@@ -110,7 +110,7 @@ class Answering:
 
 async def list_models(endpoint: Endpoint, *, seconds: float) -> list[str]:
     """The names of the models that a server has; none if it does not say so in time."""
-    async with make_model(endpoint) as model:
+    async with await asyncio.to_thread(make_model, endpoint) as model:
         assert model.provider is not None
         client: Any = model.provider.client
         try:
@@ -131,26 +131,45 @@ async def _hear_part(part: object, hear: Hear) -> None:
             pass  # calls are taken from the whole response: half of one can do nothing
 
 
+async def warm_up(endpoint: Endpoint) -> None:
+    """Import the vendor's client now, so that the first prompt need not wait for it."""
+    vendor = "anthropic" if endpoint.api == "anthropic" else "openai"
+    await asyncio.to_thread(import_module, f"pydantic_ai.models.{vendor}")
+
+
 def make_model(endpoint: Endpoint) -> Model[Any]:
+    """In a thread, for its imports."""
+    return _anthropic(endpoint) if endpoint.api == "anthropic" else _openai(endpoint)
+
+
+def _anthropic(endpoint: Endpoint) -> Model[Any]:
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    address = _without_version(endpoint.base_url)
+    provider = AnthropicProvider(api_key=endpoint.key or NO_KEY, base_url=address)
+    return AnthropicModel(endpoint.model, provider=provider)
+
+
+def _openai(endpoint: Endpoint) -> Model[Any]:
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
     key, address = endpoint.key or NO_KEY, endpoint.base_url
-    if endpoint.api == "anthropic":
-        return AnthropicModel(
-            endpoint.model, provider=AnthropicProvider(api_key=key, base_url=_without_version(address))
-        )
     if address is None:
         provider: Any = OpenAIProvider(api_key=key)
     else:
         name = urlsplit(address).hostname or "server"
         provider = OpenAICompatibleProvider(name, base_url=address, api_key=key)
     if endpoint.api == "responses":
-        return OpenAIResponsesModel(endpoint.model, provider=provider, settings=UNSTORED)
+        # This format lets the vendor keep every conversation unless told not to. We keep them ourselves.
+        unstored = OpenAIResponsesModelSettings(openai_store=False)
+        return OpenAIResponsesModel(endpoint.model, provider=provider, settings=unstored)
     # A stream that ends without a reason was cut off, also where the connection says nothing of it.
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     return OpenAIChatModel(endpoint.model, provider=provider, profile=profile)
-
-
-UNSTORED = OpenAIResponsesModelSettings(openai_store=False)
-"""This format lets the vendor keep every conversation unless it is told not to. We keep them ourselves."""
 
 
 def _without_version(address: str | None) -> str | None:
