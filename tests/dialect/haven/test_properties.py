@@ -83,10 +83,11 @@ def test_what_a_client_can_ask_comes_back_as_it_was(prompt: list[Any]) -> None:
     assert Pair("haven").carry("to_agent", asked)[1] == [asked]
 
 
-NAMES = """sessionId update sessionUpdate type id toolCallId name title kind status content resource uri toolCall
-    options optionId outcome prompt capabilities clientCapabilities agentCapabilities stopReason _meta raw"""
-WORDS = """tool_call tool_call_update agent_message_chunk resource_link resource embedded_resource content diff
-    haven file selected c1"""
+NAMES = """sessionId update sessionUpdate type id toolCallId name title kind status content resource uri
+    toolCall options optionId outcome prompt capabilities clientCapabilities agentCapabilities
+    stopReason _meta raw"""
+WORDS = """tool_call tool_call_update agent_message_chunk resource_link resource embedded_resource content
+    diff haven file selected c1"""
 METHODS = "initialize session/prompt session/update session/request_permission session/cancel"
 odd_frames = odd(NAMES.split(), WORDS.split(), METHODS.split())
 

@@ -51,7 +51,7 @@ class KoogAgent(Edge):
         super().__init__(settings, ledger)
         self._asked: Debts[tuple[str, str]] = Debts()  # what the client asked, and for which session
         self._silent: set[str] = set()  # sessions whose running turn has not said anything yet
-        self._message_ids = OwnIds("message")
+        self._message_ids = OwnIds(f"message-{settings.nonce}" if settings.nonce else "message")
 
     @property
     def plain_from_peer(self) -> Plain:  # type: ignore[override]  # it depends on what was said before
@@ -67,7 +67,7 @@ class KoogAgent(Edge):
         return [("peer", message)]
 
     def from_peer(self, message: Message) -> list[Out]:
-        if message.method == UPDATE:
+        if message.method == UPDATE and message.is_notification:
             return self._updated(message)
         if message.is_answer:
             return self._answered(message)
