@@ -14,12 +14,13 @@ READY_PY := $(VENV)/.ready
 READY_TS := $(if $(wildcard $(TS)/package.json),$(TS)/node_modules/.ready)
 READY_SDK := $(VENV)/.sdk-examples
 ACPX     := tests/interop/acpx
+READY_BROWSER := $(VENV)/.browser
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),$(VENV)/.acpx)
 
 .PHONY: setup run test check-format check-lint check-types check-tests fix bench schema clean
 .DEFAULT_GOAL := test
 
-setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX)
+setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER)
 
 # Debian without python3-venv has no ensurepip: then the pip outside fills the environment.
 $(READY_PY): pyproject.toml
@@ -53,6 +54,14 @@ $(READY_SDK): $(READY_PY) tests/interop/python/fetch.py
 $(VENV)/.acpx: $(READY_PY) $(wildcard $(ACPX)/package.json)
 	@(cd $(ACPX) && npm install --silent --no-audit --no-fund --no-package-lock) \
 	    || echo "acpx cannot be installed: its tests will be skipped"
+	@touch $@
+
+# A browser for the tests of pages: the one that is there, or Debian's. Without one those tests skip.
+$(READY_BROWSER): $(READY_PY)
+	@command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 \
+	    || { test "$$(id -u)" = 0 && apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	         apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 \
+	    || echo "Chromium cannot be installed: tests of pages will be skipped"
 	@touch $@
 
 run: $(READY_PY)

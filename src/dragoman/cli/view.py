@@ -1,0 +1,84 @@
+"""`dragoman view`: a recording as one HTML file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+EPILOG = """examples:
+  dragoman view session.ndjson
+  dragoman view session.ndjson -o /tmp/session.html --open
+  dragoman tap --record session.ndjson -- my-agent; dragoman view session.ndjson
+
+The file needs no server and no network; it holds the whole recording. Findings are those of
+`dragoman check trace`.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    view = commands.add_parser(
+        "view",
+        help="show a recording as one HTML file",
+        description="Show a recording as one HTML file.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    view.fill = _fill
+
+
+def _fill(view: argparse.ArgumentParser) -> None:
+    view.add_argument("recording", metavar="FILE", help="a recording: ours, another's, or plain frames")
+    view.add_argument("-o", "--output", metavar="FILE", help="where to write (beside the recording)")
+    view.add_argument("--open", action="store_true", help="open it in the browser")
+    view.add_argument("--title", metavar="TEXT", help="what to call it (the file's name)")
+    view.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from dragoman.cli.recordings import read_entries
+    from dragoman.errors import BadTranscript
+    from dragoman.trace.view import make_page
+
+    path = Path(chosen.recording)
+    target = Path(chosen.output) if chosen.output else path.with_suffix(".html")
+    try:
+        entries = read_entries(path)
+        page = make_page(entries, title=chosen.title or path.name, findings=_findings(path))
+        target.write_bytes(page)
+    except BadTranscript as error:
+        print(f"dragoman view: {path} is no recording: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"dragoman view: {error}", file=sys.stderr)
+        return 2
+    print(target)
+    if chosen.open:
+        import webbrowser
+
+        webbrowser.open(target.resolve().as_uri())
+    return 0
+
+
+def _findings(path: Path) -> list[dict[str, Any]]:
+    """What the rules of `check trace` say about both sides, at the first frame of each finding."""
+    from dragoman.check.verdict import judge
+    from dragoman.cli.recordings import read_recording
+
+    recording = read_recording(path)
+    levels = {"failed": "fail", "warned": "warn"}
+    found = [
+        {
+            "frame": finding.frames[0],
+            "rule": verdict.requirement,
+            "level": levels[verdict.status],
+            "why": finding.why,
+        }
+        for side in ("agent", "client")
+        for verdict in judge([recording], side)
+        if verdict.status in levels
+        for finding in verdict.findings
+        if finding.frames
+    ]
+    return sorted(found, key=lambda one: one["frame"])

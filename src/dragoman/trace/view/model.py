@@ -1,0 +1,222 @@
+"""A recording as the page wants it: rows that a person reads, and the frames behind them.
+
+Streamed pieces become one message, a tool call is one row however often it was reported, a question is one
+row with its answer and how long that took. Rows name frames by their numbers; nothing else is kept twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from dragoman.journal.contract import Entry
+
+_SIDES = {"to_agent": 0, "to_client": 1, "note": 2}
+
+
+GATHERED = ("stderr", "note")
+"""Notes of these kinds are one row if they follow each other."""
+
+
+class Model(msgspec.Struct):
+    """What is embedded in the page."""
+
+    title: str
+    start: float
+    frames: list[tuple[int, int, str, str]]
+    """Milliseconds since the start, side (0 to the agent, 1 to the client, 2 a note), a name, the text."""
+    rows: list[dict[str, Any]]
+    findings: list[dict[str, Any]]
+
+
+def make_model(entries: Iterable[Entry], *, title: str, findings: Iterable[dict[str, Any]] = ()) -> Model:
+    """`findings` have `frame`, `rule`, `level` and `why`; frames are counted from 1, notes left out."""
+    told = _Telling()
+    start: float | None = None
+    numbers: list[int] = []  # of a frame as rules count it → its place among all entries
+    for place, entry in enumerate(entries):
+        start = entry.time if start is None else start
+        if entry.direction != "note":
+            numbers.append(place)
+        told.entry(place, entry, max(0, round((entry.time - start) * 1000)))
+    placed = [
+        {**finding, "frame": numbers[finding["frame"] - 1]}
+        for finding in findings
+        if 0 < finding["frame"] <= len(numbers)
+    ]
+    return Model(title=title, start=start or 0.0, frames=told.frames, rows=told.rows, findings=placed)
+
+
+class _Telling:
+    def __init__(self) -> None:
+        self.frames: list[tuple[int, int, str, str]] = []
+        self.rows: list[dict[str, Any]] = []
+        self._open: dict[tuple[int, Any], dict[str, Any]] = {}  # questions by asker and id
+        self._calls: dict[tuple[str, str], dict[str, Any]] = {}  # tool calls by session and id
+        self._message: dict[str, Any] | None = None  # the message that is growing
+
+    def entry(self, place: int, entry: Entry, at: int) -> None:
+        side = _SIDES[entry.direction]
+        message = _decoded(entry.frame)
+        text = entry.frame.decode(errors="replace")
+        if side == 2:
+            self.frames.append((at, side, _event(message), text))
+            self._noted(place, at, _event(message), _note_text(message, text))
+            return
+        if not isinstance(message, dict):
+            self.frames.append((at, side, "not a message", text))
+            self._row("broken", place, at, side=side, text=text[:2000])
+            return
+        method = message.get("method")
+        if not isinstance(method, str):
+            self.frames.append((at, side, self._answered(place, at, side, message), text))
+        elif "id" in message:
+            self.frames.append((at, side, method, text))
+            self._asked(place, at, side, method, message)
+        else:
+            self.frames.append((at, side, self._told(place, at, side, method, message), text))
+
+    def _row(self, kind: str, place: int, at: int, **more: Any) -> dict[str, Any]:
+        row = {"kind": kind, "frame": place, "at": at, **more}
+        self.rows.append(row)
+        self._message = None
+        return row
+
+    def _noted(self, place: int, at: int, event: str, text: str) -> None:
+        """Complaints come line by line, and are read together."""
+        last = self.rows[-1] if self.rows else {}
+        if event in GATHERED and last.get("kind") == "note" and last["event"] == event:
+            last["text"] += f"\n{text}"
+            last["last"], last["end"] = place, at
+        else:
+            self._row("note", place, at, event=event, text=text)
+
+    # Questions and answers.
+
+    def _asked(self, place: int, at: int, side: int, method: str, message: dict[str, Any]) -> None:
+        params = _object(message.get("params"))
+        known = {"session": params["sessionId"]} if isinstance(params.get("sessionId"), str) else {}
+        if method == "session/prompt":
+            row = self._row("prompt", place, at, blocks=_list(params.get("prompt")), **known)
+        elif method == "session/request_permission":
+            call = _object(params.get("toolCall"))
+            options = [_object(one) for one in _list(params.get("options"))]
+            row = self._row("permission", place, at, call=call, options=options, **known)
+        else:
+            row = self._row("call", place, at, side=side, method=method, **known)
+        self._open[side, _key(message.get("id"))] = row
+
+    def _answered(self, place: int, at: int, side: int, message: dict[str, Any]) -> str:
+        row = self._open.pop((1 - side, _key(message.get("id"))), None)
+        self._message = None
+        if row is None:
+            self._row("stray", place, at, side=side)
+            return "answer to nothing"
+        row["answer"], row["took"] = place, at - row["at"]
+        if isinstance(message.get("error"), dict):
+            row["error"] = message["error"]
+        result = _object(message.get("result"))
+        if row["kind"] == "prompt":
+            row["stop"] = result.get("stopReason")
+            stop = result.get("stopReason") or ("error" if "error" in row else "")
+            self._row("end", place, at, stop=stop, took=row["took"], prompt=row["frame"])
+            return "session/prompt answered"
+        if row["kind"] == "permission":
+            row["outcome"] = _object(result.get("outcome"))
+            return "session/request_permission answered"
+        return f"{row['method']} answered"
+
+    # Updates.
+
+    def _told(self, place: int, at: int, side: int, method: str, message: dict[str, Any]) -> str:
+        params = _object(message.get("params"))
+        update = _object(params.get("update"))
+        if method != "session/update" or not update:
+            self._row("told", place, at, side=side, method=method)
+            return method
+        session, kind = str(params.get("sessionId", "")), str(update.get("sessionUpdate", "?"))
+        if kind.endswith("_chunk"):
+            self._grow(place, at, session, kind, update)
+        elif kind in ("tool_call", "tool_call_update"):
+            self._tool(place, at, session, update)
+        elif kind == "plan":
+            self._row("plan", place, at, session=session, entries=_list(update.get("entries")))
+        else:
+            self._row("update", place, at, session=session, update=kind)
+        return kind
+
+    def _grow(self, place: int, at: int, session: str, kind: str, update: dict[str, Any]) -> None:
+        block = _object(update.get("content"))
+        growing = self._message
+        same = growing is not None and (growing["session"], growing["update"]) == (session, kind)
+        if not same or growing is None or growing.get("message") != update.get("messageId"):
+            growing = self._row(
+                "message", place, at, session=session, update=kind, message=update.get("messageId"), blocks=[]
+            )
+            growing["count"] = 0
+        blocks = growing["blocks"]
+        text = block.get("text")
+        if block.get("type") == "text" and blocks and blocks[-1]["type"] == "text" and isinstance(text, str):
+            blocks[-1]["pieces"].append(text)
+        elif block.get("type") == "text" and isinstance(text, str):
+            blocks.append({"type": "text", "pieces": [text]})
+        else:
+            blocks.append(block or {"type": "?"})
+        growing["count"] += 1
+        growing["last"], growing["end"] = place, at
+        self._message = growing
+
+    def _tool(self, place: int, at: int, session: str, update: dict[str, Any]) -> None:
+        key = (session, str(update.get("toolCallId", "")))
+        row = self._calls.get(key)
+        if row is None:
+            row = self._calls[key] = self._row("tool", place, at, session=session, id=key[1], reports=0)
+        self._message = None
+        for name in ("title", "kind", "status", "name", "content", "locations", "rawInput", "rawOutput"):
+            if update.get(name) is not None:
+                row["tool" if name == "kind" else name] = update[name]
+        row["reports"] += 1
+        row["last"], row["end"] = place, at
+
+
+def finished(model: Model) -> Model:
+    """Joins the pieces of messages; done once, at the end."""
+    for row in model.rows:
+        for block in row.get("blocks", ()) if row["kind"] == "message" else ():
+            if "pieces" in block:
+                block["text"] = "".join(block.pop("pieces"))
+    return model
+
+
+def _decoded(frame: bytes) -> Any:
+    try:
+        return msgspec.json.decode(frame)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _event(note: Any) -> str:
+    return str(note.get("event", "note")) if isinstance(note, dict) else "note"
+
+
+def _note_text(note: Any, text: str) -> str:
+    if isinstance(note, dict):
+        if isinstance(note.get("text"), str):
+            return str(note["text"])
+        rest = {name: value for name, value in note.items() if name != "event"}
+        return msgspec.json.encode(rest).decode() if rest else ""
+    return text
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _key(value: Any) -> Any:
+    return (type(value).__name__, value) if isinstance(value, int | str | float | type(None)) else repr(value)
