@@ -7,8 +7,16 @@ from typing import Any
 
 from dragoman.dialect import AUTO, Decision, Ledger, Position, Settings, Translator, make_edge
 
-V1_CLIENT = {"protocolVersion": 1, "clientCapabilities": {"terminal": True}, "clientInfo": {"name": "ed"}}
-V1_AGENT = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}, "agentInfo": {"name": "ag"}}
+V1_CLIENT = {
+    "protocolVersion": 1,
+    "clientCapabilities": {"terminal": True},
+    "clientInfo": {"name": "ed", "version": "7"},
+}
+V1_AGENT = {
+    "protocolVersion": 1,
+    "agentCapabilities": {"loadSession": True},
+    "agentInfo": {"name": "ag", "version": "7"},
+}
 
 
 def request(id_: Any, method: str, params: Any = None) -> Any:
