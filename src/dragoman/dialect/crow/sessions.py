@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dragoman.dialect.crow.names import NAME, either, fits, kept, to_camel, to_snake
 from dragoman.dialect.crow.phrases import (
-    ANSWER_ODD,
     CWD,
     FOLDERS,
     KEPT,
@@ -104,7 +103,6 @@ def read_opened(result: Json, note: Note) -> Object | None:
 def write_opened(result: Json, note: Note) -> Object | None:
     opened = dropped(as_object(result))
     if type(opened.get("sessionId")) is not str:
-        note(ANSWER_ODD)
         return None
     if opened.get("modes") or opened.get("configOptions"):
         note(SETTINGS)
