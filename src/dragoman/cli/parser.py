@@ -14,6 +14,7 @@ from dragoman.cli import (
     agents_list,
     client_tools,
     dialect,
+    diff,
     doctor,
     policy,
     review,
@@ -73,6 +74,7 @@ def make_parser() -> argparse.ArgumentParser:
     agents_list.add_parser(commands)
     client_tools.add_parser(commands)
     dialect.add_parser(commands)
+    diff.add_parser(commands)
     doctor.add_parser(commands)
     policy.add_parser(commands)
     review.add_parser(commands)

@@ -1,0 +1,234 @@
+"""What a recording means, as lines that two recordings of the same conversation share.
+
+Times, ids, order between independent sessions and how a text was cut into pieces mean nothing. Sessions,
+tool calls and terminals are named by their order, the working folder by `$CWD`. What was said, what was asked
+and decided, what became of each tool call, which files were written and how each turn ended is what counts.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.journal.contract import Entry
+
+_SETUP = {"session/new": "new session", "session/load": "load session", "session/resume": "resume session"}
+_KEPT = ("title", "kind", "status", "name", "locations", "content", "rawInput", "rawOutput")
+
+
+class Difference(Struct, frozen=True):
+    """Lines that only one of two recordings has, with how they stand in it."""
+
+    line: str
+    side: str
+    """`-` for the first recording, `+` for the second."""
+
+
+def compare(first: Iterable[Entry], second: Iterable[Entry]) -> list[Difference]:
+    """Empty if both mean the same."""
+    found = difflib.ndiff(meaning(first), meaning(second))
+    return [Difference(line[2:], line[0]) for line in found if line[0] in "-+"]
+
+
+def meaning(entries: Iterable[Entry]) -> list[str]:
+    """The lines of all sessions, one session after the other."""
+    told = _Telling()
+    for entry in entries:
+        if entry.direction != "note":
+            told.entry(entry.direction == "to_agent", _decoded(entry.frame))
+    return told.lines()
+
+
+class _Session:
+    def __init__(self, name: str, cwd: str) -> None:
+        self.name = name
+        self.cwd = cwd
+        self.lines: list[str] = []
+        self._stream = ""
+        self._pieces: list[str] = []
+        self._calls: dict[str, dict[str, Any]] = {}
+        self._names: dict[str, str] = {}
+
+    def say(self, line: str) -> None:
+        self.flush()
+        self.lines.append(self.plain(line))
+
+    def piece(self, stream: str, text: str) -> None:
+        if stream != self._stream:
+            self.flush()
+            self._stream = stream
+        self._pieces.append(text)
+
+    def flush(self) -> None:
+        text = "".join(self._pieces)
+        if text.strip():
+            self.lines.append(self.plain(f"{self._stream}: {text.strip()}"))
+        self._stream, self._pieces = "", []
+
+    def call(self, update: dict[str, Any]) -> None:
+        self.flush()
+        key = str(update.get("toolCallId"))
+        if key not in self._calls:
+            self._calls[key] = {}
+            self._names[key] = f"call {len(self._calls)}"
+            self.lines.append(f"tool {self._names[key]}")
+        fields = self._calls[key]
+        fields.update({name: update[name] for name in _KEPT if update.get(name) is not None})
+
+    def named(self, call_id: Any) -> str:
+        return self._names.get(str(call_id), "a call")
+
+    def finish(self) -> None:
+        """What became of the tool calls is told where they began."""
+        self.flush()
+        for key, fields in self._calls.items():
+            at = self.lines.index(f"tool {self._names[key]}")
+            shown = [f"  {name}: {_flat(fields[name])}" for name in _KEPT if name in fields]
+            self.lines[at + 1 : at + 1] = [self.plain(line) for line in shown]
+        self._calls.clear()
+
+    def plain(self, line: str) -> str:
+        return line.replace(self.cwd, "$CWD") if len(self.cwd) > 1 else line
+
+
+class _Telling:
+    def __init__(self) -> None:
+        self._sessions: dict[str, _Session] = {}
+        self._asked: dict[tuple[bool, Any], tuple[str, dict[str, Any]]] = {}
+        self._general = _Session("connection", "")
+
+    def lines(self) -> list[str]:
+        found: list[str] = []
+        for session in (self._general, *self._sessions.values()):
+            session.finish()
+            if session.lines:
+                found += [f"# {session.name}", *session.lines]
+        return found
+
+    def entry(self, by_client: bool, message: Any) -> None:
+        if not isinstance(message, dict):
+            self._general.say(f"{_who(by_client)} said something that is no message")
+            return
+        method, params = message.get("method"), _object(message.get("params"))
+        if not isinstance(method, str):
+            self._answered(by_client, message)
+            return
+        if "id" in message:
+            self._asked[by_client, _key(message["id"])] = (method, params)
+        self._told(by_client, method, params)
+
+    def _told(self, by_client: bool, method: str, params: dict[str, Any]) -> None:
+        session = self._session(params)
+        if method == "session/update":
+            self._updated(session, _object(params.get("update")))
+        elif method == "session/prompt":
+            session.say(f"prompt: {_blocks(params.get('prompt'))}")
+        elif method == "session/cancel":
+            session.say("cancel")
+        elif method == "session/request_permission":
+            call = _object(params.get("toolCall"))
+            session.say(f"permission asked: {call.get('title') or session.named(call.get('toolCallId'))}")
+        elif method == "fs/write_text_file":
+            session.say(f"write {params.get('path')}: {params.get('content')}")
+        elif method in ("fs/read_text_file", "terminal/create"):
+            rest = {name: value for name, value in params.items() if name not in ("sessionId", "_meta")}
+            session.say(f"{method} {_flat(rest)}")
+        elif method.startswith("_"):
+            session.say(f"{_who(by_client)}: {method}")
+
+    def _updated(self, session: _Session, update: dict[str, Any]) -> None:
+        kind, content = str(update.get("sessionUpdate")), _object(update.get("content"))
+        if kind.endswith("_chunk"):
+            text = content.get("text")
+            session.piece(
+                kind.removesuffix("_chunk"), text if isinstance(text, str) else f" [{content.get('type')}] "
+            )
+        elif kind in ("tool_call", "tool_call_update"):
+            session.call(update)
+        elif kind == "plan":
+            entries = [_object(one) for one in update.get("entries") or ()]
+            session.say(
+                "plan: " + "; ".join(f"{one.get('content')} ({one.get('status')})" for one in entries)
+            )
+        elif kind == "current_mode_update":
+            session.say(f"mode: {update.get('currentModeId')}")
+
+    def _answered(self, by_client: bool, message: dict[str, Any]) -> None:
+        asked = self._asked.pop((not by_client, _key(message.get("id"))), None)
+        if asked is None:
+            self._general.say(f"{_who(by_client)} answered nothing")
+            return
+        method, params = asked
+        result, error = _object(message.get("result")), message.get("error")
+        if method in _SETUP and not isinstance(error, dict):
+            self._begin(method, params, result)
+            return
+        session = self._session(params)
+        if isinstance(error, dict):
+            session.say(f"{method}: error {error.get('code')}")
+        elif method == "session/prompt":
+            session.say(f"turn ended: {result.get('stopReason')}")
+        elif method == "session/request_permission":
+            outcome = _object(result.get("outcome"))
+            session.say(f"permission: {outcome.get('outcome')} {_option(params, outcome)}".rstrip())
+        elif method == "initialize":
+            self._general.say(f"initialized with version {result.get('protocolVersion')}")
+
+    def _begin(self, method: str, params: dict[str, Any], result: dict[str, Any]) -> None:
+        key = str(result.get("sessionId") or params.get("sessionId"))
+        if key not in self._sessions:
+            cwd = params.get("cwd")
+            name = f"session {len(self._sessions) + 1}"
+            self._sessions[key] = _Session(name, cwd if isinstance(cwd, str) else "")
+        self._sessions[key].say(_SETUP[method])
+
+    def _session(self, params: dict[str, Any]) -> _Session:
+        key = params.get("sessionId")
+        if not isinstance(key, str):
+            return self._general
+        if key not in self._sessions:
+            self._sessions[key] = _Session(f"session {len(self._sessions) + 1}", "")
+        return self._sessions[key]
+
+
+def _option(params: dict[str, Any], outcome: dict[str, Any]) -> str:
+    """The kind of what was chosen: agents name their options as they like."""
+    options = params.get("options")
+    for one in options if isinstance(options, list) else ():
+        if _object(one).get("optionId") == outcome.get("optionId"):
+            return str(_object(one).get("kind"))
+    return ""
+
+
+def _blocks(blocks: Any) -> str:
+    found = [_object(one) for one in blocks] if isinstance(blocks, list) else []
+    return " ".join(
+        str(one["text"]) if one.get("type") == "text" and "text" in one else _flat(one) for one in found
+    )
+
+
+def _who(by_client: bool) -> str:
+    return "client" if by_client else "agent"
+
+
+def _flat(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _key(value: Any) -> Any:
+    return (type(value).__name__, value) if isinstance(value, int | str | float | type(None)) else repr(value)
+
+
+def _decoded(frame: bytes) -> Any:
+    try:
+        return msgspec.json.decode(frame)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
