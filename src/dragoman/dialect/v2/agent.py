@@ -112,13 +112,7 @@ class V2Agent(Edge):
         for session in self._sessions.all():
             session.calls.unseen()
             outs += self._prompts.let_go(session)
-            waiting = [session.turns.running, *session.turns.waiting]
-            ended = [
-                turn.message.id
-                for turn in waiting
-                if turn is not None and (turn.acknowledged or not turn.sent)
-            ]
-            outs += [("inside", _gone(request_id)) for request_id in ended]
+            outs += [("inside", _gone(turn.message.id)) for turn in session.turns.left()]
         outs += [("inside", _gone(asked.client_id)) for asked in self._requests.left()]
         return outs + [("inside", _gone(waiting.message.id)) for waiting in self._lending.openings()]
 

@@ -75,7 +75,7 @@ class Prompts:
                 turn.ran = True
             elif update.get("state") == "running":
                 self._tell.repaired("work that no prompt asked for", "its updates go on outside of a turn")
-        elif turn is not None and session.turns.ends(turn, update):
+        elif session.turns.ends(update) and turn is not None:
             outs += self.ended(session, outcome(turn, update, self._tell))
         return outs
 

@@ -71,12 +71,14 @@ class Turns:
         if self.running is not None:
             self.running.stirred = True
 
-    def ends(self, turn: Turn, idle: Object) -> bool:
-        """Whether this state ends the turn. States are snapshots and may be repeated: one that says what the
-        last one said, before anything else was heard, is about the turn before.
+    def ends(self, idle: Object) -> bool:
+        """Whether this state ends the running turn. States are snapshots and may be repeated: one that says
+        what the last one said, before anything else was heard, is about the turn before.
         """
-        repeated = idle == self._last_idle
+        turn, repeated = self.running, idle == self._last_idle
         self._last_idle = idle
+        if turn is None:
+            return False
         if turn.acknowledged:
             return turn.ran or turn.stirred or not repeated
         if turn.ran or self.held:
@@ -94,6 +96,13 @@ class Turns:
 
     def withdraw(self, turn: Turn) -> None:
         self.waiting.remove(turn)
+
+    def left(self) -> list[Turn]:
+        """What the client waits for and the agent has no open request of; nothing is afterwards."""
+        turns = [turn for turn in (self.running, *self.waiting) if turn is not None]
+        self.running = None
+        self.waiting.clear()
+        return [turn for turn in turns if turn.acknowledged or not turn.sent]
 
     def is_echo(self, update: Object) -> bool:
         """Whether this is the prompt itself, which the client shows already."""
