@@ -26,18 +26,29 @@ class ThreadsPipe:
         self._asked += 1
         self._write({"id": number, "method": method, "params": params})
         while True:
-            assert self._process.stdout is not None
-            line = await self._process.stdout.readline()
-            assert line, "the agent has ended"
-            message = json.loads(line)
-            assert "jsonrpc" not in message
-            assert type(message["id"]) is int
-            if "method" in message:
-                assert message.keys() == {"id", "method", "params"}
-                self._answer(message)
-            elif message["id"] == number:
+            message = await self._next()
+            if "method" not in message and message["id"] == number:
                 assert message.keys() in ({"id", "result"}, {"id", "error"})
                 return {"error": message["error"]} if "error" in message else message["result"]
+
+    async def posted(self) -> Any:
+        """A message of the agent: as written, it posts one to end a turn."""
+        while True:
+            message = await self._next()
+            if message.get("method") == "sendMessage":
+                return message["params"]["message"]
+
+    async def _next(self) -> Any:
+        assert self._process.stdout is not None
+        line = await self._process.stdout.readline()
+        assert line, "the agent has ended"
+        message = json.loads(line)
+        assert "jsonrpc" not in message
+        assert type(message["id"]) is int
+        if "method" in message:
+            assert message.keys() == {"id", "method", "params"}
+            self._answer(message)
+        return message
 
     async def send(self, thread: str, text: str) -> Any:
         message = {"role": "user", "chunks": [{"type": "text", "chunk": text}]}
@@ -53,6 +64,7 @@ class ThreadsPipe:
         params = message["params"]
         if message["method"] == "streamMessageChunk":
             self.streamed.append((params["threadId"], params["chunk"]["chunk"]))
+        if message["method"] in ("streamMessageChunk", "sendMessage", "openThread"):
             self._write({"id": message["id"], "result": None})
             return
         content = self._files(params["path"]) if message["method"] == "readTextFile" else None

@@ -164,3 +164,19 @@ def test_an_agent_from_the_document_is_driven_by_the_official_clients(client: st
         "no such session": {"kinds": [], "text": "", "error": -32602},
         "no such method": -32601,
     }
+
+
+async def test_a_client_takes_the_document_at_its_word(tmp_path: Path) -> None:
+    """The directions as printed: it streams to the agent, reads its files, and gets a message posted."""
+    (tmp_path / "rows.txt").write_text("peas\nbeans\n")
+    options = ("--client", "threads", "--agent", "v1", "--as-written", "--cwd", str(tmp_path))
+    async with talking([*translated(*options), *DRAGOMAN, "agent", "echo"]) as client:
+        read = await client.call("readTextFile", {"threadId": "th", "path": str(tmp_path / "rows.txt")})
+        assert read["content"] == "peas\nbeans\n"
+        for text in ("hello ", "there"):
+            chunk = {"type": "text", "chunk": text}
+            assert await client.call("streamMessageChunk", {"threadId": "th", "chunk": chunk}) is None
+        message = await client.posted()
+        assert message["role"] == "assistant"
+        assert "hello there" in "".join(chunk["chunk"] for chunk in message["chunks"])
+        assert (await client.call("getThreads"))["error"]["code"] == -32601

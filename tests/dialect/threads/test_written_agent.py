@@ -157,7 +157,8 @@ def test_both_peers_as_written_hold_a_conversation_through_v1(tmp_path: Path) ->
     between = Between(AS_WRITTEN)
     said = {"threadId": "th-mine", "chunk": chunk("Where do beans grow?")}
     between.client_says({"id": 0, "method": "streamMessageChunk", "params": said})
-    for result in (None, {"entries": []}):
+    answers: list[Any] = [None, {"entries": []}]
+    for result in answers:
         between.client_says({"id": between.to_client[-1]["id"], "result": result})
     heard = between.to_agent[-1]
     assert (heard["method"], heard["params"]["chunk"]) == ("streamMessageChunk", said["chunk"])
