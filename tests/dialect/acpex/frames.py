@@ -134,7 +134,7 @@ def conversation(examples: list[Frame]) -> list[Spoken]:
                 asked = number
                 spoken.append(question(example, number))
             back = "to_agent" if spoken[-1][0] == "to_client" and "path" in str(example) else "to_client"
-            body = {name: example[name] for name in ("result", "error") if name in example}
+            body = {name: value for name, value in example.items() if name in ("result", "error")}
             spoken.append((back, {"jsonrpc": "2.0", "id": asked, **body}))
             asked = None
             continue

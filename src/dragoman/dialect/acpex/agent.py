@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from msgspec import UNSET
+
 from dragoman.dialect.acpex.client import CREDENTIALS_KEY, TAKEN
 from dragoman.dialect.acpex.form import Form
 from dragoman.dialect.acpex.greeting import read_introduction
@@ -127,14 +129,14 @@ class AcpexAgent(SpeakingEdge):
 
     def _answered(self, message: Message, asked: tuple[str, str] | None) -> list[Out]:
         method, session = asked or ("", "")
-        result = as_object(message.result)
-        if method == "initialize" and result:
+        result, went_well = as_object(message.result), message.error is UNSET
+        if method == "initialize" and went_well:
             return [("inside", answer(message.id, read_introduction(result, self.form, self.note)))]
         if method == "session/new" and type(result.get("sessionId")) is str:
             self._sessions.add(result["sessionId"])
         if method == "session/prompt":
             streamed = self._said.end(session)
-            if type(message.result) is dict:
+            if went_well:
                 return self._ended(message, session, result, streamed)
         return self.read_answer(message, asked)
 

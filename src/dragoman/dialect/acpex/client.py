@@ -59,7 +59,7 @@ class AcpexClient(SpeakingEdge):
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._calls = Calls()
+        self.calls = Calls()
 
     def from_peer(self, message: Message) -> list[Out]:
         message = self.tidied(message)
@@ -147,7 +147,7 @@ class AcpexClient(SpeakingEdge):
     def _answered(self, message: Message) -> list[Out]:
         method, session = self._asked_inside.settle(message.id) or ("", "")
         if method == "session/prompt":
-            self._calls.forget(session)
+            self.calls.forget(session)
             if was_failed(message.error):
                 result = self.form.end({"stopReason": "error"}, lambda phrase: None)
                 return [("peer", answer(message.id, result))]
@@ -171,7 +171,7 @@ class AcpexClient(SpeakingEdge):
         said = [self.form.update(update, self.note)] if kind == "tool_call" else []
         if kind == "tool_call_update":
             note_changes(update, self.note)
-        ended = self._calls.ended(session, update, self.note)
+        ended = self.calls.ended(session, update, self.note)
         if ended is not None:
             said.append(self.form.update(ended, self.note))
         return [one for one in said if one is not None]
