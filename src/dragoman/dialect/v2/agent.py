@@ -223,6 +223,8 @@ class V2Agent(Edge):
                 return [("inside", message)]
             self.lost("an answer to nothing that was asked", "left out")
             return []
+        if asked.turn is not None and asked.turn.over:  # its session was closed meanwhile
+            return []
         if message.error is not UNSET:
             return self._failed(message, asked)
         result = as_object(message.result)

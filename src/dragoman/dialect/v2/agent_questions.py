@@ -77,11 +77,13 @@ class Questions:
             return [("peer", answer(message.id, permission.CANCELLED))]
         session = self._sessions.of(session_id)
         calls = session.calls
-        subject = permission.subject(params, self._fresh.next())
+        fresh = self._fresh.next()
+        subject = permission.subject(params, fresh)
         outs: list[Out] = []
-        if as_object(params.get("subject")).get("type") == "tool_call" and not calls.knows(
-            subject["toolCallId"]
-        ):
+        is_call = (
+            as_object(params.get("subject")).get("type") == "tool_call" and subject["toolCallId"] != fresh
+        )
+        if is_call and not calls.knows(subject["toolCallId"]):
             outs = told(session, calls.upsert(subject))
         call = {"toolCallId": subject["toolCallId"], **calls.members(subject, made_up=not outs)}
         offered = frozenset(option["optionId"] for option in options)

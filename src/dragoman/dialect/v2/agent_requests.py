@@ -77,7 +77,7 @@ class Requests:
 
     def left(self) -> list[Asked]:
         """All that is still open; nothing is afterwards."""
-        found = [asked for _, asked in self._open.items()]
+        found = [asked for _, asked in self._open.items() if asked.turn is None or not asked.turn.over]
         self._open = Debts()
         self._agent_ids.clear()
         return found

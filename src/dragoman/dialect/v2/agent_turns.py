@@ -36,6 +36,8 @@ class Turn(Struct):
     ended: Object | None = None
     """The idle state that came before the acknowledgement."""
     cancelled: bool = False
+    over: bool = False
+    """Whether the client has its answer, whatever the agent may still say."""
 
 
 class Turns:
@@ -61,6 +63,8 @@ class Turns:
 
     def next(self) -> Turn | None:
         """After a turn has ended: the one that follows, if it is to be sent."""
+        if self.running is not None:
+            self.running.over = True
         self.running = None
         if not self.waiting:
             return None

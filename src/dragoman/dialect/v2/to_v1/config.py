@@ -55,7 +55,7 @@ def mode_option(options: list[Object]) -> Object | None:
 def choice(params: Object, switches: set[str]) -> Object:
     """A v1 `session/set_config_option` in v2: its value says what it is."""
     value = params.get("value")
-    if params.get("configId") in switches and value in ("true", "false"):
+    if as_text(params.get("configId")) in switches and value in ("true", "false"):
         return {**params, "type": "boolean", "value": value == "true"}
     if type(value) is bool:
         return {**params, "type": "boolean"}
