@@ -31,3 +31,6 @@ class ThreadsAgent(Edge):
 
     def peer_ended(self) -> list[Out]:
         return self._edge.peer_ended()
+
+    def succeeded_by(self) -> Edge:
+        return self._edge
