@@ -101,6 +101,15 @@ def test_prompts_may_hold_blocks_in_either_spelling() -> None:
     assert kinds == ["image/png", "image/gif"]
 
 
+def test_members_that_nobody_knows_do_no_harm() -> None:
+    block = {"type": "text", "text": "Count.", "mood": "grim"}
+    side = crow_client()
+    frame = request(3, "session/prompt", {"session_id": SESSION, "prompt": [block], "urgency": 3})
+    said = inside(side, frame)
+    assert said["params"]["prompt"] == [block]
+    assert side.repaired == ["members that v1 does not name"]
+
+
 @pytest.mark.parametrize(
     ("method", "params"),
     [

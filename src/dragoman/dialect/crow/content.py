@@ -6,7 +6,7 @@ Crow's messages and thoughts are texts. A block that is more than a text travels
 
 from __future__ import annotations
 
-from dragoman.dialect.crow.names import fits, to_camel, to_snake
+from dragoman.dialect.crow.names import readable, to_camel, to_snake
 from dragoman.dialect.crow.phrases import BESIDE, NOT_TEXT, Note
 from dragoman.dialect.message import Json, Object, as_object, as_text
 
@@ -58,7 +58,7 @@ def _write_rest(update: Object, written: Object, note: Note) -> None:
 def _read_block(update: Object, text: str) -> Object:
     if "content" in update:
         block = to_camel(update["content"])
-        if type(block) is dict and flat(block) == text and fits(block, "ContentBlock"):
+        if type(block) is dict and flat(block) == text and readable(block, "ContentBlock"):
             return block
     return {"type": "text", "text": text}
 

@@ -13,7 +13,7 @@ import msgspec
 
 from dragoman.dialect.keeping import keep
 from dragoman.dialect.message import Json, Object
-from dragoman.schema import v1
+from dragoman.schema import SchemaError, examine, v1
 from dragoman.schema.codec import strict_reader
 
 NAME = "crow"
@@ -21,6 +21,7 @@ NAME = "crow"
 _CAMEL = (
     *("additionalDirectories", "availableCommands", "availableModes", "configOptions", "currentModeId"),
     *("cachedReadTokens", "cachedWriteTokens", "inputTokens", "outputTokens", "thoughtTokens", "totalTokens"),
+    *("compactionId", "recipientMessageId", "recipientSessionId", "senderMessageId", "senderSessionId"),
     *("messageId", "planId", "sessionId", "terminalId", "toolCallId", "stopReason", "currentValue"),
     *("lastModified", "mimeType", "newText", "oldText", "rawInput", "rawOutput", "updatedAt"),
 )
@@ -66,6 +67,17 @@ def fits(value: Json, kind: str) -> bool:
     except (ValueError, TypeError, RecursionError):  # all that msgspec says about what does not fit
         return False
     return True
+
+
+def readable(value: Json, kind: str) -> bool:
+    """Whether v1 takes the value as such a message, members that it does not know aside."""
+    if fits(value, kind):
+        return True
+    try:
+        _, deviations = examine(msgspec.json.encode(value), getattr(v1, kind))
+    except (SchemaError, ValueError, TypeError, RecursionError):
+        return False
+    return all(deviation.kind == "unknown field" for deviation in deviations)
 
 
 def kept(fields: Object, original: Object) -> Object:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import msgspec
 
-from dragoman.dialect.crow.names import NAME, either, fits, kept, to_snake, without_nulls
+from dragoman.dialect.crow.names import NAME, either, kept, readable, to_snake, without_nulls
 from dragoman.dialect.crow.phrases import BESIDE, DEFAULTS, KEPT, Note, silent
 from dragoman.dialect.crow.tool_calls import SHOWN, TITLE, read_rest
 from dragoman.dialect.crow.updates import QUESTION
@@ -44,7 +44,7 @@ def read_question(update: Object, session: str, note: Note) -> Object | None:
         call["rawInput"] = {"arguments": update["arguments"]}
     call |= rest
     params: Object = {"sessionId": session, "toolCall": call, "options": known}
-    if not fits(params, "RequestPermissionRequest"):
+    if not readable(params, "RequestPermissionRequest"):
         return None
     if write_question(params, call_id, silent) == update:
         return params

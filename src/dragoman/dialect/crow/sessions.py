@@ -5,7 +5,7 @@ What gives None is answered with invalid params, or with an error where it was a
 
 from __future__ import annotations
 
-from dragoman.dialect.crow.names import NAME, either, fits, kept, to_camel, to_snake
+from dragoman.dialect.crow.names import NAME, either, fits, kept, readable, to_camel, to_snake
 from dragoman.dialect.crow.phrases import (
     CWD,
     FOLDERS,
@@ -80,7 +80,7 @@ def _cwd(params: Object, settings: Settings, note: Note) -> Json:
 def _checked(fields: Object, params: Object, known: set[str], kind: str, note: Note) -> Object | None:
     if type(params.get("_meta")) is dict:
         fields["_meta"] = params["_meta"]
-    if not fits(fields, kind):
+    if not readable(fields, kind):
         return None
     if params.keys() - known - {"_meta"}:
         note(KEPT)

@@ -7,7 +7,7 @@ v1's name as well.
 
 from __future__ import annotations
 
-from dragoman.dialect.crow.names import CAMEL_OF, fits, to_camel, to_snake, without_nulls
+from dragoman.dialect.crow.names import CAMEL_OF, readable, to_camel, to_snake, without_nulls
 from dragoman.dialect.crow.phrases import BESIDE, DEFAULTS, PLAIN_OUTPUT, VALUES, Note
 from dragoman.dialect.message import Json, Object
 from dragoman.schema.v1.tool_call import TOOL_CALL_STATUSES, TOOL_KINDS
@@ -36,6 +36,14 @@ def read_call(update: Object, note: Note) -> Object | None:
     if not update.keys() <= SHOWN:
         fields |= read_rest(update, note)
     return fields
+
+
+def is_whole(update: Object, fields: Object) -> bool:
+    """Whether v1 holds all that crow said, and nothing that it did not say."""
+    starts = update["@type"] == START
+    if update.keys() != SHOWN if starts else not update.keys() <= SHOWN:
+        return False
+    return all(fields.get(name) == update.get(name) for name in ("title", "kind", "status"))
 
 
 def _read_values(update: Object, starts: bool, note: Note) -> Object:
@@ -76,7 +84,7 @@ def read_rest(update: Object, note: Note) -> Object:
 
 def _fitting(items: list[Json], kind: str, note: Note) -> list[Json]:
     spelled = [to_camel(item) for item in items]
-    good = [item for item in spelled if type(item) is dict and fits(item, kind)]
+    good = [item for item in spelled if type(item) is dict and readable(item, kind)]
     if len(good) < len(items):
         note(VALUES)
     return good

@@ -20,7 +20,7 @@ from dragoman.dialect.crow.phrases import (
     Note,
     silent,
 )
-from dragoman.dialect.crow.tool_calls import CALL, PROGRESS, START, read_call, write_call
+from dragoman.dialect.crow.tool_calls import CALL, PROGRESS, START, is_whole, read_call, write_call
 from dragoman.dialect.keeping import KEY, restore
 from dragoman.dialect.message import Json, Object, as_list, as_object
 from dragoman.schema.v1.plan import PLAN_ENTRY_PRIORITIES, PLAN_ENTRY_STATUSES
@@ -59,8 +59,12 @@ def read_update(update: Object, note: Note) -> Object | None:
             return fields  # nearly all there ever are; nothing can have been left out
     elif kind in (START, PROGRESS):
         fields = read_call(update, note)
+        if fields is not None and is_whole(update, fields):
+            return fields
     elif kind == PLAN and "entries" in update:
         fields = _read_plan(update, note)
+        if len(update) == 2 and fields["entries"] == update["entries"]:
+            return fields
     else:
         fields = _read_other(update, kind)
         if fields is None:
