@@ -78,6 +78,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
     try:
         settings = _settings(chosen)
+        _try_to_write(chosen.ledger)
     except LocalMistake as error:
         print(f"dragoman translate: {error}", file=sys.stderr)
         return 2
@@ -115,6 +116,17 @@ def _settings(chosen: argparse.Namespace) -> Settings:
     audit = AuditLog(places().audit)
     consent = consent_of(chosen.policy, cwd=cwd, audit=audit)
     return Settings(cwd=cwd, consent=consent, as_written=chosen.as_written)
+
+
+def _try_to_write(path: str | None) -> None:
+    """Whoever wants a ledger hears before the conversation, not after it, that there can be none."""
+    from dragoman.errors import LocalMistake
+
+    try:
+        if path:
+            open(path, "ab").close()
+    except OSError as error:
+        raise LocalMistake(f"cannot write {path}: {error.strerror}") from error
 
 
 def _explain(decision: Decision) -> None:
