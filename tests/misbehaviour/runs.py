@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 from dragoman.cli.run.exits import EXITS
-from tests.faults.client.running import Run, running
+from tests.faults.client.running import AT_ONCE, Run, running
 from tests.misbehaviour.agent import POINTS, WAYS
 from tests.misbehaviour.tour import AGENT
 
-TIMES = ("--start-timeout", "3", "--silence", "1", "--timeout", "6")
+TIMES = ("--start-timeout", "3", "--silence", "1", "--timeout", "4", *AT_ONCE)
 IN_TIME = 25.0
 WAITING = ("waiting", "cancel asked", "cancel answered")
 OURS = EXITS["failed"].status

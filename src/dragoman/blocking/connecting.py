@@ -33,6 +33,7 @@ from dragoman.sdk.environment import Env, resolved
 from dragoman.sdk.threads.agent import AgentHandle
 from dragoman.sdk.threads.faces import faces
 from dragoman.sdk.threads.run import STEPPING, Crossing, step
+from dragoman.transport.owned import Grace
 
 
 def connect(
@@ -50,7 +51,8 @@ def connect(
     if isinstance(target, str | Sequence) and os.name != "nt":
 
         def start() -> Child:
-            return Child(target, cwd=cwd, env=resolved(env), on_stderr=on_stderr)
+            grace = Grace.steps((limits or DEFAULT_LIMITS).end_seconds)
+            return Child(target, cwd=cwd, env=resolved(env), grace=grace, on_stderr=on_stderr)
 
         return Piped(start, client or Client(), limits or DEFAULT_LIMITS)
     return Looped(

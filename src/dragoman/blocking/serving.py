@@ -20,9 +20,9 @@ from dragoman.blocking.signals import Gate
 from dragoman.blocking.voice import VoicedSession
 from dragoman.errors import LocalMistake
 from dragoman.runtime import Limits
+from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.leaving import END_WITHIN, Leaving, _end_now
-from dragoman.sdk.serve import EOF_GRACE
 from dragoman.sdk.threads.faces import faces
 
 FLUSH = 0.5
@@ -56,7 +56,7 @@ def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | No
             link.attend()
             leaving.begin()
             if not link.dismissed:
-                link.finish(EOF_GRACE)
+                link.finish((limits or DEFAULT_LIMITS).end_seconds)
         finally:
             link.end_work(flush=FLUSH)
     link.close()

@@ -41,5 +41,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     cancel_seconds: float = 1.5
     """What a handler gets to clean up after a cancel before the turn is answered without it."""
 
+    end_seconds: float = 2.0
+    """What still runs when a conversation is over gets to end by itself: our own work after the end of its
+    input; an agent that we started after the end of its input, and once more after being asked to end.
+    """
+
 
 DEFAULT_LIMITS = Limits()

@@ -66,9 +66,11 @@ def connect(
             ours, theirs = memory_pair()
             return ours, serving(target, theirs, limits=limits)
         if isinstance(target, str | Sequence):
+            from dragoman.transport.owned import Grace
             from dragoman.transport.process import spawn
 
-            return spawn(target, cwd=cwd, env=resolved(env), on_stderr=on_stderr), None
+            grace = Grace.steps((limits or DEFAULT_LIMITS).end_seconds)
+            return spawn(target, cwd=cwd, env=resolved(env), grace=grace, on_stderr=on_stderr), None
         return target, None
 
     opening = open_transport if dialect == "v1" else _interpreted(open_transport, dialect, cwd, ledger)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, overload
 
 from dragoman.core import Lifecycle
 from dragoman.runtime import Limits, Link
+from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.side import AgentSide
 from dragoman.sdk.leaving import Leaving
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from dragoman.sdk.proxy.conductor import Conductor, ConductorRun
     from dragoman.sdk.proxy.proxy import Proxy
     from dragoman.sdk.proxy.run import ProxyRun
-
-EOF_GRACE = 2.0
-"""Seconds that running work gets after the end of input before it is cancelled."""
 
 
 def serve(served: Agent | Proxy | Conductor, *, limits: Limits | None = None) -> None:
@@ -50,7 +48,7 @@ async def _serve_stdio(
         for task in (ended, stopped):
             task.cancel()
         await asyncio.wait((ended, stopped))
-        await link.aclose(grace=0 if leaving.asked.is_set() else EOF_GRACE)
+        await link.aclose(grace=0 if leaving.asked.is_set() else (limits or DEFAULT_LIMITS).end_seconds)
 
 
 class Serving:

@@ -36,6 +36,11 @@ class Grace:
     leftovers: float = 0.3
     """From the program's own exit to the kill of what it left running; most of those see it coming."""
 
+    @classmethod
+    def steps(cls, seconds: float) -> Grace:
+        """The same time after the end of input and after the request."""
+        return cls(after_eof=seconds, after_terminate=seconds)
+
 
 DEFAULT_GRACE = Grace()
 

@@ -25,6 +25,9 @@ BYTECODE = ROOT / ".pytest_cache" / "bytecode"
 
 RUN = (sys.executable, "-m", "dragoman", "run")
 IN_TIME = 15.0
+
+AT_ONCE = ("--end-timeout", "0.2")
+"""For agents that will not end by themselves, so that nobody waits for what is known. CLI-07 waits."""
 WELL = "all is well"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import IN_TIME, WELL, Run, complete
+from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, Run, complete
 
 pytestmark = pytest.mark.bound(60)
 
@@ -100,7 +100,7 @@ async def test_updates_behind_the_answer_are_shown(fault: str, tmp_path: Path) -
 
 @fault("CEN-X25")
 async def test_an_agent_that_goes_on_for_ever_after_its_answer_is_left(fault: str, tmp_path: Path) -> None:
-    run = await complete("envelope", fault, tmp_path)
+    run = await complete("envelope", fault, tmp_path, *AT_ONCE)
     assert run.status == 0
     assert run.seconds < 10
 

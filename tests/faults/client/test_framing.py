@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import IN_TIME, WELL, Run, complete, running
+from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, Run, complete, running
 from tests.faults.watch import MEBIBYTE
 
 pytestmark = pytest.mark.bound(60)
@@ -64,7 +64,7 @@ async def test_a_line_of_256_mebibytes_costs_no_memory(fault: str, tmp_path: Pat
 async def test_an_endless_line_instead_of_an_introduction_ends_with_the_deadline(
     fault: str, tmp_path: Path
 ) -> None:
-    run = await complete("framing", fault, tmp_path, "--start-timeout", "2")
+    run = await complete("framing", fault, tmp_path, "--start-timeout", "2", *AT_ONCE)
     assert (run.status, run.outcome) == (124, "timeout")
     assert run.seconds < IN_TIME
     assert run.growth <= 128

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.faults.client.cases import cases, fault
-from tests.faults.client.running import WELL, Folder, Run, complete, running
+from tests.faults.client.running import AT_ONCE, WELL, Folder, Run, complete, running
 
 pytestmark = pytest.mark.bound(60)
 
@@ -157,7 +157,7 @@ async def test_a_terminal_ends_with_the_run(fault: str, case: int, tmp_path: Pat
 
 @cases({"CTE-X16": signal.SIGTERM, "CTE-X19": signal.SIGKILL})
 async def test_a_terminal_ends_with_a_client_that_is_ended(fault: str, case: int, tmp_path: Path) -> None:
-    async with running("terminals", "CTE-X16", tmp_path, *ALL) as run:
+    async with running("terminals", "CTE-X16", tmp_path, *ALL, *AT_ONCE) as run:
         await run.noted("working")
         run.peer.send_signal(case)
         await run.peer.wait(seconds=10)

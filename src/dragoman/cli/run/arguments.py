@@ -72,6 +72,13 @@ def _add_agent(group: argparse._ArgumentGroup) -> None:
         metavar="SECONDS",
         help="without any sign of the agent within the turn (900; 0 for no limit)",
     )
+    group.add_argument(
+        "--end-timeout",
+        type=_seconds,
+        default=2.0,
+        metavar="SECONDS",
+        help="for each step of ending it: by itself, and after SIGTERM (2)",
+    )
 
 
 def _add_session(group: argparse._ArgumentGroup) -> None:

@@ -88,7 +88,7 @@ def make_plan(chosen: argparse.Namespace) -> Plan:
             shell_lines=chosen.shell_lines,
             ask=attended,
         ),
-        limits=Limits(handshake_seconds=chosen.start_timeout or None),
+        limits=Limits(handshake_seconds=chosen.start_timeout or None, end_seconds=chosen.end_timeout),
         silence=chosen.silence or None,
         continue_=chosen.continue_,
         record=not chosen.no_history,
@@ -112,7 +112,7 @@ async def _run(plan: Plan, chosen: argparse.Namespace) -> int:
     )
     if plan.target.note is not None:
         reporter.note(plan.target.note)
-    stop = Stop(reporter.note)
+    stop = Stop(reporter.note, step=plan.limits.end_seconds)
     drive = Drive(plan, reporter, output, stop)
     task = asyncio.create_task(drive.run(), name="run")
     stop.watch(task, timeout=chosen.timeout)

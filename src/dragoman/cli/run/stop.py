@@ -21,18 +21,23 @@ from dragoman.cli.run.exits import EXITS
 CANCEL_PATIENCE = 30.0
 """Seconds that an agent gets to end a turn that a person cancelled; a second Ctrl-C ends the wait."""
 
-DEADLINE_PATIENCE = 3.0
-"""The same when time was up anyway."""
+DEADLINE_STEPS = 1.5
+"""The same when time was up anyway, in steps (see `Stop`)."""
 
-END_WITHIN = 8.0
-"""Seconds from the decision to end everything to the end of the process."""
+END_STEPS, END_SECONDS = 2, 4.0
+"""From the decision to end everything to the end of the process: the steps that the agent gets, and the
+seconds for all else.
+"""
 
 
 class Stop:
-    """One for each run. `reason` is the outcome that it brought about, if any."""
+    """One for each run. `reason` is the outcome that it brought about, if any; `step` is what an agent gets
+    for each step of being ended, in seconds.
+    """
 
-    def __init__(self, note: Callable[[str], None]) -> None:
+    def __init__(self, note: Callable[[str], None], *, step: float) -> None:
         self.reason: str | None = None
+        self._step = step
         self._task: asyncio.Task[Any] | None = None
         self._note = note
         self._loop = asyncio.get_running_loop()
@@ -84,7 +89,7 @@ class Stop:
     def question_left_open(self) -> None:
         """The agent asked something that nobody is there to answer: going on would be guessing."""
         self._note("the agent asks a question, and nobody is there to answer it")
-        self.ask("question_open", patience=DEADLINE_PATIENCE)
+        self.ask("question_open", patience=DEADLINE_STEPS * self._step)
 
     @property
     def is_ending(self) -> bool:
@@ -123,10 +128,11 @@ class Stop:
     def _timed_out(self, seconds: float) -> None:
         if self.reason is None:
             self._note(f"the run took longer than {seconds:g} seconds")
-            self.ask("timeout", patience=DEADLINE_PATIENCE)
+            self.ask("timeout", patience=DEADLINE_STEPS * self._step)
 
     def _guard(self) -> None:
         status = EXITS[self.reason or "failed"].status
-        self._watch = threading.Timer(END_WITHIN, os._exit, (status,))
+        within = END_STEPS * self._step + END_SECONDS
+        self._watch = threading.Timer(within, os._exit, (status,))
         self._watch.daemon = True
         self._watch.start()

@@ -20,6 +20,7 @@ from dragoman.sdk.login_path import login_path
 from dragoman.sdk.supervision.events import Reporter
 from dragoman.sdk.supervision.life import Life, reachable
 from dragoman.transport.contract import Transport
+from dragoman.transport.owned import Grace
 from dragoman.transport.process import spawn, words_of
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ async def _opened(source: Source, report: Reporter) -> Agent | Transport:
         if why is not None:
             report.noted(why)
         await reachable(command[0], cwd=source.cwd, env=env, seconds=source.limits.spawn_seconds)
-        child = spawn(command, cwd=source.cwd, env=env, on_stderr=source.on_stderr)
+        grace = Grace.steps(source.limits.end_seconds)
+        child = spawn(command, cwd=source.cwd, env=env, grace=grace, on_stderr=source.on_stderr)
         report.started(child.tree.pid)
         return child
     report.started(None)

@@ -190,7 +190,7 @@ def garbage_and_deaf(agent: Agent, request: Message) -> None:
 def pause_in_a_frame(agent: Agent, request: Message) -> None:
     frame = line(chunk("all is well"))
     agent.raw(frame[:40])
-    time.sleep(1.5)
+    time.sleep(0.7)
     agent.raw(frame[40:])
     agent.end_turn()
 

@@ -118,7 +118,7 @@ def endless_output(agent: Agent, request: Message) -> None:
     terminals = Terminals(agent)
     agent.note_memory("before")
     terminal = terminals.start("yes", "a line that never ends")
-    time.sleep(5)
+    time.sleep(2)  # without a bound, this would be gigabytes
     output = terminals.do("output", terminal)["result"]
     agent.note(truncated=output["truncated"], size=len(output["output"]))
     agent.note(released=code(terminals.do("release", terminal)))
@@ -129,10 +129,12 @@ def endless_output(agent: Agent, request: Message) -> None:
 def release_a_family(agent: Agent, request: Message) -> None:
     terminals = Terminals(agent)
     daemon = "setsid sh -c 'trap \"\" TERM HUP; sleep 300' </dev/null >/dev/null 2>&1 & "
-    line = (daemon if sys.argv[1] == "CTE-X05" else "") + STUBBORN
-    terminal = terminals.start("sh", "-c", line)
-    time.sleep(0.3)
-    agent.note(alive=len(_in_workspace(terminals.work)))
+    has_daemon = sys.argv[1] == "CTE-X05"
+    terminal = terminals.start("sh", "-c", (daemon if has_daemon else "") + STUBBORN)
+    deadline = time.monotonic() + 8
+    while (alive := len(_in_workspace(terminals.work))) < 3 + has_daemon and time.monotonic() < deadline:
+        time.sleep(0.02)
+    agent.note(alive=alive)
     agent.note(released=code(terminals.do("release", terminal)))
     deadline = time.monotonic() + 5
     while (left := _in_workspace(terminals.work)) and time.monotonic() < deadline:
