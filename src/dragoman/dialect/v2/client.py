@@ -24,7 +24,7 @@ from dragoman.dialect.message import (
     request,
 )
 from dragoman.dialect.v2.client_calls import Calls
-from dragoman.dialect.v2.client_desk import Call, Desk, refused
+from dragoman.dialect.v2.client_desk import Call, Desk, only_meta, refused
 from dragoman.dialect.v2.client_handshake import VERSION, abilities, initialize_in_v1, initialized_in_v2
 from dragoman.dialect.v2.client_lifetime import Lifetime
 from dragoman.dialect.v2.client_prompts import Prompts
@@ -157,7 +157,9 @@ class V2Client(Edge):
             return held
         for inner, call in self._desk.open.items():
             if call.id == wanted and type(call.id) is type(wanted) and not self._is_acknowledged(call):
-                return [("inside", notification("$/cancel_request", {**params, "requestId": inner}))]
+                return [
+                    ("inside", notification("$/cancel_request", {"requestId": inner, **only_meta(params)}))
+                ]
         return []
 
     def _is_acknowledged(self, call: Call) -> bool:
@@ -192,7 +194,8 @@ class V2Client(Edge):
         if method == "$/cancel_request":
             return self._questions.withdraw(params)
         if method == "elicitation/complete" and is_text(params.get("elicitationId")):
-            return [("peer", message)]
+            done = {"elicitationId": params["elicitationId"], **only_meta(params)}
+            return [("peer", notification(method, done))]
         if method.startswith("_") or method in PASSED_NOTES:
             return [("peer", message)]
         self._desk.note(STRANGE_NOTE)

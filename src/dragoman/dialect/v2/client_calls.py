@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Message, Object, answer, as_list, as_object, as_text
-from dragoman.dialect.v2.client_desk import Call, Desk, refused
+from dragoman.dialect.v2.client_desk import Call, Desk, only_meta, refused
 from dragoman.dialect.v2.client_session import Session
 from dragoman.dialect.v2.to_v1.servers import UnknownTransport, servers
 from dragoman.dialect.v2.to_v2.errors import error_in_v2
@@ -176,10 +176,6 @@ def setup_in_v2(session: Session, result: Object) -> Object:
     session.config.learn(result, session.scribe)
     told: Object = {"configOptions": session.config.shown} if session.config.is_known else {}
     return {**told, **only_meta(result)}
-
-
-def only_meta(result: Object) -> Object:
-    return {"_meta": result["_meta"]} if is_object(result.get("_meta")) else {}
 
 
 def _told(session: Session) -> Object:

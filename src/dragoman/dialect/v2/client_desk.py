@@ -54,6 +54,11 @@ class Desk:
         return ("inside", request(inner, method, params))
 
 
+def only_meta(fields: Object) -> Object:
+    """Its `_meta`, if it has one, for something else."""
+    return {"_meta": fields["_meta"]} if type(fields.get("_meta")) is dict else {}
+
+
 def refused(message: Message | Call, code: int, why: str, data: Json | UnsetType = UNSET) -> list[Out]:
     """An answer to the client that the agent knows nothing of."""
     return [("peer", refusal(message.id, code, why, data))]

@@ -6,8 +6,8 @@ from msgspec import UNSET
 
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Message, Object, answer, as_object, as_text, notification
-from dragoman.dialect.v2.client_calls import only_meta, setup_in_v1, setup_in_v2
-from dragoman.dialect.v2.client_desk import Call, Desk, no_session, refused
+from dragoman.dialect.v2.client_calls import setup_in_v1, setup_in_v2
+from dragoman.dialect.v2.client_desk import Call, Desk, no_session, only_meta, refused
 from dragoman.dialect.v2.client_prompts import Prompts
 from dragoman.dialect.v2.client_questions import Questions
 from dragoman.dialect.v2.client_session import Session

@@ -23,7 +23,7 @@ from dragoman.dialect.message import (
     refusal,
     request,
 )
-from dragoman.dialect.v2.client_desk import Desk
+from dragoman.dialect.v2.client_desk import Desk, only_meta
 from dragoman.dialect.v2.to_v1.permission import CANCELLED, outcome
 from dragoman.dialect.v2.to_v2 import questions
 from dragoman.dialect.v2.to_v2.errors import error_in_v2
@@ -84,7 +84,7 @@ class Questions:
         wanted = params.get("requestId")
         for outer, question in self._open.items():
             if question.id == wanted and type(question.id) is type(wanted):
-                return [("peer", notification("$/cancel_request", {**params, "requestId": outer}))]
+                return [("peer", notification("$/cancel_request", {"requestId": outer, **only_meta(params)}))]
         return []
 
     def cancel(self, session_id: str) -> list[Out]:
