@@ -98,7 +98,7 @@ def test_a_v1_greeting_is_said_in_the_overviews_words() -> None:
         },
         "authenticationMethods": [],
     }
-    assert agent.lost == ["client capabilities that the dialect cannot name"]
+    assert agent.repaired == ["client capabilities without a name in the dialect"]
 
 
 def test_a_v1_greeting_is_said_in_the_codes_words() -> None:
@@ -189,7 +189,7 @@ def test_a_v1_agent_introduces_itself_in_the_clients_words(dialect: str, said: A
     more: Frame = {"sessionCapabilities": {"list": {}}}
     result = {**V1_INTRODUCTION, "agentCapabilities": {**V1_INTRODUCTION["agentCapabilities"], **more}}
     assert client.take({"id": 3, "result": result}) == [("peer", {"jsonrpc": "2.0", "id": 3, "result": said})]
-    assert client.lost[-1] == "agent capabilities that the dialect cannot name"
+    assert client.repaired[-1] == "agent capabilities without a name in the dialect"
 
 
 def test_an_agent_without_a_name_is_called_unknown() -> None:
