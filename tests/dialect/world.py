@@ -44,6 +44,7 @@ class World:
         self.sessions: list[str] = []
         self.said = ""  # by the agent, in chunks
         self.cancelled = False  # whether the client cancelled anything
+        self.loaded = False  # whether it asked for a replay
         self.parties: dict[Who, Party] = {"client": Party(), "agent": Party()}
         settings = Settings(cwd=cwd)
         self.edges: dict[Who, Translator] = {
