@@ -17,6 +17,7 @@ from dragoman.cli import (
     diff,
     doctor,
     policy,
+    replay,
     review,
     sessions,
     tap,
@@ -49,10 +50,20 @@ class Parser(argparse.ArgumentParser):
     fill: Callable[[Parser], None] | None = None
     """Adds what a sub-command takes, once it is chosen: all of them together would slow every start."""
 
+    splits = False
+    """Whether what stands after `--` is a command of its own, wherever the other arguments are: argparse
+    gives an optional list of words nothing once an option stood before it.
+    """
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         if self.fill is not None:
             fill, self.fill = self.fill, None
             fill(self)
+        if self.splits and args is not None and "--" in args:
+            at = args.index("--")
+            namespace, rest = super().parse_known_args(args[:at], namespace)
+            namespace.command = list(args[at + 1 :])
+            return namespace, rest
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
@@ -77,6 +88,7 @@ def make_parser() -> argparse.ArgumentParser:
     diff.add_parser(commands)
     doctor.add_parser(commands)
     policy.add_parser(commands)
+    replay.add_parser(commands)
     review.add_parser(commands)
     sessions.add_parser(commands)
     tap.add_parser(commands)

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
+from dragoman.trace.frames import decoded, id_key
 
 WIDTH = 100
 """Characters of what was said that are shown."""
@@ -25,6 +26,7 @@ _ARROWS = {"to_agent": "──▶", "to_client": "◀──"}
 class _Open(Struct):
     method: str
     at: float
+    id: Any
 
 
 class Live:
@@ -39,9 +41,9 @@ class Live:
     def tell(self, entry: Entry) -> Iterator[str]:
         clock = time.strftime("%H:%M:%S", time.localtime(entry.time)) + f".{int(entry.time % 1 * 1000):03}"
         if entry.direction == "note":
-            yield from self._noted(clock, _decoded(entry.frame))
+            yield from self._noted(clock, decoded(entry.frame))
             return
-        message = _decoded(entry.frame)
+        message = decoded(entry.frame)
         arrow = _ARROWS[entry.direction]
         if not isinstance(message, dict):
             yield from self._said()
@@ -55,18 +57,18 @@ class Live:
     def rest(self) -> Iterator[str]:
         """What was said and not yet shown, and the questions that are still open."""
         yield from self._said()
-        for (_, request_id), one in self._open.items():
-            yield f"still open: {one.method} (id {request_id})"
+        for one in self._open.values():
+            yield f"still open: {_plain(one.method)} (id {self._short(str(one.id))})"
 
     def _spoken(self, entry: Entry, message: dict[str, Any]) -> str:
-        method, request_id = message.get("method"), _hashable(message.get("id"))
+        method, request_id = message.get("method"), message.get("id")
         if method is not None and "id" in message:
-            self._open[entry.direction, request_id] = _Open(str(method), entry.time)
+            self._open[entry.direction, id_key(request_id)] = _Open(str(method), entry.time, request_id)
             detail = _detail(str(method), message.get("params"))
-            return f"{_plain(str(method))} (id {request_id}){self._about(detail)}"
+            return f"{_plain(str(method))} (id {self._short(str(request_id))}){self._about(detail)}"
         if method is not None:
             return f"{_plain(str(method))}{self._about(_detail(str(method), message.get('params')))}"
-        asked = self._open.pop((_back(entry.direction), request_id), None)
+        asked = self._open.pop((_back(entry.direction), id_key(request_id)), None)
         took = f" after {(entry.time - asked.at) * 1000:.0f} ms" if asked else ", which nobody asked for"
         name = _plain(asked.method) if asked else "an answer"
         if asked is not None and asked.method == "session/prompt":
@@ -156,17 +158,6 @@ def _error(error: Any) -> str:
 
 def _flat(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _decoded(frame: bytes) -> Any:
-    try:
-        return msgspec.json.decode(frame)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-def _hashable(value: Any) -> Any:
-    return value if isinstance(value, int | str | float | type(None)) else repr(value)
 
 
 def _back(direction: str) -> str:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
+from dragoman.trace.frames import as_object, decoded, id_key
 
 _SETUP = {"session/new": "new session", "session/load": "load session", "session/resume": "resume session"}
 _KEPT = ("title", "kind", "status", "name", "locations", "content", "rawInput", "rawOutput")
@@ -39,7 +40,7 @@ def meaning(entries: Iterable[Entry]) -> list[str]:
     told = _Telling()
     for entry in entries:
         if entry.direction != "note":
-            told.entry(entry.direction == "to_agent", _decoded(entry.frame))
+            told.entry(entry.direction == "to_agent", decoded(entry.frame))
     return told.lines()
 
 
@@ -113,24 +114,24 @@ class _Telling:
         if not isinstance(message, dict):
             self._general.say(f"{_who(by_client)} said something that is no message")
             return
-        method, params = message.get("method"), _object(message.get("params"))
+        method, params = message.get("method"), as_object(message.get("params"))
         if not isinstance(method, str):
             self._answered(by_client, message)
             return
         if "id" in message:
-            self._asked[by_client, _key(message["id"])] = (method, params)
+            self._asked[by_client, id_key(message["id"])] = (method, params)
         self._told(by_client, method, params)
 
     def _told(self, by_client: bool, method: str, params: dict[str, Any]) -> None:
         session = self._session(params)
         if method == "session/update":
-            self._updated(session, _object(params.get("update")))
+            self._updated(session, as_object(params.get("update")))
         elif method == "session/prompt":
             session.say(f"prompt: {_blocks(params.get('prompt'))}")
         elif method == "session/cancel":
             session.say("cancel")
         elif method == "session/request_permission":
-            call = _object(params.get("toolCall"))
+            call = as_object(params.get("toolCall"))
             session.say(f"permission asked: {call.get('title') or session.named(call.get('toolCallId'))}")
         elif method == "fs/write_text_file":
             session.say(f"write {params.get('path')}: {params.get('content')}")
@@ -141,7 +142,7 @@ class _Telling:
             session.say(f"{_who(by_client)}: {method}")
 
     def _updated(self, session: _Session, update: dict[str, Any]) -> None:
-        kind, content = str(update.get("sessionUpdate")), _object(update.get("content"))
+        kind, content = str(update.get("sessionUpdate")), as_object(update.get("content"))
         if kind.endswith("_chunk"):
             text = content.get("text")
             session.piece(
@@ -150,7 +151,7 @@ class _Telling:
         elif kind in ("tool_call", "tool_call_update"):
             session.call(update)
         elif kind == "plan":
-            entries = [_object(one) for one in update.get("entries") or ()]
+            entries = [as_object(one) for one in update.get("entries") or ()]
             session.say(
                 "plan: " + "; ".join(f"{one.get('content')} ({one.get('status')})" for one in entries)
             )
@@ -158,12 +159,12 @@ class _Telling:
             session.say(f"mode: {update.get('currentModeId')}")
 
     def _answered(self, by_client: bool, message: dict[str, Any]) -> None:
-        asked = self._asked.pop((not by_client, _key(message.get("id"))), None)
+        asked = self._asked.pop((not by_client, id_key(message.get("id"))), None)
         if asked is None:
             self._general.say(f"{_who(by_client)} answered nothing")
             return
         method, params = asked
-        result, error = _object(message.get("result")), message.get("error")
+        result, error = as_object(message.get("result")), message.get("error")
         if method in _SETUP and not isinstance(error, dict):
             self._begin(method, params, result)
             return
@@ -173,7 +174,7 @@ class _Telling:
         elif method == "session/prompt":
             session.say(f"turn ended: {result.get('stopReason')}")
         elif method == "session/request_permission":
-            outcome = _object(result.get("outcome"))
+            outcome = as_object(result.get("outcome"))
             session.say(f"permission: {outcome.get('outcome')} {_option(params, outcome)}".rstrip())
         elif method == "initialize":
             self._general.say(f"initialized with version {result.get('protocolVersion')}")
@@ -199,13 +200,13 @@ def _option(params: dict[str, Any], outcome: dict[str, Any]) -> str:
     """The kind of what was chosen: agents name their options as they like."""
     options = params.get("options")
     for one in options if isinstance(options, list) else ():
-        if _object(one).get("optionId") == outcome.get("optionId"):
-            return str(_object(one).get("kind"))
+        if as_object(one).get("optionId") == outcome.get("optionId"):
+            return str(as_object(one).get("kind"))
     return ""
 
 
 def _blocks(blocks: Any) -> str:
-    found = [_object(one) for one in blocks] if isinstance(blocks, list) else []
+    found = [as_object(one) for one in blocks] if isinstance(blocks, list) else []
     return " ".join(
         str(one["text"]) if one.get("type") == "text" and "text" in one else _flat(one) for one in found
     )
@@ -217,18 +218,3 @@ def _who(by_client: bool) -> str:
 
 def _flat(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _key(value: Any) -> Any:
-    return (type(value).__name__, value) if isinstance(value, int | str | float | type(None)) else repr(value)
-
-
-def _decoded(frame: bytes) -> Any:
-    try:
-        return msgspec.json.decode(frame)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None

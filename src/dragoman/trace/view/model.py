@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from dragoman.journal.contract import Entry
+from dragoman.trace.frames import as_object, decoded, id_key
 
 _SIDES = {"to_agent": 0, "to_client": 1, "note": 2}
 
@@ -59,7 +60,7 @@ class _Telling:
 
     def entry(self, place: int, entry: Entry, at: int) -> None:
         side = _SIDES[entry.direction]
-        message = _decoded(entry.frame)
+        message = decoded(entry.frame)
         text = entry.frame.decode(errors="replace")
         if side == 2:
             self.frames.append((at, side, _event(message), text))
@@ -96,20 +97,20 @@ class _Telling:
     # Questions and answers.
 
     def _asked(self, place: int, at: int, side: int, method: str, message: dict[str, Any]) -> None:
-        params = _object(message.get("params"))
+        params = as_object(message.get("params"))
         known = {"session": params["sessionId"]} if isinstance(params.get("sessionId"), str) else {}
         if method == "session/prompt":
             row = self._row("prompt", place, at, blocks=_list(params.get("prompt")), **known)
         elif method == "session/request_permission":
-            call = _object(params.get("toolCall"))
-            options = [_object(one) for one in _list(params.get("options"))]
+            call = as_object(params.get("toolCall"))
+            options = [as_object(one) for one in _list(params.get("options"))]
             row = self._row("permission", place, at, call=call, options=options, **known)
         else:
             row = self._row("call", place, at, side=side, method=method, **known)
-        self._open[side, _key(message.get("id"))] = row
+        self._open[side, id_key(message.get("id"))] = row
 
     def _answered(self, place: int, at: int, side: int, message: dict[str, Any]) -> str:
-        row = self._open.pop((1 - side, _key(message.get("id"))), None)
+        row = self._open.pop((1 - side, id_key(message.get("id"))), None)
         self._message = None
         if row is None:
             self._row("stray", place, at, side=side)
@@ -117,22 +118,22 @@ class _Telling:
         row["answer"], row["took"] = place, at - row["at"]
         if isinstance(message.get("error"), dict):
             row["error"] = message["error"]
-        result = _object(message.get("result"))
+        result = as_object(message.get("result"))
         if row["kind"] == "prompt":
             row["stop"] = result.get("stopReason")
             stop = result.get("stopReason") or ("error" if "error" in row else "")
             self._row("end", place, at, stop=stop, took=row["took"], prompt=row["frame"])
             return "session/prompt answered"
         if row["kind"] == "permission":
-            row["outcome"] = _object(result.get("outcome"))
+            row["outcome"] = as_object(result.get("outcome"))
             return "session/request_permission answered"
         return f"{row['method']} answered"
 
     # Updates.
 
     def _told(self, place: int, at: int, side: int, method: str, message: dict[str, Any]) -> str:
-        params = _object(message.get("params"))
-        update = _object(params.get("update"))
+        params = as_object(message.get("params"))
+        update = as_object(params.get("update"))
         if method != "session/update" or not update:
             self._row("told", place, at, side=side, method=method)
             return method
@@ -148,7 +149,7 @@ class _Telling:
         return kind
 
     def _grow(self, place: int, at: int, session: str, kind: str, update: dict[str, Any]) -> None:
-        block = _object(update.get("content"))
+        block = as_object(update.get("content"))
         growing = self._message
         same = growing is not None and (growing["session"], growing["update"]) == (session, kind)
         if not same or growing is None or growing.get("message") != update.get("messageId"):
@@ -190,13 +191,6 @@ def finished(model: Model) -> Model:
     return model
 
 
-def _decoded(frame: bytes) -> Any:
-    try:
-        return msgspec.json.decode(frame)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-
-
 def _event(note: Any) -> str:
     return str(note.get("event", "note")) if isinstance(note, dict) else "note"
 
@@ -210,13 +204,5 @@ def _note_text(note: Any, text: str) -> str:
     return text
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _key(value: Any) -> Any:
-    return (type(value).__name__, value) if isinstance(value, int | str | float | type(None)) else repr(value)

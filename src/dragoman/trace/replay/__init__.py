@@ -1,0 +1,1 @@
+"""A recording served again: as the agent that it was, or as the client."""

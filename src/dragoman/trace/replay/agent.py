@@ -1,0 +1,148 @@
+"""Serves a recording as the agent that it was.
+
+Each request of the client is answered by the scene of the recorded request that is most like it: its updates
+are sent again, its questions are asked again and their answers awaited, then comes its answer. A cancel ends
+a turn as the recording has it, or at once if it has none. A request that the recording does not know is
+refused with words that say so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from dragoman.errors import LinkClosed
+from dragoman.trace.frames import decoded, id_key
+from dragoman.trace.replay.cassette import Cassette, Match, Scene, Step
+from dragoman.trace.replay.places import Places
+from dragoman.transport.contract import Transport
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+
+
+class ReplayedAgent:
+    """The sink of a transport. `speed` is how many times as fast as recorded; 0 means without any wait."""
+
+    def __init__(
+        self, cassette: Cassette, transport: Transport, *, match: Match = "shape", speed: float = 0.0
+    ) -> None:
+        self.unknown: list[str] = []
+        """Methods of requests that the recording did not know."""
+        self.over = asyncio.Event()
+        self._cassette = cassette
+        self._transport = transport
+        self._match: Match = match
+        self._speed = speed
+        self._places = Places()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._answers: dict[Any, asyncio.Future[None]] = {}
+        self._cancels: dict[str, asyncio.Event] = {}
+        self._ids = 0
+
+    def start(self) -> None:
+        self._transport.start(self)
+
+    async def aclose(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._transport.aclose()
+
+    # The sink.
+
+    def feed(self, block: bytes) -> None:
+        for line in block.split(b"\n"):
+            if line.strip():
+                self._heard(line)
+
+    def oversized(self, size: int) -> None:
+        self._refuse(None, INTERNAL_ERROR, "the message is too large")
+
+    def ended(self, reason: BaseException | None) -> None:
+        self.over.set()
+
+    # What the client says.
+
+    def _heard(self, line: bytes) -> None:
+        message = decoded(line)
+        if not isinstance(message, dict):
+            self._refuse(None, -32700, "Parse error")
+        elif "method" not in message:
+            waiting = self._answers.pop(id_key(message.get("id")), None)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(None)
+        elif "id" in message:
+            self._asked(message)
+        elif message.get("method") == "session/cancel":
+            params = message.get("params")
+            session = params.get("sessionId") if isinstance(params, dict) else None
+            if isinstance(session, str) and session in self._cancels:
+                self._cancels[session].set()
+
+    def _asked(self, request: dict[str, Any]) -> None:
+        scene = self._cassette.find(request, self._match)
+        if scene is None:
+            method = str(request.get("method"))
+            self.unknown.append(method)
+            known = any(one.method == method for one in self._cassette.scenes)
+            code = INTERNAL_ERROR if known else METHOD_NOT_FOUND
+            self._refuse(request["id"], code, f"the recording holds no such request: {method}")
+            return
+        params = request.get("params")
+        if isinstance(params, dict):
+            self._places.learn(scene.params.get("cwd"), params.get("cwd"))
+        cancelled = None
+        if scene.method == "session/prompt":  # a cancel may be the very next thing that comes
+            cancelled = self._cancels[str(scene.params.get("sessionId", ""))] = asyncio.Event()
+        task = asyncio.get_running_loop().create_task(self._play(scene, request, cancelled))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # What is played.
+
+    async def _play(self, scene: Scene, request: dict[str, Any], cancelled: asyncio.Event | None) -> None:
+        recorded = any(step.do == "await cancel" for step in scene.steps)
+        try:
+            for step in scene.steps:
+                await self._pause(step.after)
+                if cancelled is not None and cancelled.is_set() and not recorded:
+                    self._send({"id": request["id"], "result": {"stopReason": "cancelled"}})
+                    return
+                await self._step(step, cancelled)
+            if scene.answer is not None:
+                await self._pause(scene.answer_after)
+                body = {name: value for name, value in scene.answer.items() if name in ("result", "error")}
+                self._send({"id": request["id"], **self._places.to_actual(body)})
+        except LinkClosed:
+            self.over.set()
+
+    async def _step(self, step: Step, cancelled: asyncio.Event | None) -> None:
+        if step.do == "await cancel":
+            if cancelled is not None:
+                await cancelled.wait()
+            return
+        message = self._places.to_actual(step.message)
+        if step.do == "send":
+            self._send(message)
+            return
+        self._ids += 1
+        answered = self._answers[id_key(self._ids)] = asyncio.get_running_loop().create_future()
+        self._send({**message, "id": self._ids})
+        await answered
+
+    async def _pause(self, seconds: float) -> None:
+        if self._speed and seconds:
+            await asyncio.sleep(seconds / self._speed)
+        else:
+            await asyncio.sleep(0)  # whoever else has something to say gets a turn
+        if self._transport.pending > self._transport.limits.high:
+            await self._transport.drain()
+
+    def _refuse(self, request_id: Any, code: int, why: str) -> None:
+        self._send({"id": request_id, "error": {"code": code, "message": why}})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        rest = {name: value for name, value in message.items() if name != "jsonrpc"}
+        self._transport.write(msgspec.json.encode({"jsonrpc": "2.0", **rest}) + b"\n")

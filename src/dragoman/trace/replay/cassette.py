@@ -1,0 +1,139 @@
+"""A recording cut into scenes: for each request of the client, what the agent did about it, in order.
+
+A scene is what can be played again when somebody makes a request like the recorded one: frames to send,
+questions of the agent whose answers are waited for, a cancel that the recorded turn was ended by. Which
+request is like which is decided here; nothing here waits or sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from dragoman.journal.contract import Entry
+from dragoman.trace.frames import as_object, decoded, id_key
+
+Match: TypeAlias = Literal["exact", "shape", "order"]
+
+REUSED = frozenset({"initialize", "session/list", "authenticate"})
+"""Requests that may come more often than they were recorded."""
+
+
+class Step(Struct, frozen=True):
+    """One thing to do: send a frame, wait for the answer to our question, or wait for a cancel."""
+
+    do: Literal["send", "ask", "await cancel"]
+    message: dict[str, Any]
+    after: float
+    """Seconds since the step before."""
+
+
+class Scene(Struct):
+    """A recorded request with everything that came of it."""
+
+    request: dict[str, Any]
+    began: float
+    steps: list[Step]
+    answer: dict[str, Any] | None = None
+    answer_after: float = 0.0
+    used: bool = False
+    last: float = 0.0
+
+    @property
+    def method(self) -> str:
+        return str(self.request.get("method"))
+
+    @property
+    def params(self) -> dict[str, Any]:
+        params = self.request.get("params")
+        return params if isinstance(params, dict) else {}
+
+
+class Cassette:
+    """All scenes, in the order of their requests."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self.scenes: list[Scene] = []
+        self._open: dict[Any, Scene] = {}  # recorded requests that are not answered yet
+        self._asked: dict[Any, Scene] = {}  # questions of the agent, by id
+        for entry in entries:
+            message = as_object(decoded(entry.frame))
+            if entry.direction == "to_agent" and message:
+                self._by_client(message, entry.time)
+            elif entry.direction == "to_client" and message:
+                self._by_agent(message, entry.time)
+
+    def find(self, request: dict[str, Any], match: Match) -> Scene | None:
+        """The scene for a request like this one, the most alike first; it is not found a second time."""
+        alike = [scene for scene in self.scenes if scene.method == request.get("method")]
+        fresh = [scene for scene in alike if not scene.used]
+        tests = [_is_equal] if match == "exact" else [_is_equal, _is_shaped] if match == "shape" else []
+        for is_alike in tests:
+            for scene in fresh:
+                if is_alike(scene.request.get("params"), request.get("params")):
+                    scene.used = True
+                    return scene
+        if match == "exact":
+            return None
+        chosen = fresh[0] if fresh else alike[-1] if alike and alike[-1].method in REUSED else None
+        if chosen is not None:
+            chosen.used = True
+        return chosen
+
+    def _by_client(self, message: dict[str, Any], at: float) -> None:
+        method = message.get("method")
+        if isinstance(method, str) and "id" in message:
+            scene = Scene(message, at, [], last=at)
+            self.scenes.append(scene)
+            self._open[id_key(message["id"])] = scene
+        elif method == "session/cancel":
+            turn = self._of_session(message)
+            if turn is not None:
+                self._add(turn, "await cancel", message, at)
+
+    def _by_agent(self, message: dict[str, Any], at: float) -> None:
+        if "method" not in message:
+            scene = self._open.pop(id_key(message.get("id")), None)
+            if scene is not None:
+                scene.answer, scene.answer_after = message, max(0.0, at - scene.last)
+                scene.last = at
+            return
+        found = self._of_session(message) or (self.scenes[-1] if self.scenes else None)
+        if found is not None:
+            self._add(found, "ask" if "id" in message else "send", message, at)
+
+    def _of_session(self, message: dict[str, Any]) -> Scene | None:
+        """The open turn of the session that this is about; else the request that was opened last."""
+        params = message.get("params")
+        session = params.get("sessionId") if isinstance(params, dict) else None
+        turns = [scene for scene in self._open.values() if scene.params.get("sessionId") == session]
+        return turns[-1] if turns else next(reversed(self._open.values()), None)
+
+    def _add(self, scene: Scene, do: Any, message: dict[str, Any], at: float) -> None:
+        scene.steps.append(Step(do, message, max(0.0, at - scene.last)))
+        scene.last = at
+
+
+def _is_equal(recorded: Any, heard: Any) -> bool:
+    return bool((recorded or {}) == (heard or {}))
+
+
+def _is_shaped(recorded: Any, heard: Any) -> bool:
+    """The same structure with other texts and numbers; the text of a prompt counts, its paths do not."""
+    return bool(_shape(recorded or {}) == _shape(heard or {}))
+
+
+def _shape(value: Any) -> Any:
+    if isinstance(value, dict):
+        if value.get("type") == "text" and isinstance(value.get("text"), str):
+            return ("text", _without_paths(value["text"]))
+        return {name: _shape(inner) for name, inner in value.items() if name != "_meta"}
+    if isinstance(value, list):
+        return [_shape(inner) for inner in value]
+    return type(value).__name__
+
+
+def _without_paths(text: str) -> str:
+    return " ".join("PATH" if "/" in word else word for word in text.split())
