@@ -14,6 +14,9 @@ from tests.misbehaviour.tour import walk_all, walk_connected
 pytestmark = pytest.mark.bound(90)
 
 ALL = ["connect", "new", "mode", "prompt", "cancelled prompt", "load", "leave"]
+EVERY = 2
+"""In a usual run every second point of each way is tried, the others in the next; `run_many` tries all."""
+
 SHORTER = (["connect"], ["connect", "new", "leave"])
 """Walks that ended early: there is nobody, or there is no session."""
 
@@ -30,7 +33,7 @@ async def test_an_agent_that_behaves_is_walked_through(tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", WAYS)
 async def test_every_await_ends_and_nothing_is_left(way: str, tmp_path: Path) -> None:
     before = look()
-    walks = await walk_all(walk_connected, POINTS, way, tmp_path)
+    walks = await walk_all(walk_connected, POINTS[WAYS.index(way) % EVERY :: EVERY], way, tmp_path)
     for point, steps in walks.items():
         names = [step.partition(":")[0] for step in steps]
         failed = [step for step in steps if not step.endswith(": done")]

@@ -6,11 +6,15 @@ import os
 import sys
 from pathlib import Path
 
+from dragoman import Limits
 from dragoman.sdk.supervision.events import Event
 from dragoman.sdk.supervision.restarts import Restarts
 from dragoman.testing import ScriptedAgent
 
 QUICK = Restarts(deaths=3, within=60, first_delay=0.01, longest_delay=0.05)
+
+AT_ONCE = Limits(end_seconds=0.2)
+"""For agents that will not end by themselves: nobody waits for what is known."""
 
 CHOOSE = """
 n=$(cat "$0/life" 2>/dev/null || echo 0)

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from dragoman import Client, supervised
+from dragoman import Client, Limits, supervised
 from dragoman.errors import DragomanError
 from dragoman.schema.v1 import (
     ReadTextFileRequest,
@@ -38,6 +38,7 @@ from dragoman.sdk.supervision.restarts import Restarts
 from dragoman.sdk.supervision.supervisor import Supervised
 from dragoman.testing import FAULTS, ScriptedAgent, Variant, faulty
 from dragoman.transport.owned import owned_trees
+from tests.sdk.supervision.lives import AT_ONCE
 
 STORY = """
 agent shaky
@@ -132,11 +133,14 @@ async def meet(variant: Variant, folder: Path) -> str:
     command = ScriptedAgent(variant.script).command(folder)
     restarts = Restarts(deaths=3, first_delay=0.01)
     deadlines = GENEROUS if variant.harmless else DEADLINES
+    limits = Limits() if variant.harmless else AT_ONCE
     began = time.monotonic()
     try:
         async with (
             asyncio.timeout(PATIENCE),
-            supervised(command, client=friendly_client(), deadlines=deadlines, restarts=restarts) as agent,
+            supervised(
+                command, client=friendly_client(), deadlines=deadlines, limits=limits, restarts=restarts
+            ) as agent,
         ):
             session = await agent.new_session(cwd=str(folder))
             result = await session.prompt("first")

@@ -26,7 +26,7 @@ from dragoman.errors import (
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.supervisor import Supervised
 from tests.sdk.ends import text_of
-from tests.sdk.supervision.lives import QUICK, Heard, lives, script
+from tests.sdk.supervision.lives import AT_ONCE, QUICK, Heard, lives, script
 from tests.transport.programs import alive, eventually
 
 GOOD = "agent good\non prompt wait\n  say begun\n  until cancelled\non prompt\n  say hello"
@@ -130,11 +130,11 @@ async def test_an_agent_that_never_started_says_why_and_is_not_tried_again() -> 
 async def test_each_deadline_has_its_own_error(tmp_path: Path) -> None:
     silent = script(tmp_path, "agent silent\non initialize\n  stall")
     with pytest.raises(HandshakeTimeout):
-        async with supervised(silent, deadlines=Deadlines(handshake=0.5)):
+        async with supervised(silent, deadlines=Deadlines(handshake=0.5), limits=AT_ONCE):
             pass
     slow = script(tmp_path, "agent slow\non new\n  wait 60")
     with pytest.raises(CallTimeout):
-        async with supervised(slow, deadlines=Deadlines(call=0.2)) as agent:
+        async with supervised(slow, deadlines=Deadlines(call=0.2), limits=AT_ONCE) as agent:
             await agent.new_session(cwd="/tmp")
     other = script(tmp_path, 'agent other\non initialize\n  answer {"protocolVersion": 99}')
     with pytest.raises(VersionMismatch):
@@ -146,9 +146,9 @@ async def test_each_deadline_has_its_own_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("turn", "deadlines", "error"),
     [
-        ("stall", Deadlines(first_byte=0.3), FirstByteTimeout),
-        ("say one\n  stall", Deadlines(silence=0.3), SilenceTimeout),
-        ("linger\n  stall", Deadlines(silence=0.3, first_byte=20), SilenceTimeout),
+        ("stall", Deadlines(first_byte=1), FirstByteTimeout),
+        ("say one\n  stall", Deadlines(silence=1), SilenceTimeout),
+        ("linger\n  stall", Deadlines(silence=1, first_byte=20), SilenceTimeout),
     ],
 )
 async def test_an_agent_that_hangs_in_a_turn_is_ended_and_started_again(
@@ -156,7 +156,9 @@ async def test_an_agent_that_hangs_in_a_turn_is_ended_and_started_again(
 ) -> None:
     heard = Heard()
     command = lives(tmp_path, f"agent hangs\non prompt\n  {turn}", GOOD)
-    async with supervised(command, deadlines=deadlines, restarts=QUICK, on_event=heard) as agent:
+    async with supervised(
+        command, deadlines=deadlines, limits=AT_ONCE, restarts=QUICK, on_event=heard
+    ) as agent:
         session = await agent.new_session(cwd="/tmp")
         first = pid_of(agent)
         with pytest.raises(error):
@@ -169,17 +171,17 @@ async def test_an_agent_that_hangs_in_a_turn_is_ended_and_started_again(
 
 @pytest.mark.bound(20)
 async def test_work_that_says_something_now_and_then_is_never_too_long(tmp_path: Path) -> None:
-    healthy = "agent healthy\non prompt\n  repeat 8\n    wait 0.15\n    say x"
-    deadlines = Deadlines(silence=0.6, first_byte=2)
+    healthy = "agent healthy\non prompt\n  repeat 9\n    wait 0.15\n    say x"
+    deadlines = Deadlines(silence=1.2, first_byte=5)
     async with supervised(script(tmp_path, healthy), deadlines=deadlines) as agent:
         session = await agent.new_session(cwd="/tmp")
-        assert (await session.prompt("go")).text == "x" * 8
+        assert (await session.prompt("go")).text == "x" * 9
 
 
 @pytest.mark.bound(20)
 async def test_a_cancel_that_is_never_answered_does_not_hold_up_the_next_turn(tmp_path: Path) -> None:
     deaf = script(tmp_path, "agent deaf\non prompt wait\n  deaf\n  say begun\n  wait 60\non prompt\n  say ok")
-    async with supervised(deaf, deadlines=Deadlines(cancel=0.3)) as agent:
+    async with supervised(deaf, deadlines=Deadlines(cancel=0.3), limits=AT_ONCE) as agent:
         session = await agent.new_session(cwd="/tmp")
         updates = aiter(session.prompt("wait"))
         await anext(updates)
@@ -199,7 +201,7 @@ async def test_an_agent_that_hangs_in_one_turn_takes_the_others_with_it_and_they
     tmp_path: Path,
 ) -> None:
     hangs = "agent hangs\non prompt hang\n  stall\non prompt\n  say begun\n  until cancelled"
-    async with supervised(script(tmp_path, hangs), restarts=QUICK) as agent:
+    async with supervised(script(tmp_path, hangs), restarts=QUICK, limits=AT_ONCE) as agent:
         one, two = await agent.new_session(cwd="/tmp"), await agent.new_session(cwd="/tmp")
         turn = aiter(one.prompt("wait"))
         await anext(turn)
@@ -277,7 +279,7 @@ async def test_being_cancelled_while_it_starts_leaves_nothing(tmp_path: Path) ->
     silent = script(tmp_path, "agent silent\non initialize\n  stall")
 
     async def enter() -> None:
-        async with supervised(silent, on_event=heard):
+        async with supervised(silent, limits=AT_ONCE, on_event=heard):
             pass
 
     entering = asyncio.create_task(enter())
