@@ -72,7 +72,7 @@ frames = (
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from(["from_peer", "from_inside", "from_host"]), frames), max_size=8),
     st.sampled_from(["client", "agent"]),

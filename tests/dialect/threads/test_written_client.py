@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from dragoman.dialect import Settings
+from dragoman.dialect.threads.introducing import MOST_HELD
+from dragoman.dialect.threads.written_client import MOST_THREADS
 from tests.dialect.threads.stage import INTRODUCED, Alone, chunk
 
 AS_WRITTEN = Settings(cwd="/field", as_written=True)
@@ -116,3 +118,13 @@ def test_the_agent_is_offered_nothing_and_decides_nothing() -> None:
 def test_methods_of_the_other_direction_are_refused(method: str) -> None:
     ((way, told),) = Alone("client", AS_WRITTEN).peer({"id": 1, "method": method, "params": None})
     assert (way, told["error"]["code"]) == ("peer", -32601)
+
+
+def test_threads_and_messages_without_end_are_refused() -> None:
+    alone, _ = begun()
+    for number in range(1, MOST_THREADS + 1):
+        params = {"threadId": str(number), "chunk": chunk("x")}
+        outs = alone.peer({"id": 1, "method": "streamMessageChunk", "params": params})
+        assert ("error" in outs[0][1]) is (number == MOST_THREADS)
+    ((_, refused),) = stream(alone, "x" * MOST_HELD)
+    assert refused["error"]["code"] == -32603

@@ -34,6 +34,9 @@ from dragoman.dialect.threads.reading import ReadsForPeer
 from dragoman.dialect.threads.updates import phrase_of
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS
 
+MOST_THREADS = 1000
+"""Each is a session of the agent."""
+
 
 @dataclass
 class Held:
@@ -79,6 +82,8 @@ class WrittenClient(IntroducingEdge, ReadsForPeer):
         params = as_object(message.params)
         name, text = as_text(params.get("threadId")), text_of_chunk(params.get("chunk")) or ""
         thread = self._threads.get(name)
+        if thread is None and len(self._threads) >= MOST_THREADS:
+            return [self.refuse_peer(message.id, INTERNAL_ERROR, BUSY)]
         if thread is None:
             thread = self._threads[name] = Held(name, Entries(self.note))
         if sum(map(len, thread.heard)) + len(text) > MOST_HELD:
