@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.journal.contract import Direction, Entry, StreamInfo
 from dragoman.journal.transcript import header, line
-from dragoman.trace.compare import compare, meaning
+from dragoman.trace.compare import compare
 from dragoman.trace.replay.agent import ReplayedAgent
 from dragoman.trace.replay.cassette import Cassette, Match
 from dragoman.trace.replay.client import NoAnswer, ReplayedClient
@@ -176,9 +176,17 @@ RECORDED = sorted(ELSEWHERE.glob("agents-v1/*.ndjson"))
 
 @pytest.mark.skipif(not RECORDED, reason="there are no recordings of others beside the repository")
 async def test_recorded_agents_say_again_what_they_said() -> None:
+    ways: dict[Party, Direction] = {"agent": "to_agent", "client": "to_client"}
+    compared = 0
     for path in RECORDED:
-        for number, talk in enumerate(conversations(path)):
-            ways: dict[Party, Direction] = {"agent": "to_agent", "client": "to_client"}
+        for talk in conversations(path):
             entries = [Entry(ways[frame.to], frame.raw, 0.0) for frame in talk.frames if not frame.verbatim]
             again = await replayed(entries, match="order")
-            assert meaning(again), (path.name, number)
+            # What was sent on purpose as no message is not sent again, and a question that was open when
+            # its turn was cancelled may be answered before or after it.
+            if len(entries) == len(talk.frames) and not any(
+                b"session/cancel" in one.frame for one in entries
+            ):
+                assert compare(entries, again) == [], path.name
+                compared += 1
+    assert compared >= 10

@@ -45,9 +45,9 @@ def meaning(entries: Iterable[Entry]) -> list[str]:
 
 
 class _Session:
-    def __init__(self, name: str, cwd: str) -> None:
+    def __init__(self, name: str, folders: list[str]) -> None:
         self.name = name
-        self.cwd = cwd
+        self._folders = folders
         self.lines: list[str] = []
         self._stream = ""
         self._pieces: list[str] = []
@@ -93,14 +93,17 @@ class _Session:
         self._calls.clear()
 
     def plain(self, line: str) -> str:
-        return line.replace(self.cwd, "$CWD") if len(self.cwd) > 1 else line
+        for folder in self._folders:
+            line = line.replace(folder, "$CWD")
+        return line
 
 
 class _Telling:
     def __init__(self) -> None:
         self._sessions: dict[str, _Session] = {}
         self._asked: dict[tuple[bool, Any], tuple[str, dict[str, Any]]] = {}
-        self._general = _Session("connection", "")
+        self._folders: list[str] = []
+        self._general = _Session("connection", self._folders)
 
     def lines(self) -> list[str]:
         found: list[str] = []
@@ -120,6 +123,9 @@ class _Telling:
             return
         if "id" in message:
             self._asked[by_client, id_key(message["id"])] = (method, params)
+        cwd = params.get("cwd")
+        if method in _SETUP and isinstance(cwd, str) and len(cwd) > 1 and cwd not in self._folders:
+            self._folders.append(cwd)
         self._told(by_client, method, params)
 
     def _told(self, by_client: bool, method: str, params: dict[str, Any]) -> None:
@@ -181,18 +187,15 @@ class _Telling:
 
     def _begin(self, method: str, params: dict[str, Any], result: dict[str, Any]) -> None:
         key = str(result.get("sessionId") or params.get("sessionId"))
-        if key not in self._sessions:
-            cwd = params.get("cwd")
-            name = f"session {len(self._sessions) + 1}"
-            self._sessions[key] = _Session(name, cwd if isinstance(cwd, str) else "")
-        self._sessions[key].say(_SETUP[method])
+        self._known(key).say(_SETUP[method])
 
     def _session(self, params: dict[str, Any]) -> _Session:
         key = params.get("sessionId")
-        if not isinstance(key, str):
-            return self._general
+        return self._known(key) if isinstance(key, str) else self._general
+
+    def _known(self, key: str) -> _Session:
         if key not in self._sessions:
-            self._sessions[key] = _Session(f"session {len(self._sessions) + 1}", "")
+            self._sessions[key] = _Session(f"session {len(self._sessions) + 1}", self._folders)
         return self._sessions[key]
 
 

@@ -115,6 +115,9 @@ class ReplayedAgent:
                 await self._pause(scene.answer_after)
                 body = {name: value for name, value in scene.answer.items() if name in ("result", "error")}
                 self._send({"id": request["id"], **self._places.to_actual(body)})
+            for step in scene.afterwards:
+                await self._pause(step.after)
+                await self._step(step, None)
         except LinkClosed:
             self.over.set()
 

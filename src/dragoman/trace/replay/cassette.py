@@ -38,6 +38,8 @@ class Scene(Struct):
     steps: list[Step]
     answer: dict[str, Any] | None = None
     answer_after: float = 0.0
+    afterwards: list[Step] = []
+    """What the agent said by itself after its answer, while nothing else was open."""
     used: bool = False
     last: float = 0.0
 
@@ -112,7 +114,8 @@ class Cassette:
         return turns[-1] if turns else next(reversed(self._open.values()), None)
 
     def _add(self, scene: Scene, do: Any, message: dict[str, Any], at: float) -> None:
-        scene.steps.append(Step(do, message, max(0.0, at - scene.last)))
+        steps = scene.steps if scene.answer is None else scene.afterwards
+        steps.append(Step(do, message, max(0.0, at - scene.last)))
         scene.last = at
 
 
