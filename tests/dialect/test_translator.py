@@ -138,6 +138,17 @@ def test_one_frame_that_must_be_seen_makes_the_whole_block_seen(way: str, odd_on
     assert len(edge.seen) == sum(decode(line) is not None for line in block.splitlines())
 
 
+def test_a_letter_that_is_escaped_for_no_reason_hides_nothing() -> None:
+    edge = Plainly()
+    translator = Translator([edge], Ledger())
+    hidden = note("session/update", "look").replace(b"look", b"l\\u006fok")
+    assert translator.from_peer(hidden).inside == hidden
+    assert edge.seen == ["from peer"]
+    accents = note("session/update", "x").replace(b"x", b"caf\\u00e9")
+    assert translator.from_peer(accents).inside == accents
+    assert edge.seen == ["from peer"]
+
+
 def test_every_edge_must_agree_to_let_a_block_pass() -> None:
     edge = Plainly()
     Translator([edge, Watched()], Ledger()).from_peer(note("session/update", "a"))

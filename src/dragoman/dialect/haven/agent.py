@@ -19,9 +19,9 @@ class HavenAgent(Edge):
     """Is asked as the reference shows it; what it says of its tools and blocks is read as v1."""
 
     name = NAME
-    # Tool calls, the blocks that may need a change; or escaped letters in names.
+    # Tool calls, and the blocks that may need a change.
     plain_from_peer: ClassVar[Plain] = {
-        UPDATE: re.compile(rb'"tool_call|"embedded_resource"|"resource_link"|\\u00[2-7]')
+        UPDATE: re.compile(rb'"(?:tool_call|embedded_resource"|resource_link")')
     }
     plain_from_inside: ClassVar[Plain] = {"session/cancel": NEVER}
 

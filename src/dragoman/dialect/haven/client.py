@@ -40,13 +40,13 @@ class HavenClient(Edge):
 
     name = NAME
     plain_from_peer: ClassVar[Plain] = {"session/cancel": NEVER}
-    # Tool calls and what is not listed, other types of blocks, kept originals; or escaped letters in names.
+    # Tool calls and what is not listed, other types of blocks, kept originals.
     plain_from_inside: ClassVar[Plain] = {
         UPDATE: re.compile(
-            rb'"sessionUpdate"\s*:\s*"(?!'
+            rb'"(?:sessionUpdate"\s*:\s*"(?!'
             + _CHUNKS
             + rb'"|plan"|available_commands_update"|current_mode_update")'
-            rb'|"resource"|"dragoman/dialect"|\\u00[2-7]'
+            rb'|resource"|dragoman/dialect")'
         )
     }
 

@@ -32,10 +32,10 @@ from dragoman.dialect.message import (
     with_params,
 )
 
-# A whole message; params or an update that begin with another member than v1's; or escaped letters.
+# A whole message; params or an update that begin with another member than v1's.
 _LOOK = re.compile(
-    rb'"message"|\\u00[2-7]|"update"\s*:\s*\{(?!\s*"sessionUpdate")'
-    rb'|"params"\s*:\s*\{(?!\s*(?:"sessionId"\s*:\s*"[^"\\]*"\s*,\s*)?"update"\s*:\s*\{)'
+    rb'"(?:message"|update"\s*:\s*\{(?!\s*"sessionUpdate")'
+    rb'|params"\s*:\s*\{(?!\s*(?:"sessionId"\s*:\s*"[^"\\]*"\s*,\s*)?"update"\s*:\s*\{))'
 )
 _PLAIN: Plain = {UPDATE: _LOOK}
 _NOT_PLAIN: Plain = {}

@@ -16,7 +16,7 @@ from dragoman.dialect.koog.whole import Gathering
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, answer, as_object, as_text, update_of, with_params
 
-_PLAIN: Plain = {UPDATE: re.compile(rb'"tool_call"|"dragoman/dialect"|"switch_mode"|\\u00[2-7]')}
+_PLAIN: Plain = {UPDATE: re.compile(rb'"(?:tool_call"|dragoman/dialect"|switch_mode")')}
 _NOT_PLAIN: Plain = {}
 
 TOOL_CALL = {"title": "Tool call", "kind": "other", "status": "pending"}
