@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dragoman.dialect.edge import Edge
 from tests.dialect.v2.agent_stage import WELCOME, Stage, answer, text
 
@@ -31,7 +33,12 @@ def test_a_client_without_a_name_is_unknown() -> None:
 def test_what_a_v2_agent_can_do_is_said_in_v1() -> None:
     stage = Stage()
     stage.client(1, "initialize", protocolVersion=1)
-    session = {"prompt": {"image": {}}, "mcp": {"stdio": {}, "http": {}}, "delete": {}, "fork": {}}
+    session: dict[str, Any] = {
+        "prompt": {"image": {}},
+        "mcp": {"stdio": {}, "http": {}},
+        "delete": {},
+        "fork": {},
+    }
     methods = [
         {"type": "agent", "methodId": "key", "name": "A key"},
         {

@@ -35,7 +35,7 @@ def test_a_session_waits_for_its_server() -> None:
     assert offer["method"] == "client_tools/offer"
     assert offer["params"] == {"tools": ["read_text_file", "run_command"]}
     stage.host(answer(offer["id"], {"server": SERVER}))
-    assert not stage.edge.holding
+    assert [stage.edge.holding] == [False]
     (asked,) = stage.heard_by_agent
     assert asked["params"]["mcpServers"] == [{"type": "stdio", **SERVER}]
     stage.agent_answers(2, {"sessionId": "s"})

@@ -120,7 +120,8 @@ def test_each_request_gets_exactly_one_answer(steps: list[str], random: Any) -> 
 
 def stage_answered(stage: Stage) -> set[Any]:
     """The ids that the agent has answered."""
-    return stage.__dict__.setdefault("answered", set())
+    found: set[Any] = stage.__dict__.setdefault("answered", set())
+    return found
 
 
 def take(stage: Stage, step: str, number: int, asked: list[int], waiting: dict[str, Any] | None) -> None:
