@@ -62,6 +62,8 @@ def test_a_call_comes_back_with_the_same_arguments(arguments: str) -> None:
 def test_more_than_the_overview_shows_comes_back_but_no_secret_is_kept() -> None:
     (read,) = Stage("agent").updated(call('{"token":"owl-secret","a":1}', mood="angry"))
     assert "owl-secret" not in json.dumps(read["_meta"])
+    (hidden,) = Stage("agent").updated(call('{"token":"owl-secret"', mood="angry"))
+    assert "owl-secret" not in json.dumps(hidden["_meta"])
     (plain,) = Stage("agent").updated(call('{"a":1}', mood="angry"))
     assert Stage("client").updated(plain) == [call('{"a":1}', mood="angry")]
 

@@ -12,7 +12,7 @@ import msgspec
 
 from dragoman.dialect.acpex.blocks import read_blocks
 from dragoman.dialect.acpex.form import Form, kept, tried
-from dragoman.dialect.acpex.phrases import PLAN_DEFAULTS, UNKNOWN_STEP, UNKNOWN_UPDATE, Note
+from dragoman.dialect.acpex.phrases import PLAN_DEFAULTS, UNKNOWN_STEP, UNKNOWN_UPDATE, Note, unnoted
 from dragoman.dialect.acpex.tools import parsed, read_call, read_result
 from dragoman.dialect.acpex.typed import TYPES, read_typed
 from dragoman.dialect.keeping import dropped
@@ -48,7 +48,8 @@ def read_update(update: Object, form: Form, note: Note) -> list[Object]:
     if len(read) != 1 or form.tag != ("type" if typed else "kind"):
         return read
     original = _without_strings(update)
-    return [kept(read[0], original, _without_strings(tried(form, read[0])), form)]
+    said = None if typed else _without_strings(tried(form, read[0]))  # what is typed has an id, ours has not
+    return [kept(read[0], original, said, form)]
 
 
 def read_one(update: Json, form: Form, note: Note) -> Object:
@@ -117,12 +118,15 @@ def _with_meta(read: Object, update: Object) -> Object:
 
 
 def _without_strings(update: Json) -> Json:
-    """The update with a tool's arguments as the object that they are: as a string they could hide a secret
-    from those who look for names, and how the JSON in it was spaced is nobody's business.
+    """The update with a tool's arguments as the object that they are, or without: as a string they could hide
+    a secret from those who look for names, and how the JSON in it was spaced is nobody's business.
     """
     content = as_object(as_object(update).get("content"))
     function = as_object(content.get("function"))
     if "arguments" not in function:
         return update
-    arguments = parsed(function["arguments"], lambda phrase: None)
-    return {**update, "content": {**content, "function": {**function, "arguments": arguments}}}
+    arguments = parsed(function["arguments"], unnoted)
+    seen = {name: value for name, value in function.items() if name != "arguments"}
+    if type(arguments) is not str:
+        seen["arguments"] = arguments
+    return {**update, "content": {**content, "function": seen}}
