@@ -61,7 +61,7 @@ odd_frames = odd(NAMES.split(), WORDS.split(), METHODS.split())
 
 @pytest.mark.parametrize("position", ["client", "agent"])
 @given(st.lists(st.tuples(st.booleans(), odd_frames), max_size=6))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_no_message_makes_an_edge_raise(position: Any, frames: list[tuple[bool, Any]]) -> None:
     edge = make_edge("koog", position, Settings(), Ledger())
     for from_peer, frame in frames:
