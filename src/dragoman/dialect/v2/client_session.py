@@ -19,7 +19,7 @@ from dragoman.dialect.message import Id, Json, Message, Object, answer, as_objec
 from dragoman.dialect.v2.client_config import Config
 from dragoman.dialect.v2.client_messages import CHUNKS, MessageIds
 from dragoman.dialect.v2.to_v1.fields import Teller
-from dragoman.dialect.v2.to_v2 import updates
+from dragoman.dialect.v2.to_v2 import originals, updates
 from dragoman.dialect.v2.to_v2.content import block
 from dragoman.dialect.v2.to_v2.errors import error_in_v2
 from dragoman.dialect.v2.to_v2.remarks import AFTER_CLOSE, ECHO, LATE_ERROR, STOP_REASON, WRONG
@@ -118,6 +118,7 @@ class Session:
 
     def _ended(self, result: Object) -> Object:
         ended: Object = {}
+        result = originals.ending(result)
         if is_text(result.get("stopReason")):
             ended["stopReason"] = result["stopReason"]
         else:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from dragoman.dialect.message import Json, Object, as_list
+from dragoman.dialect.message import Json, Object, as_list, as_object
+from dragoman.dialect.v2.to_v2 import originals
 from dragoman.dialect.v2.to_v2.remarks import NO_URI, OUT_OF_BOUNDS, WRONG
 from dragoman.dialect.v2.to_v2.scribe import (
     Check,
@@ -51,14 +52,19 @@ _PLAIN_TEXT = {"type", "text"}
 
 def block(value: Json, scribe: Scribe) -> Object | None:
     """One content block."""
-    if type(value) is not dict or type(value.get("type")) is not str:
+    given = as_object(value)
+    if given.keys() == _PLAIN_TEXT and given["type"] == "text" and type(given["text"]) is str:
+        return given
+    if originals.is_kept(given):
+        given = originals.block(given)
+    if type(given.get("type")) is not str:
         scribe.note(WRONG)
         return None
-    known = _BLOCKS.get(value["type"])
-    if known is None or (value.keys() == _PLAIN_TEXT and type(value["text"]) is str):
-        return value
+    known = _BLOCKS.get(given["type"])
+    if known is None:
+        return given
     checks, needed = known
-    fields = scribe.clean(value, checks)
+    fields = scribe.clean(given, checks)
     if "size" in fields and not is_count(fields["size"]):
         scribe.note(OUT_OF_BOUNDS)
         del fields["size"]

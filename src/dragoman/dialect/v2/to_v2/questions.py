@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.v2.to_v2 import originals
 from dragoman.dialect.v2.to_v2.content import uri
 from dragoman.dialect.v2.to_v2.remarks import EMPTY_ENUM, FORM_TYPE, WRONG
 from dragoman.dialect.v2.to_v2.scribe import Scribe, is_list, is_object, is_text, is_texts
@@ -34,10 +35,11 @@ def permission(params: Object, scribe: Scribe) -> Object | None:
         return None
     call = tool_call(as_object(params.get("toolCall")), scribe)
     title = as_text(as_object(call).get("title")) or "Permission required"
-    asked: Object = {"sessionId": params.get("sessionId"), "title": title, "options": offered}
+    said, meta = originals.question(as_object(params.get("_meta")))
+    asked: Object = {"sessionId": params.get("sessionId"), "title": title, **said, "options": offered}
     if call is not None:
         asked["subject"] = {"type": "tool_call", "toolCall": call}
-    return {**asked, "_meta": params["_meta"]} if is_object(params.get("_meta")) else asked
+    return {**asked, "_meta": meta} if meta else asked
 
 
 def elicitation(params: Object, scribe: Scribe) -> Object | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from base64 import b64encode
 
 from dragoman.dialect.message import Json, Object, as_list, as_object
+from dragoman.dialect.v2.to_v2 import originals
 from dragoman.dialect.v2.to_v2.content import block
 from dragoman.dialect.v2.to_v2.diff import diff
 from dragoman.dialect.v2.to_v2.remarks import OUT_OF_BOUNDS, TERMINAL, WRONG
@@ -25,6 +26,8 @@ _LOCATION = {"path": is_text, "line": anything, "_meta": is_object}
 
 def tool_call(fields: Object, scribe: Scribe) -> Object | None:
     """The call that an update or a permission request is about."""
+    if originals.is_kept(fields):
+        fields = originals.call(fields)
     call = scribe.clean({name: value for name, value in fields.items() if name != "sessionUpdate"}, _CALL)
     if "toolCallId" not in call:
         scribe.note(WRONG)
@@ -41,6 +44,10 @@ def tool_call(fields: Object, scribe: Scribe) -> Object | None:
 def content(value: Json, scribe: Scribe) -> Object | None:
     """One item of a call's content."""
     item = as_object(value)
+    if originals.is_kept(item):
+        item = originals.item(item)
+        if item.get("type") == "diff" and "changes" in item:
+            return item
     kind = item.get("type")
     if kind == "diff":
         return diff(item, scribe)

@@ -1,0 +1,89 @@
+"""What a v2 peer said and v1 could not hold, taken back out of `_meta` for a v2 peer at the other end.
+
+An original is used only if it still means what stands beside it, and if it is v2: a v1 peer may write into
+`_meta` what it likes. Whatever comes of it, nobody but us reads these members, so they end here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dragoman.dialect.keeping import KEY, dropped, restore
+from dragoman.dialect.message import Json, Object, as_object
+from dragoman.dialect.v2.to_v1 import content, diffs, tool_calls
+from dragoman.dialect.v2.to_v1.fields import NAME
+from dragoman.schema import SchemaError
+from dragoman.schema.codec import examine
+from dragoman.schema.v2 import ContentBlock, ToolCallContent
+
+QUESTION = "dragoman/question"
+"""Title and description of a permission request, where its tool call has a title of its own."""
+
+
+class _Silent:
+    """Hears of losses that were told when they happened."""
+
+    def lost(self, what: str, done: str) -> None: ...
+
+    def repaired(self, what: str, done: str) -> None: ...
+
+
+def is_kept(fields: Object) -> bool:
+    return KEY in as_object(fields.get("_meta"))
+
+
+def block(fields: Object) -> Object:
+    """Content of a type that v1 does not know."""
+    found = restore(fields, NAME, lambda raw: content.block(raw, _Silent()) or {})
+    return as_object(found) if _is_v2(found, ContentBlock) else dropped(fields)
+
+
+def item(fields: Object) -> Object:
+    """A diff that v1 could only show as text. A terminal stays text: what it showed is only there."""
+    found = restore(fields, NAME, lambda raw: _shown(as_object(raw)))
+    return as_object(found) if _is_v2(found, ToolCallContent) else dropped(fields)
+
+
+def call(fields: Object) -> Object:
+    """A kind or a status of a tool call that v1 does not know."""
+    kept = as_object(as_object(as_object(fields.get("_meta")).get(KEY)).get("raw"))
+    was = {name: kept[name] for name in ("kind", "status") if type(kept.get(name)) is str}
+    said = tool_calls.changes(was, lambda terminal: "", _Silent())
+    meant = {name: value for name, value in was.items() if fields.get(name) == said.get(name)}
+    return {**dropped(fields), **meant}
+
+
+def ending(result: Object) -> Object:
+    """A stop reason that v1 does not know."""
+    kept = as_object(as_object(as_object(result.get("_meta")).get(KEY)).get("raw"))
+    reason = kept.get("stopReason")
+    bare = dropped(result)
+    return (
+        {**bare, "stopReason": reason}
+        if type(reason) is str and bare.get("stopReason") == "end_turn"
+        else bare
+    )
+
+
+def question(meta: Object) -> tuple[Object, Object]:
+    """What was asked, and the rest of a permission request's `_meta`."""
+    asked = as_object(meta.get(QUESTION))
+    rest = {name: value for name, value in meta.items() if name != QUESTION}
+    return {name: asked[name] for name in ("title", "description") if type(asked.get(name)) is str}, rest
+
+
+def _shown(raw: Object) -> Object:
+    shown = diffs.diff(raw, _Silent()) if raw.get("type") == "diff" else []
+    return shown[0] if len(shown) == 1 else {}
+
+
+def _is_v2(value: Json, kind: Any) -> bool:
+    if type(value) is not dict:
+        return False
+    try:
+        _, deviations = examine(msgspec.json.encode(value), kind)
+    except SchemaError:
+        return False
+    return all(one.kind == "unknown member" for one in deviations)
