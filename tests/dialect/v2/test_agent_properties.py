@@ -43,6 +43,10 @@ WORDS = [
     "select",
     "boolean",
     "selected",
+    "git_patch",
+    "add",
+    "items",
+    "diff --git a b\n",
 ]
 
 LEAVES: list[Any] = [None, True, 0, 1, -5, 2.5, "", 2**70, *WORDS, *KINDS]

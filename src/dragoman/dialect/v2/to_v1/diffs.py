@@ -7,6 +7,7 @@ texts only of a file that is new. Of all others v1 gets the patch to read, as te
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from dragoman.dialect.message import Object, as_list, as_object, as_text
 from dragoman.dialect.v2.to_v1.fields import Teller, noted
@@ -52,8 +53,7 @@ def _with_meta(item: Object, fields: Object) -> Object:
 
 def _parts(patch: str) -> list[str]:
     starts = [found.start() for found in _FILE.finditer(patch)]
-    ends = [*starts[1:], len(patch)]
-    return [patch[start:end] for start, end in zip(starts, ends, strict=True)]
+    return [patch[start:end] for start, end in pairwise([*starts, len(patch)])]
 
 
 def _new_file(change: Object, parts: list[str]) -> Object | None:

@@ -1,0 +1,15 @@
+"""Hears what a conversion could not carry or had to repair."""
+
+from __future__ import annotations
+
+
+class Told:
+    def __init__(self) -> None:
+        self.losses: list[str] = []
+        self.repairs: list[str] = []
+
+    def lost(self, what: str, done: str) -> None:
+        self.losses.append(what)
+
+    def repaired(self, what: str, done: str) -> None:
+        self.repairs.append(what)
