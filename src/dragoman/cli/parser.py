@@ -12,6 +12,7 @@ from dragoman.cli import (
     agent_review,
     agents,
     agents_list,
+    chaos,
     client_tools,
     dialect,
     diff,
@@ -85,6 +86,7 @@ def make_parser() -> argparse.ArgumentParser:
     agents_list.add_parser(commands)
     client_tools.add_parser(commands)
     dialect.add_parser(commands)
+    chaos.add_parser(commands)
     diff.add_parser(commands)
     doctor.add_parser(commands)
     policy.add_parser(commands)

@@ -1,0 +1,96 @@
+"""Which fault happens where: decided by a seed and the number of a frame, and by nothing else.
+
+The same seed gives the same faults to the same conversation, however fast it goes. A list of faults can be
+written down as a script, replayed without the seed, and shortened.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+Direction: TypeAlias = Literal["to_agent", "to_client"]
+Kind: TypeAlias = Literal[
+    "delay", "split", "stall", "duplicate", "drop answer", "fail answer", "unknown", "flood", "late", "kill"
+]
+Profile: TypeAlias = Literal["network", "process", "peer"]
+
+PROFILES: dict[Profile, dict[Kind, float]] = {
+    "network": {"delay": 0.10, "split": 0.10, "stall": 0.01},
+    "process": {"delay": 0.05, "stall": 0.02, "kill": 0.004},
+    "peer": {
+        "duplicate": 0.05,
+        "drop answer": 0.02,
+        "fail answer": 0.02,
+        "unknown": 0.05,
+        "flood": 0.005,
+        "late": 0.03,
+    },
+}
+"""How often each fault strikes a frame.
+
+network: what pipes and sockets do; process: what an agent's process does; peer: what a sloppy agent does.
+"""
+
+SECONDS: dict[Kind, tuple[float, float]] = {"delay": (0.001, 0.2), "stall": (0.5, 3.0)}
+FLOOD = (50, 2000)
+
+
+class Fault(Struct, frozen=True, omit_defaults=True):
+    """What happens to one frame. `amount` is seconds, messages, or where a line is cut (0 to 1)."""
+
+    kind: Kind
+    direction: Direction
+    frame: int
+    """Frames of one direction are counted from 1."""
+    amount: float = 0.0
+
+
+class Seeded:
+    """Faults by chance."""
+
+    def __init__(self, seed: int, profile: Profile) -> None:
+        self._seed = seed
+        self._rates = PROFILES[profile]
+
+    def at(self, direction: Direction, frame: int) -> list[Fault]:
+        chance = random.Random(f"{self._seed} {direction} {frame}")
+        return [
+            Fault(kind, direction, frame, self._amount(kind, chance))
+            for kind, rate in self._rates.items()
+            if chance.random() < rate
+        ]
+
+    def _amount(self, kind: Kind, chance: random.Random) -> float:
+        if kind in SECONDS:
+            return round(chance.uniform(*SECONDS[kind]), 3)
+        return float(chance.randint(*FLOOD)) if kind == "flood" else round(chance.random(), 3)
+
+
+class Scripted:
+    """Faults from a script."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self._faults: dict[tuple[str, int], list[Fault]] = {}
+        for fault in faults:
+            self._faults.setdefault((fault.direction, fault.frame), []).append(fault)
+
+    def at(self, direction: Direction, frame: int) -> list[Fault]:
+        return self._faults.get((direction, frame), [])
+
+
+Plan: TypeAlias = Seeded | Scripted
+
+
+def write_script(faults: Iterable[Fault]) -> bytes:
+    """One fault a line."""
+    return b"".join(msgspec.json.encode(fault) + b"\n" for fault in faults)
+
+
+def read_script(text: bytes) -> list[Fault]:
+    """Raises `msgspec.MsgspecError` for what is no script."""
+    return [msgspec.json.decode(line, type=Fault) for line in text.splitlines() if line.strip()]

@@ -1,0 +1,119 @@
+"""The relay that disturbs: faults are planned per frame, done in order, and written down as they happen.
+
+Each direction has one worker, so that a delayed frame delays those behind it, as in a pipe. A kill ends the
+agent without a word; what it had said before is passed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from dragoman.runtime.relay import Relay, Way
+from dragoman.trace.chaos.disturbing import Disturbed, disturb
+from dragoman.trace.chaos.faults import Fault, Plan
+from dragoman.trace.frames import as_object, decoded
+from dragoman.transport.contract import Transport
+
+WAITING = 4 * 1024 * 1024
+"""Bytes that may wait for their turn before reading stops."""
+
+BEHIND = "its frames wait for their turn"
+
+
+class Chaos:
+    """`async with Chaos(client, agent, plan) as chaos: await chaos.wait_ended()`; `struck` is the script."""
+
+    def __init__(
+        self, client: Transport, agent: Transport, plan: Plan, *, kill: Callable[[], None] | None = None
+    ) -> None:
+        self.struck: list[Fault] = []
+        self._plan = plan
+        self._kill = kill
+        self._relay = Relay(client, agent, interpreter=self, name="chaos")
+        self._lanes = {way.direction: _Lane(way) for way in (self._relay.to_agent, self._relay.to_client)}
+
+    async def __aenter__(self) -> Chaos:
+        for lane in self._lanes.values():
+            lane.task = asyncio.get_running_loop().create_task(self._work(lane))
+        self._relay.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._relay.aclose()
+        tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+    async def wait_ended(self) -> None:
+        await self._relay.wait_ended()
+
+    # The interpreter of the relay.
+
+    def take(self, way: Way, block: bytes) -> None:
+        lane = self._lanes[way.direction]
+        for line in block.splitlines(keepends=True):
+            if line.strip():
+                lane.put(line)
+
+    async def finish(self, way: Way, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._lanes[way.direction].queue.join()
+        except TimeoutError:
+            pass  # what is still delayed is lost with its conversation
+
+    # Inside.
+
+    async def _work(self, lane: _Lane) -> None:
+        while True:
+            frame = await lane.queue.get()
+            try:
+                await self._pass(lane, frame)
+            finally:
+                lane.taken(frame)
+
+    async def _pass(self, lane: _Lane, frame: bytes) -> None:
+        lane.count += 1
+        direction = lane.way.direction
+        done = disturb(frame, self._plan.at(direction, lane.count))
+        self.struck += done.struck
+        await self._send(lane, done, frame)
+        if done.kill and self._kill is not None:
+            self._kill()
+
+    async def _send(self, lane: _Lane, done: Disturbed, frame: bytes) -> None:
+        if done.stall:
+            await asyncio.sleep(done.stall)
+        for piece in done.pieces:
+            if piece.wait:
+                await asyncio.sleep(piece.wait)
+            lane.way.send(piece.block)
+        lane.later += done.later
+        if lane.later and "method" not in as_object(decoded(frame)):
+            for late in lane.later:
+                lane.way.send(late)
+            lane.later = []
+
+
+class _Lane:
+    def __init__(self, way: Way) -> None:
+        self.way = way
+        self.queue: asyncio.Queue[bytes] = asyncio.Queue()
+        self.task: asyncio.Task[None] | None = None
+        self.count = 0
+        self.later: list[bytes] = []
+        self._size = 0
+
+    def put(self, frame: bytes) -> None:
+        self.queue.put_nowait(frame)
+        self._size += len(frame)
+        if self._size > WAITING:
+            self.way.hold(BEHIND)
+
+    def taken(self, frame: bytes) -> None:
+        self._size -= len(frame)
+        if self._size <= WAITING:
+            self.way.listen(BEHIND)
+        self.queue.task_done()
