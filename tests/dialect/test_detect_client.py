@@ -102,6 +102,14 @@ def test_evidence_against_evidence_is_taken_for_v1() -> None:
     assert (client.dialect, client.decision.sure) == ("v1", False)
 
 
+def test_a_client_that_offers_both_versions_stays_with_the_one_it_was_answered_in() -> None:
+    both = {**V1_CLIENT, "protocolVersion": 2, "capabilities": {}, "info": {"name": "ed", "version": "7"}}
+    client = Listener("client").from_peer(request(1, "initialize", {**both, "clientInfo": None}))
+    client.from_inside(answer(1, V1_AGENT))
+    client.from_inside(update(sessionUpdate="tool_call", toolCallId="t", title="Look"))
+    assert client.dialect == "v1"
+
+
 def test_a_decision_is_for_good() -> None:
     client = Listener("client").from_peer(request(1, "initialize", V1_CLIENT))
     client.from_peer(request(2, "initialize", {"protocol_version": 1}))

@@ -7,7 +7,6 @@ Each example goes through all dialects at once: making up what is said takes lon
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,18 +16,25 @@ from hypothesis import strategies as st
 
 from dragoman.dialect import CHOICES, DIALECTS, Edge, Ledger, Position, Settings, Translator, make_edge
 from dragoman.dialect.quirks import Quirks
+from tests.dialect.deeds import (
+    ASKS,
+    CALL,
+    DEEDS,
+    TEXT,
+    Deed,
+    agent_answers,
+    begun,
+    cancel,
+    chunk,
+    prompt,
+    question,
+    tool,
+)
 from tests.dialect.listening import V1_AGENT, V1_CLIENT, answer, request, update
 from tests.dialect.world import World, odd, texts
 
 few = partial(settings, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-TEXT = {"type": "text", "text": "word"}
-CALL = {"toolCallId": "c1", "title": "Saw", "kind": "execute", "status": "pending"}
-OPTIONS = [
-    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
-    {"optionId": "no", "name": "No", "kind": "reject_once"},
-]
-ASKS = {"sessionId": "s", "toolCall": CALL, "options": OPTIONS}
 
 FRAMES: list[Any] = [
     request(1, "initialize", V1_CLIENT),
@@ -148,95 +154,6 @@ def _written_anew(translator: Translator, frame: Any, *, from_peer: bool) -> lis
     return [line for line in lines if line != block and json.dumps(json.loads(line)) == json.dumps(frame)]
 
 
-Deed = Callable[[World, int], None]
-
-
-def _new(world: World, n: int) -> None:
-    world.ask("client", "session/new", {"cwd": "/w", "mcpServers": []})
-
-
-def _known(world: World, n: int) -> str | None:
-    """A session as the client knows it: the dialect may have given it another name."""
-    known = [
-        frame["result"]["sessionId"]
-        for frame in world.parties["client"].heard
-        if "sessionId" in (frame.get("result") or {})
-    ]
-    return known[n % len(known)] if known else None
-
-
-def _prompt(world: World, n: int) -> None:
-    if (session := _known(world, n)) is not None:
-        world.ask("client", "session/prompt", {"sessionId": session, "prompt": [TEXT]})
-
-
-def _load(world: World, n: int) -> None:
-    world.loaded = True
-    world.ask(
-        "client", "session/load", {"sessionId": _known(world, n) or "none", "cwd": "/w", "mcpServers": []}
-    )
-
-
-def _cancel(world: World, n: int) -> None:
-    world.cancelled = True
-    params = {"sessionId": _known(world, n) or "none"}
-    world.say("client", {"jsonrpc": "2.0", "method": "session/cancel", "params": params})
-
-
-def _list(world: World, n: int) -> None:
-    world.ask("client", "session/list", {})
-
-
-def _working(world: World) -> str | None:
-    """The session of the prompt that the agent works on."""
-    owed = [
-        one["params"]["sessionId"] for one in world.parties["agent"].owes if one["method"] == "session/prompt"
-    ]
-    return owed[0] if owed else None
-
-
-def _chunk(world: World, n: int) -> None:
-    if (session := _working(world)) is not None:
-        block = {"type": "text", "text": f"{n}."}
-        world.said += block["text"]
-        _tell(world, session, {"sessionUpdate": "agent_message_chunk", "content": block})
-
-
-def _tell(world: World, session: str, told: Any) -> None:
-    params = {"sessionId": session, "update": told}
-    world.say("agent", {"jsonrpc": "2.0", "method": "session/update", "params": params})
-
-
-def _tool(world: World, n: int) -> None:
-    if (session := _working(world)) is not None:
-        _tell(world, session, {"sessionUpdate": "tool_call", **CALL, "toolCallId": f"c{n}"})
-
-
-def _question(world: World, n: int) -> None:
-    if (session := _working(world)) is not None:
-        call = {**CALL, "toolCallId": f"c{n}"}
-        world.ask("agent", "session/request_permission", {**ASKS, "sessionId": session, "toolCall": call})
-
-
-def _read(world: World, n: int) -> None:
-    if (session := _working(world)) is not None:
-        world.ask("agent", "fs/read_text_file", {"sessionId": session, "path": "/w/a"})
-
-
-def _client_answers(world: World, n: int) -> None:
-    if world.parties["client"].owes:
-        world.answer("client", n, well=n % 4 != 3)
-
-
-def _agent_answers(world: World, n: int) -> None:
-    if world.parties["agent"].owes:
-        world.answer("agent", n, well=n % 4 != 3)
-
-
-DEEDS: list[Deed] = [
-    *(_new, _prompt, _prompt, _load, _cancel, _list, _chunk, _chunk, _tool, _question, _question, _read),
-    *(_client_answers, _client_answers, _agent_answers, _agent_answers, _agent_answers),
-]
 DONE = st.lists(st.tuples(st.sampled_from(DEEDS), st.integers(0, 7)), max_size=25)
 
 
@@ -268,20 +185,10 @@ def _is_within(part: str, whole: str) -> bool:
     return all(letter in rest for letter in part)
 
 
-def begun(dialect: str) -> World:
-    """They know each other, and have a session."""
-    world = World(dialect)
-    world.ask("client", "initialize", {**V1_CLIENT, "clientCapabilities": {"fs": {"readTextFile": True}}})
-    world.settle()
-    _new(world, 0)
-    world.settle()
-    return world
-
-
 @pytest.mark.parametrize("dialect", CHOICES)
 def test_a_conversation_really_takes_place(dialect: str) -> None:
     world = begun(dialect)
-    for deed in (_prompt, _chunk, _chunk, _tool, _agent_answers):
+    for deed in (prompt, chunk, chunk, tool, agent_answers):
         deed(world, 0)
     world.settle()
     assert texts(world.parties["client"].heard) == "0.0."
@@ -293,7 +200,7 @@ def test_a_conversation_really_takes_place(dialect: str) -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_when_the_wire_breaks_nobody_gets_a_second_answer(dialect: str) -> None:
     world = begun(dialect)
-    for deed in (_prompt, _chunk, _question, _cancel):
+    for deed in (prompt, chunk, question, cancel):
         deed(world, 0)
     world.end()
     for party in world.parties.values():

@@ -38,7 +38,8 @@ class Party:
 class World:
     """Everything that is said arrives before the next thing is said."""
 
-    def __init__(self, dialect: str, *, cwd: str = "/w") -> None:
+    def __init__(self, dialect: str, *, client: str | None = None, agent: str | None = None) -> None:
+        """`client` and `agent` are what their edges take the peer to speak, if not this dialect."""
         self.mistakes: list[Exception] = []
         self.ledger = Ledger()
         self.sessions: list[str] = []
@@ -46,11 +47,11 @@ class World:
         self.cancelled = False  # whether the client cancelled anything
         self.loaded = False  # whether it asked for a replay
         self.parties: dict[Who, Party] = {"client": Party(), "agent": Party()}
-        settings = Settings(cwd=cwd)
+        settings = Settings(cwd="/w")
         self.edges: dict[Who, Translator] = {
             # The client's neighbour is the edge whose peer is an agent, and the other way round.
-            "client": self._translator(dialect, "agent", settings),
-            "agent": self._translator(dialect, "client", settings),
+            "client": self._translator(agent or dialect, "agent", settings),
+            "agent": self._translator(client or dialect, "client", settings),
         }
 
     def _translator(self, dialect: str, position: Any, settings: Settings) -> Translator:

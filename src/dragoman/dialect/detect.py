@@ -58,6 +58,11 @@ class Undecided(Edge):
     def _weigh(self, clues: list[Clue]) -> None:
         self._tally.add(clues, frame=self.ledger.frame)
 
+    def _likeliest(self) -> str:
+        """At the last call. Not v2: its handshake is another, and theirs is over."""
+        dialect = self._tally.last_call()
+        return "v1" if dialect == "v2" else dialect
+
     def _become(self, dialect: str, *, sure: bool, settings: Settings | None = None) -> Edge:
         """The real edge, which knows what was said. From now on it gets everything."""
         edge = make_edge(dialect, self.position, settings or self.settings, self.ledger)
@@ -98,7 +103,7 @@ class UndecidedClient(Undecided):
         if message.is_request and not self._tally.foreign:
             return self._become("v1", sure=True).from_peer(message)
         if message.is_request and message.method == "session/prompt":
-            return self._become(self._tally.last_call(), sure=False).from_peer(message)
+            return self._become(self._likeliest(), sure=False).from_peer(message)
         self._remember(message, from_peer=True)
         return [("inside", message)]
 
@@ -106,7 +111,7 @@ class UndecidedClient(Undecided):
         if self._edge is not None:
             return self._edge.from_inside(message)
         if self._tally.foreign and _has_many_forms(message):
-            return self._become(self._tally.last_call(), sure=False).from_inside(message)
+            return self._become(self._likeliest(), sure=False).from_inside(message)
         self._remember(message, from_peer=False)
         return [("peer", message)]
 
@@ -168,7 +173,7 @@ class UndecidedAgent(Undecided):
         self._weigh(later_clues(message, asked or ""))
         dialect = self._tally.verdict()
         if dialect is not None or asked == "session/prompt" or _has_no_form_in_v1(message):
-            return self._shown(message, dialect or self._tally.last_call(), sure=dialect is not None)
+            return self._shown(message, dialect or self._likeliest(), sure=dialect is not None)
         self._remember(message, from_peer=True)
         return [("inside", message)]
 
