@@ -103,8 +103,9 @@ def test_evidence_against_evidence_is_taken_for_v1() -> None:
 
 
 def test_a_client_that_offers_both_versions_stays_with_the_one_it_was_answered_in() -> None:
-    both = {**V1_CLIENT, "protocolVersion": 2, "capabilities": {}, "info": {"name": "ed", "version": "7"}}
-    client = Listener("client").from_peer(request(1, "initialize", {**both, "clientInfo": None}))
+    ours, theirs = {"clientCapabilities": {"terminal": True}}, {"capabilities": {}, "info": {"name": "ed"}}
+    client = Listener("client").from_peer(request(1, "initialize", {"protocolVersion": 2, **ours, **theirs}))
+    assert client.ledger.decisions == []
     client.from_inside(answer(1, V1_AGENT))
     client.from_inside(update(sessionUpdate="tool_call", toolCallId="t", title="Look"))
     assert client.dialect == "v1"

@@ -15,7 +15,7 @@ AGENTS_OF_BOTH = {"koog": "v1"}
 """Our agent of koog says all that v1 says besides, and so is one of v1."""
 
 CLIENTS_OF_BOTH = {"koog": "v1", "haven-legacy": "haven", "acpex-wire": "v1", "v2": "v1"}
-"""Clients that say nothing of their own are taken for those whose words they use; ours of v2 offers v1 too."""
+"""Clients without words of their own are taken for those whose words they use; ours of v2 offers v1 too."""
 
 
 def talked(world: World) -> World:
