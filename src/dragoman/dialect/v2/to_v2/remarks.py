@@ -58,7 +58,7 @@ STRANGE_NOTE = _lost("a notification of the agent that is not the protocol's", "
 AFTER_CLOSE = _lost("an update of a closed session", "left out")
 
 # What a v1 agent may lack
-NO_SSE = _lost("MCP servers over SSE", "not offered")
+NO_SSE = _repaired("MCP servers over SSE", "not offered: v2 has no such servers")
 REPEATED = _repaired("a repeated initialize", "answered with the agent's first answer")
 NO_LIST = _lost("session/list at an agent without it", "answered with the sessions of this connection")
 NO_CLOSE = _lost("session/close at an agent without it", "cancelled, and forgotten here")
