@@ -83,3 +83,29 @@ def test_golden_files_stand_beside_the_test(golden: Golden) -> None:
 def test_pytest_finds_the_plugin_by_itself() -> None:
     found = {entry.name: entry.value for entry in entry_points(group="pytest11")}
     assert found["dragoman"] == "dragoman.testing.plugin"
+
+
+CASSETTE = """
+import asyncio, sys
+from dragoman import connect
+
+LIVE = [sys.executable, "-m", "dragoman", "agent", "echo"]
+
+def test_hello(acp_cassette, pytestconfig):
+    async def talk():
+        async with connect(acp_cassette("hello", None if pytestconfig.getoption("-k") else LIVE)) as handle:
+            session = await handle.new_session(cwd="/tmp")
+            assert (await session.prompt("good morning")).text == "good morning"
+    asyncio.run(talk())
+"""
+
+
+@pytest.mark.timeout(60)
+def test_a_cassette_is_recorded_once_and_replayed_without_the_agent(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(CASSETTE)
+    assert "no live agent to record one" in run(tmp_path, "-k", "hello").stdout
+    assert "1 passed" in run(tmp_path).stdout
+    recorded = (tmp_path / "cassettes" / "hello.ndjson").read_bytes()
+    assert b"good morning" in recorded
+    assert "1 passed" in run(tmp_path, "-k", "hello").stdout
+    assert (tmp_path / "cassettes" / "hello.ndjson").read_bytes() == recorded

@@ -7,11 +7,14 @@ functions that give async context managers, so they need no particular plugin fo
     scripted_agent(script)  a `ScriptedAgent`, whose `command()` needs no folder
     scripted_model(script)  a `ScriptedModel` that listens, for agents that need one
     golden(frames, name)    compares with golden/NAME.ndjson beside the test file
+    acp_cassette(name, …)   the command of an agent: live and recorded the first time, replayed ever after
 """
 
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -32,6 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--dragoman-agent", default=None, help="the command of the agent under test, for raw_agent"
+    )
+    group.addoption(
+        "--record-cassettes", action="store_true", help="record cassettes anew instead of replaying them"
     )
     parser.addini("dragoman_agent", "the command of the agent under test, for raw_agent", default="")
 
@@ -122,3 +128,32 @@ def golden(request: pytest.FixtureRequest) -> Golden:
         assert_golden(frames, folder / f"{name}.ndjson", update=update, replace=replace)
 
     return compare
+
+
+class Cassettes(Protocol):
+    """What the fixture `acp_cassette` gives."""
+
+    def __call__(self, name: str, live: Sequence[str] | str | None = None) -> list[str]: ...
+
+
+@pytest.fixture
+def acp_cassette(request: pytest.FixtureRequest) -> Cassettes:
+    """`connect(acp_cassette("review", "my-agent --acp"))`: the agent itself, recorded to
+    `cassettes/review.ndjson` beside the test, when there is no such file; that recording from then on.
+    """
+    folder = request.path.parent / "cassettes"
+    anew = bool(request.config.getoption("--record-cassettes"))
+
+    def command(name: str, live: Sequence[str] | str | None = None) -> list[str]:
+        path = folder / f"{name}.ndjson"
+        dragoman = [sys.executable, "-m", "dragoman"]
+        if path.exists() and not anew:
+            return [*dragoman, "replay", str(path)]
+        if live is None:
+            raise pytest.UsageError(f"there is no cassette {path}, and no live agent to record one")
+        folder.mkdir(exist_ok=True)
+        path.unlink(missing_ok=True)
+        words = shlex.split(live) if isinstance(live, str) else list(live)
+        return [*dragoman, "tap", "--record", str(path), "--", *words]
+
+    return command
