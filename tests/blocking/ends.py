@@ -30,14 +30,18 @@ from dragoman.sdk import connect as awaited
 from dragoman.sdk.agent.turn import Outcome
 
 ROOT = Path(__file__).parents[2]
-SERVERS: dict[str, Callable[[Agent], None]] = {"threads": blocking.serve, "loop": dragoman.serve}
+SERVERS: dict[str, Callable[[Agent, Limits], None]] = {
+    "threads": lambda served, limits: blocking.serve(served, limits=limits),
+    "loop": lambda served, limits: dragoman.serve(served, limits=limits),
+}
 FACES = ("piped", "looped")
 
 agent = Agent("plain", version="1")
 
 
-def command(server: str = "threads") -> list[str]:
-    return [sys.executable, "-m", "tests.blocking.ends", server]
+def command(server: str = "threads", *, cancel: float = Limits().cancel_seconds) -> list[str]:
+    """`cancel` is what a handler gets after a cancel, in seconds."""
+    return [sys.executable, "-m", "tests.blocking.ends", server, str(cancel)]
 
 
 def connected(
@@ -46,11 +50,13 @@ def connected(
     *,
     client: Client | None = None,
     limits: Limits | None = None,
+    cancel: float = Limits().cancel_seconds,
 ) -> AbstractContextManager[AgentHandle]:
     """The agent, served in one way and talked to in another: by a pipe of our own, or through a loop."""
+    words = command(server, cancel=cancel)
     if face == "piped":
-        return blocking.connect(command(server), client=client, limits=limits, cwd=ROOT)
-    return Looped(awaited.connect(command(server), client=client, limits=limits, cwd=ROOT))
+        return blocking.connect(words, client=client, limits=limits, cwd=ROOT)
+    return Looped(awaited.connect(words, client=client, limits=limits, cwd=ROOT))
 
 
 @agent.load_session
@@ -207,4 +213,4 @@ ORDERS: dict[str, Callable[[Turn, str], str | None]] = {
 }
 
 if __name__ == "__main__":
-    SERVERS[sys.argv[1]](agent)
+    SERVERS[sys.argv[1]](agent, Limits(cancel_seconds=float(sys.argv[2])))

@@ -31,7 +31,7 @@ FRM-11 | the byte FF inside a string | parse error, never a replaced character
 FRM-13 | a message in UTF-16 | parse error
 FRM-14 | a message of 1 MiB | comes back whole
 FRM-16 | 256 MiB without a newline | memory grows by 128 MiB at most
-FRM-17 | half a message, three seconds of nothing, the other half | answered
+FRM-17 | half a message, nothing for a while, the other half | answered
 FRM-19 | two objects on one line | one parse error, neither is run
 FRM-20 | U+2028, U+2029, U+0085 and escaped control characters in a text | they are text
 FRM-X1 | blanks, tabs and carriage returns around a message | mean nothing
@@ -261,7 +261,7 @@ SUP-04 | SIGTERM while idle | gone in five seconds
 SUP-05 | SIGTERM in the middle of a turn | gone in five seconds
 SUP-07 | the client closes the output in the middle of a stream | gone in five seconds
 SUP-08 | the client closes stderr | goes on
-SUP-10 | stopped for three seconds | answers all that was sent meanwhile
+SUP-10 | stopped for a while | answers all that was sent meanwhile
 SUP-11 | the input ends while children run | the children are gone too
 SUP-13 | a child ends | it is reaped
 SUP-14 | files for input and output | answers into the file, exit status 0

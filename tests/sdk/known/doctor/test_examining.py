@@ -12,10 +12,14 @@ import pytest
 from dragoman.sdk.known import KnownAgent, Source, find_agent
 from dragoman.sdk.known.doctor import Diagnosis, Outcome, Step, Verdict, diagnose
 from dragoman.testing import ScriptedAgent
-from dragoman.transport.owned import owned_trees
+from dragoman.transport.owned import Grace, owned_trees
 from tests.transport.programs import python
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="scripts and modes of POSIX")
+
+
+AT_ONCE = Grace(after_eof=0.3, after_terminate=0.3)
+"""For agents that will not end by themselves."""
 
 
 @pytest.fixture(autouse=True)
@@ -78,10 +82,11 @@ async def test_an_agent_that_a_signal_ends_in_a_session_is_dead(tmp_path: Path) 
     assert "end" not in verdicts(diagnosis)
 
 
-@pytest.mark.bound(15)  # a stalled agent is asked, then killed: seconds of grace
+@pytest.mark.bound(15)
 @pytest.mark.parametrize(("when", "name"), [("initialize", "initialize"), ("new", "session")])
 async def test_an_agent_that_stalls_does_not_stall_us(tmp_path: Path, when: str, name: str) -> None:
-    diagnosis = await diagnose(scripted(tmp_path, f"agent x\non {when}\n  stall\n"), seconds=1)
+    stalling = scripted(tmp_path, f"agent x\non {when}\n  stall\n")
+    diagnosis = await diagnose(stalling, seconds=1, grace=AT_ONCE)
     assert diagnosis.outcome is Outcome.TIMEOUT
     assert verdicts(diagnosis)[name] == "failed"
     assert "within 1 s" in step(diagnosis, name).summary
@@ -94,9 +99,9 @@ async def test_noise_on_standard_output_is_shown(tmp_path: Path) -> None:
     assert step(diagnosis, "stdout").evidence == ("stdout: Loading…", "stdout: [1]")
 
 
-@pytest.mark.bound(15)  # as above
+@pytest.mark.bound(15)
 async def test_an_agent_that_ignores_the_end_of_its_input_gets_a_warning(tmp_path: Path) -> None:
-    diagnosis = await diagnose(scripted(tmp_path, "agent x\nstart\n  linger\n"))
+    diagnosis = await diagnose(scripted(tmp_path, "agent x\nstart\n  linger\n"), grace=AT_ONCE)
     assert diagnosis.outcome is Outcome.OK
     assert step(diagnosis, "end").verdict is Verdict.WARNING
     assert "killed" in step(diagnosis, "end").summary

@@ -43,17 +43,28 @@ async def diagnose(
     seconds: float = SECONDS,
     cwd: str | None = None,
     on_step: Callable[[Step], None] | None = None,
+    grace: Grace = GRACE,
 ) -> Diagnosis:
-    """Examine one agent. `seconds` bounds each answer; `on_step` hears of each step when it is done."""
-    return await _Examination(agent, seconds=seconds, cwd=cwd or os.getcwd(), on_step=on_step).run()
+    """Examine one agent. `seconds` bounds each answer, `grace` its end; `on_step` hears of each step when it
+    is done.
+    """
+    examination = _Examination(agent, seconds=seconds, cwd=cwd or os.getcwd(), on_step=on_step, grace=grace)
+    return await examination.run()
 
 
 class _Examination:
     def __init__(
-        self, agent: KnownAgent, *, seconds: float, cwd: str, on_step: Callable[[Step], None] | None
+        self,
+        agent: KnownAgent,
+        *,
+        seconds: float,
+        cwd: str,
+        on_step: Callable[[Step], None] | None,
+        grace: Grace,
     ) -> None:
         self._agent = agent
         self._seconds = seconds
+        self._grace = grace
         self._cwd = os.path.abspath(cwd)
         self._on_step = on_step
         self._steps: list[Step] = []
@@ -97,7 +108,7 @@ class _Examination:
     async def _start(self) -> Outcome:
         self._watch = Watch(asyncio.get_running_loop().time)
         try:
-            self._child = spawn(self._agent.command, cwd=self._cwd, env=self._env, grace=GRACE)
+            self._child = spawn(self._agent.command, cwd=self._cwd, env=self._env, grace=self._grace)
         except LocalMistake as refused:
             self._say(after.not_started(refused))
             return Outcome.NOT_STARTED
@@ -141,7 +152,7 @@ class _Examination:
         began = self._now()
         await close()
         if not died:
-            self._say(after.ended(child.tree.returncode, took=self._now() - began, grace=GRACE))
+            self._say(after.ended(child.tree.returncode, took=self._now() - began, grace=self._grace))
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
