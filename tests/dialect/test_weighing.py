@@ -1,6 +1,6 @@
 """Evidence weighed: what is sure, what is likely, and what is v1 for want of better."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.dialect.weighing import Tally, clue
@@ -21,6 +21,7 @@ def test_a_word_of_its_own_decides() -> None:
     assert tally({"crow": 2}).verdict() == "crow"
 
 
+@settings(max_examples=20)
 @given(st.dictionaries(st.sampled_from(["acpex", "haven", "v1", "v2", "crow"]), st.just(1), min_size=1))
 def test_a_single_word_that_may_be_anybodys_never_decides(weights: dict[str, int]) -> None:
     assert tally(weights).verdict() is None
