@@ -128,7 +128,7 @@ class UndecidedAgent(Undecided):
     position = "agent"
     plain_from_peer: ClassVar[Plain] = {
         "session/update": re.compile(
-            rb'"@type"|"kind"|"tool_call|"message"|"type"\s*:\s*"(?!text"|content")|^(?!.*"sessionUpdate")[^\n]',
+            rb'"@type"|"kind"|"tool_call|"message"|"type"\s*:\s*"(?!text"|content")|^(?!.*?"sessionUpdate")[^\n]',
             re.M,
         )
     }
