@@ -61,7 +61,7 @@ def edge(dialect: str, position: Any) -> Edge:
 
 @pytest.mark.parametrize("dialect", BOTH)
 @pytest.mark.parametrize("position", ["client", "agent"])
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(said=st.lists(st.tuples(st.booleans(), messages), max_size=6))
 def test_no_message_makes_an_edge_raise(dialect: str, position: str, said: list[tuple[bool, Any]]) -> None:
     tried = edge(dialect, position)
@@ -156,19 +156,19 @@ wire_updates = st.one_of(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(update=overview_updates)
 def test_what_the_overview_can_say_comes_back(update: Any) -> None:
     assert through("acpex", update) == [update]
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(update=wire_updates)
 def test_what_the_code_can_say_comes_back(update: Any) -> None:
     assert through("acpex-wire", update) == [update]
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(content=st.lists(blocks, max_size=3))
 def test_a_prompt_comes_back(content: list[Any]) -> None:
     said = {
@@ -181,7 +181,7 @@ def test_a_prompt_comes_back(content: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("dialect", BOTH)
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(asked=st.lists(st.tuples(METHODS, anything), max_size=5), answered=st.lists(anything, max_size=5))
 def test_each_request_gets_exactly_one_answer(dialect: str, asked: list[Any], answered: list[Any]) -> None:
     """Asked by the inside: whatever an edge lets through is answered by the peer or by its end."""
