@@ -46,6 +46,7 @@ def test_what_is_fine_stays_as_it_is(value: dict[str, Any]) -> None:
         ({"color": "red"}, {}, "a member that v2 has no place for"),
         ({"uri": "notes/a b.txt"}, {"uri": "file:///home/ann/notes/a%20b.txt"}, "a URI that is none"),
         ({"uri": "/abs.txt"}, {"uri": "file:///abs.txt"}, "a URI that is none"),
+        ({"uri": "C:\\my files\\a"}, {"uri": "file:///C:/my%20files/a"}, "a URI that is none"),
         ({"uri": "http://"}, {"uri": "unknown:http%3A%2F%2F"}, "a URI that is none"),
         ({"annotations": {"audience": ["user", 3]}}, {"annotations": {"audience": ["user"]}}, None),
         (

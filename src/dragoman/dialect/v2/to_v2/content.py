@@ -13,6 +13,7 @@ from dragoman.dialect.message import Json, Object, as_list, as_object
 from dragoman.dialect.v2.to_v2 import originals
 from dragoman.dialect.v2.to_v2.remarks import NO_URI, OUT_OF_BOUNDS, WRONG
 from dragoman.dialect.v2.to_v2.scribe import (
+    WINDOWS,
     Check,
     Scribe,
     is_count,
@@ -87,6 +88,8 @@ def uri(text: str, scribe: Scribe) -> str:
     if _URI.match(text):
         return text
     scribe.note(NO_URI)
+    if WINDOWS.match(text):
+        return "file:///" + quote(text.replace("\\", "/").lstrip("/"), safe="/:")
     if ":" in text and not text.startswith("/"):
         return "unknown:" + quote(text, safe="")
     return "file://" + quote(scribe.absolute(text))

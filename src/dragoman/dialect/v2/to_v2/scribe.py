@@ -34,7 +34,7 @@ class Scribe(Struct, frozen=True):
 
     def absolute(self, path: str) -> str:
         """v2's paths are absolute. Windows has its own kind of those."""
-        if path.startswith("/") or _WINDOWS.match(path):
+        if path.startswith("/") or WINDOWS.match(path):
             return path
         self.note(RELATIVE)
         return posixpath.normpath(posixpath.join(self.cwd, path))
@@ -55,7 +55,7 @@ class Scribe(Struct, frozen=True):
         return kept
 
 
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 
 
 def is_text(value: Json) -> bool:
