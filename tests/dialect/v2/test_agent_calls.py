@@ -116,8 +116,8 @@ def test_a_terminal_is_text_in_the_call_that_shows_it() -> None:
     stage.updates("tool_call_update", toolCallId="c", content=[{"type": "terminal", "terminalId": "t"}])
     stage.updates("terminal_update", terminalId="t", exitStatus={"exitCode": 1})
     call, ended = stage.shown
-    assert shown_text(call) == "```console\n$ ls\nfish\n```"
-    assert shown_text(ended) == "```console\n$ ls\nfish\n[exit code 1]\n```"
+    assert shown_text(call) == "```console\n/pond $ ls\nfish\n```"
+    assert shown_text(ended) == "```console\n/pond $ ls\nfish\n[exit code 1]\n```"
     assert stage.repairs == ["a terminal of the agent"]
 
 

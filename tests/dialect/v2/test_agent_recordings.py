@@ -93,6 +93,7 @@ HERON = {
     "a tool call that is paused, cancelled or in a state of its own": 1,
     "a diff without both texts of its files": 2,
     "icons of a link": 1,
+    "that a tool call can be cancelled alone": 1,
     "a title, name, input or output of a tool call cleared": 1,
     "a format of text that v1 does not know": 1,
     "a notice": 1,

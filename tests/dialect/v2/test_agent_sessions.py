@@ -93,6 +93,15 @@ def test_an_opening_that_fails_lets_the_rest_go_on() -> None:
     assert told["params"]["update"] == update
 
 
+@pytest.mark.parametrize("result", [{}, {"sessionId": 5}, None])
+def test_a_session_without_an_id_is_none(result: Any) -> None:
+    stage = Stage(open=True)
+    stage.client(3, "session/new", cwd="/pond", mcpServers=[])
+    stage.agent_answers(3, result)
+    (told,) = stage.heard_by_client
+    assert (told["id"], told["error"]["code"]) == (3, -32603)
+
+
 def test_a_forked_session_is_new() -> None:
     stage = Stage(open=True)
     stage.client(3, "session/fork", sessionId="s", cwd="/pond", mcpServers=[STDIO])

@@ -268,6 +268,10 @@ class V2Agent(Edge):
 
     def _opened(self, asked: Asked, result: Object) -> list[Out]:
         session_id = asked.session or as_text(result.get("sessionId"))
+        if not session_id:
+            return self._failed(
+                refusal(UNSET, INTERNAL_ERROR, "Internal error: the session has no id"), asked
+            )
         session = self._sessions.of(session_id)
         found, after = session.opened(result)
         outs: list[Out] = []

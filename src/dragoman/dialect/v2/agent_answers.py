@@ -21,7 +21,8 @@ def plain(method: str, result: Json, tell: Teller) -> Json:
     fields = as_object(result)
     if method == "session/list":
         return _listed(fields, tell)
-    if method == "session/status":
+    if method == "session/status" and "state" in fields:
+        tell.lost("the state in a session's status", "left out: v1 has no place for it")
         return without(fields, "state")
     if result is None or type(result) is not dict:  # v1 answers with objects
         return {}
@@ -49,4 +50,4 @@ def _listed(result: Object, tell: Teller) -> Object:
         tell.lost("a malformed session in the list", "left out")
     elif known == result.get("sessions") and fits(result.get("nextCursor"), (str, type(None))):
         return result
-    return {**fitting(result, {"nextCursor": str}), "sessions": known}
+    return {**fitting(result, {"nextCursor": str}, tell), "sessions": known}

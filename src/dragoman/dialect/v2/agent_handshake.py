@@ -71,7 +71,7 @@ def abilities(params: Object) -> Abilities:
 def speaks_v1(result: Object) -> bool:
     """Whether this is the answer of a v1 agent, which does not need us."""
     version = result.get("protocolVersion")
-    return version == 1 or (version != VERSION and "agentCapabilities" in result)
+    return (type(version) is int and version == 1) or (version != VERSION and "agentCapabilities" in result)
 
 
 def welcome(result: Object) -> Welcome:
@@ -85,7 +85,7 @@ def introduced(result: Object, tell: Teller) -> Object:
     methods = [_method(as_object(item), tell) for item in as_list(result.get("authMethods"))]
     capabilities = _capabilities(offered)
     auth: Object = {"logout": {}} if methods else {}
-    capabilities["auth"] = {**fitting(as_object(offered.get("auth")), {"_meta": dict}), **auth}
+    capabilities["auth"] = {**fitting(as_object(offered.get("auth")), {"_meta": dict}, tell), **auth}
     answer: Object = {
         **without(result, "info", "capabilities", "authMethods", "protocolVersion"),
         "protocolVersion": 1,
@@ -94,8 +94,8 @@ def introduced(result: Object, tell: Teller) -> Object:
     }
     info = as_object(result.get("info"))
     if fits(info.get("name"), str) and fits(info.get("version"), str):
-        answer["agentInfo"] = fitting(info, {"title": (str, type(None)), "_meta": dict})
-    return fitting(answer, {"_meta": dict})
+        answer["agentInfo"] = fitting(info, {"title": (str, type(None)), "_meta": dict}, tell)
+    return fitting(answer, {"_meta": dict}, tell)
 
 
 def version_refused(request_id: Id | UnsetType, error: Object) -> Message:
@@ -138,7 +138,7 @@ def _method(item: Object, tell: Teller) -> Object | None:
         tell.lost("a malformed way to log in", "not offered")
         return None
     method = {"id": item["methodId"], **without(item, "methodId", "type", "env", "args")}
-    method = fitting(method, {"description": (str, type(None)), "_meta": (dict, type(None))})
+    method = fitting(method, {"description": (str, type(None)), "_meta": (dict, type(None))}, tell)
     if kind == "agent":
         return method
     args = [arg for arg in as_list(item.get("args")) if type(arg) is str]

@@ -113,7 +113,7 @@ class Session:
                 bare["modes"] = modes
         if type(result.get("availableCommands")) is list:
             after = self._commands(result)
-        return fitting(bare, {"_meta": dict}), after
+        return fitting(bare, {"_meta": dict}, self._tell), after
 
     def learn(self, value: Json) -> list[Object]:
         """Config options of v2, as v1 has them."""
@@ -152,7 +152,9 @@ class Session:
         return [{"sessionUpdate": "available_commands_update", "availableCommands": found}]
 
     def _info(self, update: Object) -> list[Object]:
-        bare = without(fitting(update, {"title": _TEXT_OR_NONE, "updatedAt": _TEXT_OR_NONE}), "_meta")
+        bare = without(
+            fitting(update, {"title": _TEXT_OR_NONE, "updatedAt": _TEXT_OR_NONE}, self._tell), "_meta"
+        )
         if "_meta" in update:
             before, self._meta = self._meta, patched_meta(self._meta, update["_meta"])
             if self._meta != before:
@@ -160,7 +162,7 @@ class Session:
         return [bare] if len(bare) > 1 else []
 
     def _usage(self, update: Object) -> list[Object]:
-        if not (fits(update.get("used"), int) and fits(update.get("size"), int)):
+        if not all(_is_count(update.get(name)) for name in ("used", "size")):
             self._tell.lost("a malformed usage_update", "left out")
             return []
         if "cost" in update and update["cost"] is None:
@@ -173,7 +175,7 @@ class Session:
     def _notice(self, update: Object) -> list[Object]:
         title, description = as_text(update.get("title")), as_text(update.get("description"))
         if self._abilities.notices and title and fits(update.get("severity"), str):
-            return [fitting(update, {"description": _TEXT_OR_NONE, "_meta": (dict, type(None))})]
+            return [fitting(update, {"description": _TEXT_OR_NONE, "_meta": (dict, type(None))}, self._tell)]
         if not title:
             self._tell.lost("a notice without a title", "left out")
             return []
@@ -194,7 +196,7 @@ class Session:
             return self._malformed_compaction()
         if "summary" in update:
             update = {**update, "summary": blocks(update["summary"], self._tell)}
-        return [fitting(update, {"error": _TEXT_OR_NONE, "_meta": (dict, type(None))})]
+        return [fitting(update, {"error": _TEXT_OR_NONE, "_meta": (dict, type(None))}, self._tell)]
 
     def _malformed_compaction(self) -> list[Object]:
         self._tell.lost("malformed news of a compaction", "left out")
@@ -205,3 +207,7 @@ class Session:
             return [update]
         self._tell.lost("news of subagents", "left out: the client did not ask for it")
         return []
+
+
+def _is_count(value: Json) -> bool:
+    return type(value) is int and 0 <= value < 2**64

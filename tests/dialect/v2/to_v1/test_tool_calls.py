@@ -22,7 +22,7 @@ def test_locations_keep_what_is_right_about_them() -> None:
         {"line": 1},
         5,
     ]
-    assert locations(value) == [{"path": "/a", "line": 3}, {"path": "/b"}, {"path": "/c"}]
+    assert locations(value, Told()) == [{"path": "/a", "line": 3}, {"path": "/b"}, {"path": "/c"}]
 
 
 def test_a_diff_names_its_files_as_locations_unless_there_are_some() -> None:
@@ -53,9 +53,8 @@ def test_an_item_of_an_unknown_type_is_a_text() -> None:
         ({"kind": "read"}, {"kind": "read"}),
         ({"kind": None}, {"kind": "other"}),
         ({"status": None}, {"status": "pending"}),
-        ({"title": 5, "name": []}, {}),
         ({"rawInput": 0, "extra": 1}, {"rawInput": 0, "extra": 1}),
-        ({"capabilities": {"cancel": {}}}, {}),
+        ({"capabilities": {}}, {}),
     ],
 )
 def test_members(fields: dict[str, Any], found: dict[str, Any]) -> None:
@@ -76,3 +75,9 @@ def test_a_kind_of_its_own_is_other(kind: Any) -> None:
 def test_a_title_is_found_somewhere() -> None:
     assert fallback_title({"title": "", "name": "n", "kind": "k"}) == "n"
     assert fallback_title({}) == "Tool call"
+
+
+def test_what_is_left_out_is_named() -> None:
+    told = Told()
+    assert changes({"title": 5, "name": [], "capabilities": {"cancel": {}}}, shown, told) == {}
+    assert told.losses == ["that a tool call can be cancelled alone", "a member of the wrong kind"]

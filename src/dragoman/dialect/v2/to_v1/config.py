@@ -7,7 +7,7 @@ it is derived from the first select of that category.
 from __future__ import annotations
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text, renamed
-from dragoman.dialect.v2.to_v1.fields import Kinds, Teller, fits, fitting, without
+from dragoman.dialect.v2.to_v1.fields import Kinds, Teller, fits, fitting
 
 _TEXT_OR_NONE = (str, type(None))
 _COMMON: Kinds = {
@@ -15,6 +15,7 @@ _COMMON: Kinds = {
     "category": _TEXT_OR_NONE,
     "_meta": (dict, type(None)),
 }
+_VALUE: Kinds = {"description": _TEXT_OR_NONE, "_meta": (dict, type(None))}
 _TRUE_FALSE = [{"value": "true", "name": "On"}, {"value": "false", "name": "Off"}]
 
 
@@ -38,7 +39,10 @@ def modes(options: list[Object]) -> Object | None:
     if option is None:
         return None
     found = [
-        {"id": item["value"], **without(fitting(item, {"_meta": dict, "description": str}), "value")}
+        {
+            "id": item["value"],
+            **{name: value for name, value in item.items() if name != "value" and value is not None},
+        }
         for item in _values(option)
     ]
     return {"currentModeId": option["currentValue"], "availableModes": found}
@@ -67,7 +71,7 @@ def _option(item: Object, *, booleans: bool, tell: Teller) -> Object | None:
     if kind not in ("select", "boolean"):
         tell.lost("a config option of a type that v1 does not know", "left out")
         return None
-    option = fitting(renamed(item, {"configId": "id"}), _COMMON)
+    option = fitting(renamed(item, {"configId": "id"}), _COMMON, tell)
     value = option.get("currentValue")
     right = fits(value, str if kind == "select" else bool)
     if not (right and fits(option.get("id"), str) and fits(option.get("name"), str)):
@@ -81,21 +85,21 @@ def _option(item: Object, *, booleans: bool, tell: Teller) -> Object | None:
 
 
 def _select(option: Object, tell: Teller) -> Object | None:
-    entries = [as_object(entry) for entry in as_list(option.get("options"))]
+    entries = [fitting(as_object(entry), _VALUE, tell) for entry in as_list(option.get("options"))]
     grouped = any("groupId" in entry or "options" in entry for entry in entries)
     if grouped:
-        groups = [_group(entry) for entry in entries]
+        groups = [_group(entry, tell) for entry in entries]
         return {**option, "options": [group for group in groups if group is not None]}
     if not all(_is_value(entry) for entry in entries):
         return _malformed(tell)
     return {**option, "options": entries}
 
 
-def _group(entry: Object) -> Object | None:
+def _group(entry: Object, tell: Teller) -> Object | None:
     group = renamed(entry, {"groupId": "group"})
     if not (fits(group.get("group"), str) and fits(group.get("name"), str)):
         return None
-    values = [as_object(item) for item in as_list(group.get("options"))]
+    values = [fitting(as_object(item), _VALUE, tell) for item in as_list(group.get("options"))]
     return {**group, "options": [item for item in values if _is_value(item)]}
 
 

@@ -28,6 +28,7 @@ _ANNOTATIONS: Kinds = {
     "lastModified": _TEXT_OR_NONE,
     "priority": (float, type(None)),
 }
+_CONTENTS: Kinds = {"mimeType": _TEXT_OR_NONE, "_meta": (dict, type(None))}
 _PLAIN_TEXT = {"type", "text"}
 _ROLES = ("assistant", "user")
 
@@ -43,7 +44,7 @@ def block(value: Json, tell: Teller) -> Object | None:
         return _malformed(tell)
     if fields.keys() == _PLAIN_TEXT:
         return fields
-    known = fitting(fields, _OPTIONAL)
+    known = fitting(fields, _OPTIONAL, tell)
     if "annotations" in known:
         known = _annotated(known, tell)
     if kind == "resource":
@@ -75,7 +76,7 @@ def _annotated(fields: Object, tell: Teller) -> Object:
     found = fields["annotations"]
     if found is None:
         return without(fields, "annotations")
-    annotations = fitting(as_object(found), _ANNOTATIONS)
+    annotations = fitting(as_object(found), _ANNOTATIONS, tell)
     audience = annotations.get("audience")
     if audience is not None and any(role not in _ROLES for role in audience):
         tell.lost("an audience that v1 does not know", "left out of the annotations")
@@ -84,9 +85,7 @@ def _annotated(fields: Object, tell: Teller) -> Object:
 
 
 def _resource(fields: Object, tell: Teller) -> Object | None:
-    resource = fitting(
-        as_object(fields["resource"]), {"mimeType": _TEXT_OR_NONE, "_meta": (dict, type(None))}
-    )
+    resource = fitting(as_object(fields["resource"]), _CONTENTS, tell)
     held = fits(resource.get("text"), str) or fits(resource.get("blob"), str)
     if not held or not fits(resource.get("uri"), str):
         return _malformed(tell)

@@ -28,11 +28,16 @@ def noted(fields: Object, original: Object) -> Object:
     return keep(fields, NAME, original)
 
 
-def fitting(fields: Object, kinds: Kinds) -> Object:
+def fitting(fields: Object, kinds: Kinds, tell: Teller) -> Object:
     """`fields` without the members that v1 knows and that are of another kind here. Members that v1 does not
     know stay: they may mean something to somebody.
     """
-    return {name: value for name, value in fields.items() if name not in kinds or fits(value, kinds[name])}
+    wrong = [name for name, kind in kinds.items() if name in fields and not fits(fields[name], kind)]
+    if not wrong:
+        return fields
+    if any(fields[name] is not None for name in wrong):  # null says nothing in v1
+        tell.lost("a member of the wrong kind", "left out")
+    return without(fields, *wrong)
 
 
 def fits(value: Json, kind: type | tuple[type, ...]) -> bool:

@@ -37,7 +37,7 @@ def _entry(item: Object, tell: Teller) -> Object | None:
     if not fits(item.get("content"), str):
         tell.lost("a malformed plan entry", "left out")
         return None
-    item = fitting(item, {"_meta": dict})
+    item = fitting(item, {"_meta": dict}, tell)
     status, priority = item.get("status"), item.get("priority")
     if status == "cancelled":
         tell.lost("a plan entry that was cancelled", "left out of the plan")

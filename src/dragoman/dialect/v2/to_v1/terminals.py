@@ -30,6 +30,7 @@ class Terminal:
 
     def __init__(self) -> None:
         self.command = ""
+        self.cwd = ""
         self.exit = ""
         self.cut = False
         self._output = bytearray()
@@ -37,8 +38,12 @@ class Terminal:
 
     def update(self, fields: Object, tell: Teller) -> None:
         """An upsert: what it does not name stays."""
+        if any(fields.get(name) for name in ("size", "capabilities", "_meta")):
+            tell.lost("size, capabilities and _meta of a terminal", "left out: v1 is shown its text")
         if "command" in fields:
             self.command = as_text(fields["command"])
+        if "cwd" in fields:
+            self.cwd = as_text(fields["cwd"])
         if "output" in fields:
             self._output.clear()
             self.add(as_object(fields["output"]).get("data", ""), tell)
@@ -78,7 +83,7 @@ class Terminal:
         """All of it. What was told is not new any more."""
         self._since = 0
         output = _ESCAPES.sub("", self._output.decode("utf-8", "replace")).replace("\r\n", "\n")
-        lines = [f"$ {self.command}"] if self.command else []
+        lines = [f"{self.cwd} $ {self.command}".lstrip()] if self.command else []
         lines += ["[…]"] if self.cut else []
         lines += [output.rstrip("\n")] if output else []
         lines += [f"[{self.exit}]"] if self.exit else []

@@ -19,6 +19,8 @@ _MEMBERS = ("title", "name", "rawInput", "rawOutput")
 
 def changes(fields: Object, shown: Shown, tell: Teller) -> Object:
     """The members of a v2 upsert as a v1 update; `toolCallId` and `_meta` are left to the caller."""
+    if as_object(fields.get("capabilities")):
+        tell.lost("that a tool call can be cancelled alone", "left out: v1 has no word for it")
     fields = without(fields, "sessionUpdate", "toolCallId", "_meta", "capabilities")
     fields = _without_cleared(fields, tell)
     was: Object = {}
@@ -32,8 +34,8 @@ def changes(fields: Object, shown: Shown, tell: Teller) -> Object:
         if about and fields.get("locations") is None:
             fields["locations"] = [{"path": path} for path in about]
     if "locations" in fields:
-        fields = {**fields, "locations": locations(fields["locations"])}
-    fields = fitting(fields, {"title": str, "name": str})
+        fields = {**fields, "locations": locations(fields["locations"], tell)}
+    fields = fitting(fields, {"title": str, "name": str}, tell)
     return noted(fields, was) if was else fields
 
 
@@ -45,9 +47,11 @@ def contents(value: Json, shown: Shown, tell: Teller) -> list[Object]:
     return found
 
 
-def locations(value: Json) -> list[Object]:
+def locations(value: Json, tell: Teller) -> list[Object]:
     found = [as_object(item) for item in as_list(value)]
-    kept = [fitting(item, {"line": int, "_meta": dict}) for item in found if fits(item.get("path"), str)]
+    kept = [
+        fitting(item, {"line": int, "_meta": dict}, tell) for item in found if fits(item.get("path"), str)
+    ]
     return [without(item, "line") if _below_one(item.get("line")) else item for item in kept]
 
 
