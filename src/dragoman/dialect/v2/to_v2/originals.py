@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.dialect.keeping import KEY, dropped, restore
+from dragoman.dialect.keeping import KEY, dropped, kept, restore
 from dragoman.dialect.message import Json, Object, as_object
 from dragoman.dialect.v2.to_v1 import content, diffs, tool_calls
 from dragoman.dialect.v2.to_v1.fields import NAME
@@ -48,8 +48,8 @@ def item(fields: Object) -> Object:
 
 def call(fields: Object) -> Object:
     """A kind or a status of a tool call that v1 does not know."""
-    kept = as_object(as_object(as_object(fields.get("_meta")).get(KEY)).get("raw"))
-    was = {name: kept[name] for name in ("kind", "status") if type(kept.get(name)) is str}
+    original = as_object(kept(fields, NAME))
+    was = {name: original[name] for name in ("kind", "status") if type(original.get(name)) is str}
     said = tool_calls.changes(was, lambda terminal: "", _Silent())
     meant = {name: value for name, value in was.items() if fields.get(name) == said.get(name)}
     return {**dropped(fields), **meant}
@@ -57,8 +57,7 @@ def call(fields: Object) -> Object:
 
 def ending(result: Object) -> Object:
     """A stop reason that v1 does not know."""
-    kept = as_object(as_object(as_object(result.get("_meta")).get(KEY)).get("raw"))
-    reason = kept.get("stopReason")
+    reason = as_object(kept(result, NAME)).get("stopReason")
     bare = dropped(result)
     return (
         {**bare, "stopReason": reason}
