@@ -27,6 +27,9 @@ hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2_000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
+# Each client of a model reads the certificates of all authorities, hundreds of times. Nobody here speaks TLS.
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
+
 # What a shell starts in the background is deaf to Ctrl-C, and so are its children; some of ours must hear it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.conversations.kinds import KINDS
 from tests.runtime.clock import Clockwork
 
-EXAMPLES = 500
+EXAMPLES = 200
 
 
 @pytest.fixture(scope="module")

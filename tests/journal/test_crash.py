@@ -19,7 +19,7 @@ from tests.journal.streams import WRITER, frames
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
 
-KILLS = 60
+KILLS = 24
 
 
 def start(path: Path, stream: str, size: int) -> subprocess.Popen[bytes]:

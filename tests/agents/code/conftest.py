@@ -9,4 +9,5 @@ import pytest
 
 @pytest.fixture(autouse=True, scope="session")
 def model_layer() -> None:
-    import_module("dragoman.agents.code.turns")
+    for name in ("dragoman.agents.code.turns", "pydantic_ai.models.openai", "pydantic_ai.models.anthropic"):
+        import_module(name)
