@@ -135,6 +135,17 @@ def test_an_update_of_a_kind_that_nobody_knows_is_passed_on() -> None:
     assert shown(play.tells("_weather", sunny=True)) == ["_weather"]
 
 
-def test_a_session_may_speak_before_its_agent_has_answered_for_it() -> None:
+def test_a_session_that_speaks_before_it_has_a_name_is_heard_after_it() -> None:
+    play = begun()
+    play.asks(2, "session/new", cwd="/")
+    play.asks(3, "session/new", cwd="/")
+    assert play.tells("session_info_update", "t", title="T") == []
+    assert play.tells("session_info_update", "u", title="U") == []
+    assert shown(play.tells("session_info_update", "s", title="S")) == ["session_info_update"]
+    assert shown(play.answers(2, sessionId="t")) == ["answer 2", "session_info_update"]
+    assert shown(play.fails(3, -32603)) == ["error 3", "session_info_update"]
+
+
+def test_a_session_that_nobody_asked_for_is_heard() -> None:
     play = begun()
     assert shown(play.tells("agent_message_chunk", "child", content=text("hi"))) == ["agent_message_chunk"]

@@ -24,7 +24,7 @@ from dragoman.dialect.message import (
     request,
 )
 from dragoman.dialect.v2.client_calls import Calls
-from dragoman.dialect.v2.client_desk import Call, Desk, only_meta, refused
+from dragoman.dialect.v2.client_desk import BEGINNINGS, Call, Desk, only_meta, refused
 from dragoman.dialect.v2.client_handshake import VERSION, abilities, initialize_in_v1, initialized_in_v2
 from dragoman.dialect.v2.client_lifetime import Lifetime
 from dragoman.dialect.v2.client_prompts import Prompts
@@ -58,6 +58,7 @@ class V2Client(Edge):
         self._lifetime = Lifetime(self._desk, self._prompts, self._questions)
         self._phase: Literal["new", "waiting", "ready"] = "new"
         self._waiting: list[Message] = []  # said while the handshake was under way
+        self._early: list[Object] = []  # updates of sessions that have no name yet
         self._introduction: Object = {}
         self._may_repeat = True
 
@@ -181,14 +182,27 @@ class V2Client(Edge):
                 return self._lifetime.resumed(call, message)
             case "session/close":
                 return self._lifetime.closed(call, message)
-        return self._calls.answered(call, message)
+        outs = self._calls.answered(call, message)
+        if call.method in BEGINNINGS:
+            early, self._early = self._early, []
+            for params in early:
+                outs += self._updated(params)
+        return outs
+
+    def _updated(self, params: Object) -> list[Out]:
+        """An update of a session that the client has not heard of waits for the answer that names it."""
+        session_id = params["sessionId"]
+        if session_id not in self._desk.sessions and self._desk.is_beginning:
+            self._early.append(params)
+            return []
+        return self._desk.session(session_id).update(params)
 
     def _noted(self, message: Message) -> list[Out]:
         params = as_object(message.params)
         method = as_text(message.method)
         if method == "session/update":
             if is_text(params.get("sessionId")):
-                return self._desk.session(params["sessionId"]).update(params)
+                return self._updated(params)
             self._desk.note(WRONG)
             return []
         if method == "$/cancel_request":

@@ -14,6 +14,9 @@ from dragoman.dialect.v2.to_v2.remarks import Remark
 from dragoman.dialect.v2.to_v2.scribe import Scribe
 from dragoman.wire.codes import NOT_FOUND
 
+BEGINNINGS = ("session/new", "session/fork")
+"""Requests whose answers name a session."""
+
 
 class Call(Struct, frozen=True):
     """A request of the client that the agent has not answered yet."""
@@ -43,6 +46,11 @@ class Desk:
         if found is None:
             found = self.sessions[session_id] = Session(session_id, self._message_ids, self.tell)
         return found
+
+    @property
+    def is_beginning(self) -> bool:
+        """Whether a session may exist that has no name yet."""
+        return any(call.method in BEGINNINGS for _, call in self.open.items())
 
     def note(self, remark: Remark) -> None:
         Scribe(self.tell).note(remark)
