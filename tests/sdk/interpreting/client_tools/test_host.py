@@ -163,6 +163,18 @@ async def test_the_end_does_not_wait_for_anybody() -> None:
         writer.close()
 
 
+async def test_where_no_socket_can_be_made_the_edge_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = tmp_path / ("deep" * 30)  # longer than the name of a socket may be
+    far.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(far))
+    async with Edge() as edge:
+        edge.tools.ask(0, request("o1", "client_tools/offer", {"tools": TOOLS}))
+        assert as_object((await edge.told.get()).error)["code"] == -32603
+        assert list(far.iterdir()) == []
+
+
 @pytest.mark.bound(20)
 async def test_the_official_package_lists_and_calls_the_tools_of_the_program() -> None:
     async with Edge() as edge:
