@@ -14,16 +14,21 @@ from scenarios.scenario import Scenario
 PASSED, TRANSLATED = "koog", "crow"
 """Dialects of the client: one that takes plain updates as they are, one that writes them in its own way."""
 
+GREETING = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"protocol_version":1}}\n'
+)
+"""Understood in both: who is who is settled before anything is measured."""
+
 
 def _measure(peer: Peer, *, quick: bool) -> dict[str, float]:
     if "interpreter" not in peer.programs:
         return {"interpret.rate": relayed(peer.programs["relay"], quick=quick)}
     program = peer.programs["interpreter"]
     plain = relayed(peer.programs["relay"], quick=quick)
-    passed = relayed([*program, PASSED], quick=quick)
+    passed = relayed([*program, PASSED], quick=quick, greeting=GREETING)
     return {
         "interpret.passed": plain / passed,
-        "interpret.rate": relayed([*program, TRANSLATED], quick=quick),
+        "interpret.rate": relayed([*program, TRANSLATED], quick=quick, greeting=GREETING),
     }
 
 

@@ -26,11 +26,18 @@ def _measure(peer: Peer, *, quick: bool) -> dict[str, float]:
     return {"relay.rate": relayed(peer.programs["relay"], quick=quick)}
 
 
-def relayed(program: list[str], *, quick: bool) -> float:
-    """Messages a second through a program that is given the producer as its agent."""
+def relayed(program: list[str], *, quick: bool, greeting: bytes = b"") -> float:
+    """Messages a second through a program that is given the producer as its agent; a `greeting` is said to
+    it first, and answered.
+    """
     producer = [sys.executable, "-m", "peers.raw.produce", "0.5" if quick else "1.5"]
+    producer += ["greets"] if greeting else []
     with piped([*program, *producer]) as (process, err):
         assert process.stdout is not None
+        if greeting:
+            assert process.stdin is not None
+            process.stdin.write(greeting)
+            process.stdin.flush()
         frames, taken = _consume(process.stdout.fileno(), time.perf_counter() + SECONDS)
         _wait(process)
         said = stderr_text(err)

@@ -20,7 +20,7 @@ from dragoman.dialect.clues_agent import introduction_clues, later_clues
 from dragoman.dialect.clues_client import THREADS_ASKED_OF_AGENT, THREADS_ASKED_OF_CLIENT, client_clues
 from dragoman.dialect.debts import Debts
 from dragoman.dialect.decision import Decision
-from dragoman.dialect.edge import Edge, Out, Plain, Settings
+from dragoman.dialect.edge import Edge, Needles, Out, Plain, Settings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, as_object, refusal, update_of, with_params
 from dragoman.dialect.names import AUTO, Position, make_edge
@@ -88,7 +88,7 @@ class UndecidedClient(Undecided):
 
     position = "client"
     # A tool call or a question has another form in each dialect: whoever gets one must be known.
-    plain_from_inside: ClassVar[Plain] = {"session/update": re.compile(rb'"tool_call')}
+    plain_from_inside: ClassVar[Plain] = {"session/update": Needles(b'"tool_call')}
 
     def from_peer(self, message: Message) -> list[Out]:
         if self._edge is not None:

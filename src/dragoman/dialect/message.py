@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from dragoman.wire.decode import count_objects
+
 Id: TypeAlias = int | str | None
 Json: TypeAlias = Any  # whatever a peer may send
 Object: TypeAlias = dict[str, Any]
@@ -50,9 +52,22 @@ def decode(frame: bytes) -> Message | None:
         message = _decoder.decode(frame)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    if message.method is UNSET and message.result is UNSET and message.error is UNSET:
-        return None
-    return message
+    return message if _says_something(message) else None
+
+
+def decode_block(block: bytes, lines: list[bytes]) -> list[Message | None]:
+    """All frames of a block, whose `lines` these are: one call into C if nothing in it is unusual."""
+    if count_objects(block) != len(lines):  # a message may not keep to its line
+        return [decode(line) for line in lines]
+    try:
+        messages = _decoder.decode_lines(block)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return [decode(line) for line in lines]
+    return [message if _says_something(message) else None for message in messages]
+
+
+def _says_something(message: Message) -> bool:
+    return not (message.method is UNSET and message.result is UNSET and message.error is UNSET)
 
 
 def encode(message: Message) -> bytes:

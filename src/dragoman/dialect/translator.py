@@ -18,9 +18,9 @@ from typing import ClassVar
 
 from msgspec import UNSET, Struct
 
-from dragoman.dialect.edge import Edge, Out
+from dragoman.dialect.edge import Edge, Out, Plain
 from dragoman.dialect.ledger import Ledger
-from dragoman.dialect.message import Message, decode, encode, refusal
+from dragoman.dialect.message import Message, decode_block, encode, refusal
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.glance import Glance, glance_block, lines_of
 
@@ -45,16 +45,18 @@ class Translator:
         self.edges = list(edges)
         self.ledger = ledger
         self._on_mistake = on_mistake
+        self.active = _active(self.edges)
+        """The positions of the edges that do anything."""
 
     def from_peer(self, block: bytes) -> Passed:
-        plain = [edge.plain_from_peer for edge in self.edges if type(edge) is not Edge]
+        plain = [self.edges[at].plain_from_peer for at in self.active]
         if not plain or _is_plain(block, plain):
             self.ledger.frame += block.count(b"\n") or 1
             return Passed(inside=block)
         return self._pass(block, inward=True)
 
     def from_inside(self, block: bytes) -> Passed:
-        plain = [edge.plain_from_inside for edge in self.edges if type(edge) is not Edge]
+        plain = [self.edges[at].plain_from_inside for at in self.active]
         if not plain or _is_plain(block, plain):
             return Passed(peer=block)
         return self._pass(block, inward=False)
@@ -80,15 +82,18 @@ class Translator:
 
     def _pass(self, block: bytes, *, inward: bool) -> Passed:
         work = _Work(self)
-        for line in lines_of(block):
+        lines = lines_of(block)
+        if lines and lines[-1][-1:] != b"\n":  # only the last one of a block may lack it
+            lines[-1] += b"\n"
+        carry = work.carry_through_one if len(self.active) == 1 else work.carry
+        for frame, message in zip(lines, decode_block(block, lines), strict=True):
             self.ledger.frame += inward
-            frame = line if line[-1:] == b"\n" else line + b"\n"
-            message = decode(line)
             if message is None:
                 work.send("inside" if inward else "peer", frame)
             else:
-                work.carry(message, frame, inward=inward)
+                carry(message, frame, inward=inward)
         self.edges = [edge.succeeded_by() for edge in self.edges]
+        self.active = _active(self.edges)
         return work.done()
 
     def through(self, position: int, message: Message, *, inward: bool) -> list[Out]:
@@ -118,7 +123,7 @@ class _Work:
 
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
-        self._last = len(translator.edges) - 1
+        self._active = translator.active
         self._inside: list[bytes] = []
         self._peer: list[bytes] = []
         self._host: list[tuple[int, Message]] = []
@@ -126,9 +131,19 @@ class _Work:
 
     def carry(self, message: Message, frame: bytes, *, inward: bool) -> None:
         self._origin = (message, frame)
-        position = 0 if inward else self._last
+        position = self._active[0 if inward else -1]
         self.add(position, self._translator.through(position, message, inward=inward))
         self._origin = None
+
+    def carry_through_one(self, message: Message, frame: bytes, *, inward: bool) -> None:
+        """The same where there is one edge, as nearly always: nothing that it gives out meets another."""
+        (position,) = self._active
+        for toward, out in self._translator.through(position, message, inward=inward):
+            if toward == "host":
+                self._host.append((position, out))
+            else:
+                block = frame if out is message else _written(out, message, frame)
+                (self._inside if toward == "inside" else self._peer).append(block)
 
     def add(self, position: int, outs: list[Out]) -> None:
         """Follow what an edge gave out, depth first: what it causes comes before what follows it."""
@@ -137,14 +152,19 @@ class _Work:
             at, (toward, message) = waiting.popleft()
             if toward == "host":
                 self._host.append((at, message))
-            elif toward == "inside" and at < self._last:
-                caused = self._translator.through(at + 1, message, inward=True)
-                waiting.extendleft((at + 1, out) for out in reversed(caused))
-            elif toward == "peer" and at > 0:
-                caused = self._translator.through(at - 1, message, inward=False)
-                waiting.extendleft((at - 1, out) for out in reversed(caused))
-            else:
+                continue
+            following = self._following(at, inward=toward == "inside")
+            if following is None:
                 self.send(toward, self._bytes(message))
+            else:
+                caused = self._translator.through(following, message, inward=toward == "inside")
+                waiting.extendleft((following, out) for out in reversed(caused))
+
+    def _following(self, at: int, *, inward: bool) -> int | None:
+        """The next edge on the way, if there is one."""
+        if inward:
+            return next((other for other in self._active if other > at), None)
+        return next((other for other in reversed(self._active) if other < at), None)
 
     def send(self, toward: str, frame: bytes) -> None:
         (self._inside if toward == "inside" else self._peer).append(frame)
@@ -153,35 +173,44 @@ class _Work:
         return Passed(b"".join(self._inside), b"".join(self._peer), self._host)
 
     def _bytes(self, message: Message) -> bytes:
-        encoded: bytes | None = None
-        if self._origin is not None:
-            first, frame = self._origin
-            # An edge may have written the same anew. Equal is not enough: to Python, true equals 1.
-            if message is first or (message == first and (encoded := encode(message)) == encode(first)):
-                return frame
-        return encode(message) if encoded is None else encoded
+        if self._origin is None:
+            return encode(message)
+        first, frame = self._origin
+        return frame if message is first else _written(message, first, frame)
+
+
+def _written(message: Message, first: Message, frame: bytes) -> bytes:
+    """What an edge gave out, which may be what it got, written anew: then it goes on as it was."""
+    encoded = encode(message)
+    # Equal is not enough: to Python, true equals 1.
+    return frame if message == first and encoded == encode(first) else encoded
+
+
+def _active(edges: list[Edge]) -> list[int]:
+    return [at for at, edge in enumerate(edges) if type(edge) is not Edge]
 
 
 # A letter that need not be escaped and is: what the edges look for may be hidden that way.
 _HIDDEN = re.compile(rb"\\u00[2-7]")
 
 
-def _is_plain(block: bytes, edges: list[dict[str, re.Pattern[bytes]]]) -> bool:
+def _is_plain(block: bytes, edges: list[Plain]) -> bool:
     """Whether the block holds nothing but notifications that no edge wants to see."""
     if not all(edges) or (b"\\u00" in block and _HIDDEN.search(block)):
         return False
-    seen: set[str] = set()
-    for glance in glance_block(block):
-        method = _note(glance)
-        if method is None:
-            return False
-        if method not in seen:
-            for plain in edges:
-                pattern = plain.get(method)
-                if pattern is None or pattern.search(block):
-                    return False
-            seen.add(method)
-    return bool(seen)
+    glances = glance_block(block)
+    # A run of one method is one glance again and again.
+    if glances and glances.count(glances[0]) == len(glances):
+        del glances[1:]
+    methods = {_note(glance) for glance in glances}
+    return bool(methods) and all(_passes(method, block, edges) for method in methods)
+
+
+def _passes(method: str | None, block: bytes, edges: list[Plain]) -> bool:
+    if method is None:
+        return False
+    signs = [plain.get(method) for plain in edges]
+    return all(sign is not None and not sign.search(block) for sign in signs)
 
 
 def _note(glance: Glance) -> str | None:

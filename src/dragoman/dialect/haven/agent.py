@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
 from dragoman.dialect.debts import Debts
-from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
+from dragoman.dialect.edge import NEVER, Edge, Needles, Out, Plain, Settings
 from dragoman.dialect.haven.content import read_block, write_blocks
 from dragoman.dialect.haven.names import NAME, PERMISSION, UPDATE
 from dragoman.dialect.haven.permission import Questions
@@ -21,7 +20,7 @@ class HavenAgent(Edge):
     name = NAME
     # Tool calls, and the blocks that may need a change.
     plain_from_peer: ClassVar[Plain] = {
-        UPDATE: re.compile(rb'"(?:tool_call|embedded_resource"|resource_link")')
+        UPDATE: Needles(b'"tool_call', b'"embedded_resource"', b'"resource_link"')
     }
     plain_from_inside: ClassVar[Plain] = {"session/cancel": NEVER}
 

@@ -4,11 +4,10 @@ calls that say everything.
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
 from dragoman.dialect.debts import Debts
-from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
+from dragoman.dialect.edge import NEVER, Edge, Needles, Out, Plain, Settings
 from dragoman.dialect.keeping import dropped, kept, restore
 from dragoman.dialect.koog.agent import introduced
 from dragoman.dialect.koog.names import NAME, SPARSE, SWITCH, UPDATE
@@ -16,7 +15,7 @@ from dragoman.dialect.koog.whole import Gathering
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, answer, as_object, as_text, update_of, with_params
 
-_PLAIN: Plain = {UPDATE: re.compile(rb'"(?:tool_call"|dragoman/dialect"|switch_mode")')}
+_PLAIN: Plain = {UPDATE: Needles(b'"tool_call"', b'"dragoman/dialect"', b'"switch_mode"')}
 _NOT_PLAIN: Plain = {}
 
 TOOL_CALL = {"title": "Tool call", "kind": "other", "status": "pending"}

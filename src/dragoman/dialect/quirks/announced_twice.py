@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from dragoman.dialect.edge import NEVER, Plain, Settings
+from dragoman.dialect.edge import NEVER, Needles, Plain, Settings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, as_object, update_of, with_params
 from dragoman.dialect.quirks.quirk import Quirk, session_of
@@ -24,7 +24,7 @@ class AnnouncedTwice(Quirk):
     done = "the second time sent as an update of it"
     fix = "announce a call once, and send tool_call_update after that"
     plain_from_peer: ClassVar[Plain] = {
-        "session/update": re.compile(rb'"tool_call"'),
+        "session/update": Needles(b'"tool_call"'),
         "session/cancel": NEVER,
     }
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Sequence
 
-from dragoman.dialect.edge import Edge, Out, Plain, Settings
+from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings, Sign
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message
 
@@ -57,10 +56,17 @@ class Chain(Edge):
         return left
 
 
+class _Any:
+    """What any of several edges looks for."""
+
+    def __init__(self, signs: Sequence[Sign]) -> None:
+        self._signs = [sign for sign in signs if sign is not NEVER]
+
+    def search(self, block: bytes) -> object:
+        return any(sign.search(block) for sign in self._signs)
+
+
 def together(plains: Sequence[Plain]) -> Plain:
     """What none of several edges wants to see."""
     methods = set.intersection(*(set(plain) for plain in plains))
-    return {
-        method: re.compile(b"|".join(b"(?:%s)" % plain[method].pattern for plain in plains))
-        for method in methods
-    }
+    return {method: _Any([plain[method] for plain in plains]) for method in methods}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import UNSET, UnsetType
 
-from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Id, Json, Message, as_object, as_text
 from dragoman.dialect.names import Position
@@ -15,6 +17,9 @@ class Quirks(Edge):
     """Passes everything until the peer has introduced itself. One without quirks costs nothing after that."""
 
     name = "quirks"
+    # Nobody introduces himself with an update.
+    plain_from_peer: ClassVar[Plain] = {"session/update": NEVER}
+    plain_from_inside: ClassVar[Plain] = {"session/update": NEVER}
 
     def __init__(self, position: Position, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)

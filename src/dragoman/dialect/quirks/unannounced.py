@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from dragoman.dialect.edge import NEVER, Out, Plain, Settings
+from dragoman.dialect.edge import NEVER, Needles, Out, Plain, Settings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, as_object, notification, update_of
 from dragoman.dialect.quirks.quirk import Quirk, session_of
@@ -24,7 +24,7 @@ class Unannounced(Quirk):
     done = "announced before it is asked"
     fix = "send tool_call before asking for permission for it"
     plain_from_peer: ClassVar[Plain] = {
-        "session/update": re.compile(rb'"tool_call"'),
+        "session/update": Needles(b'"tool_call"'),
         "session/cancel": NEVER,
     }
 
