@@ -7,9 +7,9 @@ a peer said is repeated, only where it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,6 +17,7 @@ from dragoman.check.recording import Frame
 from dragoman.check.story import Exchange, Story
 from dragoman.schema.codec import examine
 from dragoman.schema.errors import SchemaError
+from dragoman.schema.lenient import Deviation
 from dragoman.schema.method import Method, MethodTable, Receiver
 
 DEVIATIONS: dict[str, str] = {
@@ -42,25 +43,48 @@ class Shape(msgspec.Struct, frozen=True):
         return f"{self.path} {self.why}"
 
 
+class Reading(msgspec.Struct, frozen=True):
+    """How a reader gets on with a frame."""
+
+    refused: Shape | None = None
+    """Why no reader takes it, however lenient."""
+    forgiven: tuple[Deviation, ...] = ()
+    """What a lenient reader forgives, also what anybody may do."""
+
+
 def shape_errors(frame: Frame, story: Story) -> list[Shape]:
     """What is wrong with the params of a request or notification, or with the result of an answer. Empty for
     what is right, for errors, and for what the protocol does not define.
     """
+    reading = read_frame(frame, story)
+    return [reading.refused] if reading.refused else list(_serious(reading.forgiven))
+
+
+def read_frame(frame: Frame, story: Story) -> Reading:
+    """Found out once for each frame."""
+    known: dict[int, Reading] = story.__dict__.setdefault("readings", {})
+    if frame.number not in known:
+        known[frame.number] = _read_frame(frame, story)
+    return known[frame.number]
+
+
+def _read_frame(frame: Frame, story: Story) -> Reading:
     if frame.is_answer:
         exchange = answered(story).get(frame.number)
         if exchange is None or not exchange.has_result:
-            return []
+            return Reading()
         method = method_of(exchange.request, story)
-        return [] if method is None else _judged(frame.message["result"], method.result)
+        return Reading() if method is None else _judged(frame.message["result"], method.result)
     method = method_of(frame, story)
-    return [] if method is None else _judged(frame.message.get("params"), method.params)
+    return Reading() if method is None else _judged(frame.message.get("params"), method.params)
 
 
 def method_of(frame: Frame, story: Story) -> Method | None:
     """The row of the method table for a request or notification, if the protocol has it in this direction."""
     receiver: Receiver = "agent" if frame.direction == "to_agent" else "client"
     kind = "request" if frame.is_request else "notification"
-    return _table(story.version).get(frame.method, kind=kind, receiver=receiver)  # type: ignore[arg-type]
+    # Whoever agrees on a version that does not exist speaks the first one.
+    return table(2 if story.version == 2 else 1).get(frame.method, kind=kind, receiver=receiver)  # type: ignore[arg-type]
 
 
 def answered(story: Story) -> dict[int, Exchange]:
@@ -73,8 +97,9 @@ def answered(story: Story) -> dict[int, Exchange]:
 
 
 @cache
-def _table(version: int) -> MethodTable:
-    if version >= 2:
+def table(version: Literal[1, 2]) -> MethodTable:
+    """The methods of a version."""
+    if version == 2:
         from dragoman.schema.v2.methods import METHODS as SECOND
 
         return SECOND
@@ -83,16 +108,16 @@ def _table(version: int) -> MethodTable:
     return FIRST
 
 
-def _judged(value: Any, kind: Any) -> list[Shape]:
+def _judged(value: Any, kind: Any) -> Reading:
     raw = b"{}" if value is None else msgspec.json.encode(value)
     try:
         _, deviations = examine(raw, kind)
     except SchemaError as error:
-        return [Shape(error.path, error.reason)]
-    return list(_serious(deviations))
+        return Reading(refused=Shape(error.path, error.reason))
+    return Reading(forgiven=tuple(deviations))
 
 
-def _serious(deviations: list[Any]) -> Iterator[Shape]:
+def _serious(deviations: Iterable[Deviation]) -> Iterator[Shape]:
     for deviation in deviations:
         why = DEVIATIONS[deviation.kind]
         if why:
