@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,6 +51,9 @@ def _fill(chaos: argparse.ArgumentParser) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
+    import asyncio
+    from pathlib import Path
+
     import msgspec
 
     from dragoman.errors import SpawnFailed
@@ -82,6 +82,8 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _relay(command: list[str], plan: Plan) -> list[Fault]:
+    import asyncio
+
     from dragoman.sdk.leaving import Leaving
     from dragoman.sdk.proxy.target import shown
     from dragoman.trace.chaos.relay import Chaos
@@ -106,6 +108,10 @@ def _relay(command: list[str], plan: Plan) -> list[Fault]:
 
 
 async def _shrink(chosen: argparse.Namespace, faults: list[Fault]) -> int:
+    import asyncio
+    import shlex
+    from pathlib import Path
+
     from dragoman.trace.chaos.faults import write_script
     from dragoman.trace.chaos.shrinking import shrink
 

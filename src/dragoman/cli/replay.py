@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -54,6 +53,8 @@ def _fill(replay: argparse.ArgumentParser) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
+    import asyncio
+
     from dragoman.cli.recordings import read_entries
     from dragoman.errors import BadTranscript
 
@@ -74,6 +75,8 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _serve(entries: list[Entry], match: Any, speed: float) -> None:
+    import asyncio
+
     from dragoman.sdk.leaving import Leaving
     from dragoman.trace.replay.agent import ReplayedAgent
     from dragoman.trace.replay.cassette import Cassette

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dragoman.trace.tap.hiding import Hiding
     from dragoman.trace.tap.recorder import Recorder
 
@@ -55,6 +55,8 @@ def _fill(tap: argparse.ArgumentParser) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
+    import asyncio
+
     if chosen.command[0] == "attach" and "--" not in sys.argv:
         from dragoman.cli.tap_attach import attach
 
@@ -101,6 +103,8 @@ async def _tap(chosen: argparse.Namespace, recorder: Recorder, stdin: int, stdou
 
 
 def _recorder(chosen: argparse.Namespace, hiding: Hiding | None) -> Recorder:
+    from pathlib import Path
+
     from dragoman.trace.tap.recorder import Recorder
 
     path = Path(chosen.record) if chosen.record else _unused(chosen)
@@ -110,6 +114,7 @@ def _recorder(chosen: argparse.Namespace, hiding: Hiding | None) -> Recorder:
 
 def _unused(chosen: argparse.Namespace) -> Path:
     import time
+    from pathlib import Path
 
     from dragoman.trace.tap.places import taps_folder
 

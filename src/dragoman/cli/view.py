@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EPILOG = """examples:
   dragoman view session.ndjson
@@ -37,6 +39,8 @@ def _fill(view: argparse.ArgumentParser) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
+    from pathlib import Path
+
     from dragoman.cli.recordings import read_entries
     from dragoman.errors import BadTranscript
     from dragoman.trace.view import make_page
