@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from dragoman.dialect.edge import Edge
 from tests.dialect.v2.agent_stage import WELCOME, Stage, answer, text
 
@@ -120,6 +122,28 @@ def test_any_other_error_reaches_the_client_as_it_is() -> None:
     stage.client(1, "initialize", protocolVersion=1)
     stage.agent_answers(1, error={"code": -32603, "message": "asleep", "data": [1]})
     assert stage.heard_by_client == [answer(1, None, {"code": -32603, "message": "asleep", "data": [1]})]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_client_that_does_not_wait_for_the_introduction_is_patient_without_knowing_it(version: int) -> None:
+    stage = Stage()
+    stage.client(1, "initialize", protocolVersion=1)
+    stage.client(2, "session/load", sessionId="s", cwd="/pond", mcpServers=[])
+    stage.client_tells("session/cancel", sessionId="s")
+    assert [frame["id"] for frame in stage.heard_by_agent] == [1]
+    assert stage.edge.holding
+    stage.agent_answers(1, {**WELCOME, "protocolVersion": version})
+    opened = "session/load" if version == 1 else "session/resume"
+    assert [frame["method"] for frame in stage.heard_by_agent] == [opened, "session/cancel"]
+    assert [stage.edge.holding] == [False]
+
+
+def test_an_agent_that_ends_without_introducing_itself_leaves_nothing_open() -> None:
+    stage = Stage()
+    stage.client(1, "initialize", protocolVersion=1)
+    stage.client(2, "session/list")
+    stage.agent_ends()
+    assert [frame["id"] for frame in stage.heard_by_client] == [1, 2]
 
 
 def test_logging_in_and_out_has_other_names() -> None:

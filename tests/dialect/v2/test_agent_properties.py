@@ -89,8 +89,7 @@ class Nonsense:
 def test_no_frame_of_anybody_makes_it_fail(seed: int, lends: bool) -> None:
     random = Random(seed)
     nonsense = Nonsense(random)
-    stage = Stage(open=True, capabilities={"terminal": lends})
-    stage.edge.settings = Settings(client_tools=lends)
+    stage = Stage(open=True, capabilities={"terminal": lends}, settings=Settings(client_tools=lends))
     steps = [stage.edge.from_inside, stage.edge.from_peer, stage.edge.from_peer, stage.edge.from_host]
     for _ in range(25):
         for toward, out in random.choice(steps)(nonsense.frame()):

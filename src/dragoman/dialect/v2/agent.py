@@ -2,7 +2,7 @@
 
 Each side is told in its own words what the other said, one message at a time. What is remembered of a session
 is in `agent_session`, of turns in `agent_prompts` and `agent_turns`, of requests in `agent_requests` and of
-the agent's own questions in `agent_questions`.
+the agent's own questions in `agent_questions`; `agent_openings` opens sessions.
 """
 
 from __future__ import annotations
@@ -25,21 +25,14 @@ from dragoman.dialect.message import (
     with_params,
 )
 from dragoman.dialect.v2 import agent_answers, agent_handshake
-from dragoman.dialect.v2.agent_lending import Lending, Opening, bound, withdrawn
+from dragoman.dialect.v2.agent_openings import Openings
 from dragoman.dialect.v2.agent_prompts import Prompts
 from dragoman.dialect.v2.agent_questions import Questions
 from dragoman.dialect.v2.agent_requests import Asked, Requests
 from dragoman.dialect.v2.agent_session import Session, Sessions, told
-from dragoman.dialect.v2.agent_setup import OPENING, RENAMED, Refused, opening, with_server
+from dragoman.dialect.v2.agent_setup import OPENING, RENAMED
 from dragoman.dialect.v2.to_v1 import config
-from dragoman.wire.codes import (
-    CANCELLED,
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    NAMES,
-    VERSION_UNSUPPORTED,
-)
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NAMES, VERSION_UNSUPPORTED
 
 
 class V2Agent(Edge):
@@ -51,22 +44,26 @@ class V2Agent(Edge):
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self.transparent = False
-        self._welcome = agent_handshake.Welcome(stdio=True)
+        self._introducing = False
+        self._held: list[Message] = []  # what the client said before it was known what the agent speaks
         self._sessions = Sessions(self)
         self._requests = Requests()
+        self._openings = Openings(self, settings, self._sessions, self._requests)
         self._prompts = Prompts(self, self._sessions, self._requests)
         self._questions = Questions(self, self._sessions, self._requests)
-        self._lending = Lending()
 
     def from_inside(self, message: Message) -> list[Out]:
         if self.transparent:
             return [("peer", message)]
+        if message.is_answer:
+            if self._openings.lending.owns(message.id):
+                return self._openings.lending.answered(message)
+            return self._questions.answered(message)
+        if self._introducing:
+            self._held.append(message)
+            return []
         if message.is_request:
             return self._requested(message, as_object(message.params))
-        if message.is_answer:
-            if self._lending.owns(message.id):
-                return self._lending.answered(message)
-            return self._questions.answered(message)
         if message.method == "$/cancel_request":
             return self._withdrawn(message)
         if message.method == "session/cancel":
@@ -88,43 +85,39 @@ class V2Agent(Edge):
         return [("inside", message)]
 
     def from_host(self, message: Message) -> list[Out]:
-        if message.is_request:
-            return self._lending.ask(message)
-        granted = self._lending.granted(message)
-        if granted is None:
-            return []
-        offer, waiting, server = granted
-        if server is None:
-            self._lends_nothing()
-            return self._open(waiting.message, waiting.params)
-        return self._open(waiting.message, with_server(waiting.params, server), offer)
+        return self._openings.lending.ask(message) if message.is_request else self._openings.granted(message)
 
     @property
     def holding(self) -> bool:
-        """Whether a session waits for the tools that it is to have."""
-        return self._lending.is_waiting
+        """Whether something waits for the agent's introduction, or for the tools that it is to have."""
+        return bool(self._held) or self._openings.lending.is_waiting
 
     def succeeded_by(self) -> Edge:
         return Edge(self.settings, self.ledger) if self.transparent else self
 
     def peer_ended(self) -> list[Out]:
         outs: list[Out] = []
+        open_: list[Id | UnsetType] = []
         for session in self._sessions.all():
             session.calls.unseen()
             outs += self._prompts.let_go(session)
-            outs += [("inside", _gone(turn.message.id)) for turn in session.turns.left()]
-        outs += [("inside", _gone(asked.client_id)) for asked in self._requests.left()]
-        return outs + [("inside", _gone(waiting.message.id)) for waiting in self._lending.openings()]
+            open_ += [turn.message.id for turn in session.turns.left()]
+        open_ += [asked.client_id for asked in self._requests.left()]
+        open_ += [waiting.message.id for waiting in self._openings.lending.openings()]
+        held, self._held = self._held, []
+        open_ += [message.id for message in held if message.is_request]
+        return outs + [("inside", _gone(request_id)) for request_id in open_]
 
     # What the client asks
 
     def _requested(self, message: Message, params: Object) -> list[Out]:
         method = str(message.method)
         if method == "initialize":
+            self._introducing = True
             self._sessions.abilities = agent_handshake.abilities(params)
             return [self._requests.send(message, method, agent_handshake.offer(params))]
         if method in OPENING:
-            return self._opening(message, params)
+            return self._openings.asked(message, params)
         if method == "session/prompt":
             return self._prompts.prompted(message)
         session = self._session(message)
@@ -136,24 +129,6 @@ class V2Agent(Edge):
         if method in ("session/close", "session/delete"):
             session.turns.cancel()
         return [self._requests.send(message, RENAMED.get(method, method), message.params, session.id)]
-
-    def _opening(self, message: Message, params: Object) -> list[Out]:
-        try:
-            found = opening(str(message.method), params, stdio=self._welcome.stdio, tell=self)
-        except Refused as why:
-            return [("inside", refusal(message.id, INVALID_PARAMS, f"Invalid params: {why}"))]
-        if self._lends:
-            return self._lending.offer(Opening(message, found), self._sessions.abilities.tools)
-        return self._open(message, found)
-
-    def _open(self, message: Message, params: Object, offer: str = "") -> list[Out]:
-        method, session_id = str(message.method), ""
-        if method in ("session/load", "session/resume"):  # the others open one that has no id yet
-            session = self._session(message)
-            session_id, session.cwd = session.id, as_text(params.get("cwd")) or "/"
-            if method == "session/load":
-                session.begin_again()
-        return [self._requests.send(message, OPENING[method], params, session_id, offer=offer)]
 
     def _set_mode(self, message: Message, session: Session, params: Object) -> list[Out]:
         option = config.mode_option(session.options)
@@ -170,20 +145,15 @@ class V2Agent(Edge):
         wanted = params.get("requestId")
         if not (wanted is None or type(wanted) in (int, str)):
             return []
-        if self._lending.forget(wanted):
-            return [("inside", refusal(wanted, CANCELLED, NAMES[CANCELLED]))]
-        found = self._prompts.withdrawn(wanted)
-        if found is not None:
+        found = self._openings.withdrawn(wanted) or self._prompts.withdrawn(wanted)
+        if found:
             return found
         known_as = self._requests.agent_id(wanted)
         if known_as is UNSET:
             return []
-        return [
-            (
-                "peer",
-                message if known_as == wanted else with_params(message, {**params, "requestId": known_as}),
-            )
-        ]
+        if known_as == wanted:
+            return [("peer", message)]
+        return [("peer", with_params(message, {**params, "requestId": known_as}))]
 
     # What the agent says
 
@@ -225,11 +195,11 @@ class V2Agent(Edge):
             return []
         if asked.turn is not None and asked.turn.over:  # its session was closed meanwhile
             return []
+        if asked.method == "initialize":
+            return self._introduced(message, asked)
         if message.error is not UNSET:
             return self._failed(message, asked)
         result = as_object(message.result)
-        if asked.method == "initialize":
-            return [("inside", self._introduced(message, asked, result))]
         if asked.method in OPENING:
             return self._opened(asked, result)
         session = self._sessions.of(asked.session)
@@ -237,9 +207,7 @@ class V2Agent(Edge):
             return self._prompts.acknowledged(asked.turn, session, result)
         if asked.method in ("session/set_config_option", "session/set_mode"):
             return self._configured(asked, session, result)
-        outs: list[Out] = []
-        if asked.method in ("session/close", "session/delete"):
-            outs = self._closed(session)
+        outs = self._closed(session) if asked.method in ("session/close", "session/delete") else []
         found = agent_answers.plain(asked.method, message.result, self)
         return [*outs, ("inside", agent_answers.passed(message, asked.client_id, found))]
 
@@ -247,38 +215,38 @@ class V2Agent(Edge):
         sorry = agent_answers.failed(message, asked.client_id, self)
         if asked.turn is not None:
             return self._prompts.failed(self._sessions.of(asked.session), sorry)
-        error = as_object(message.error)
-        if asked.method == "initialize" and error.get("code") == VERSION_UNSUPPORTED:
-            self.lost("a version of the protocol that is neither 1 nor 2", "initialize is refused")
-            sorry = agent_handshake.version_refused(asked.client_id, error)
-        return [("inside", sorry), *self._released(), *([withdrawn(asked.offer)] if asked.offer else [])]
+        return [("inside", sorry), *self._released(), *self._openings.over(asked.offer)]
 
-    def _introduced(self, message: Message, asked: Asked, result: Object) -> Message:
+    def _introduced(self, message: Message, asked: Asked) -> list[Out]:
+        """The agent has shown itself, and is given what had to wait for that."""
+        outs: list[Out] = [("inside", self._introduction(message, asked))]
+        self._introducing = False
+        held, self._held = self._held, []
+        for one in held:
+            outs += self.from_inside(one)
+        return outs
+
+    def _introduction(self, message: Message, asked: Asked) -> Message:
+        result, error = as_object(message.result), as_object(message.error)
+        if message.error is not UNSET and error.get("code") != VERSION_UNSUPPORTED:
+            return agent_answers.failed(message, asked.client_id, self)
         if agent_handshake.speaks_v1(result):
             self.repaired("an agent of version 1", "left alone")
             self.transparent = True
             return agent_answers.passed(message, asked.client_id, message.result)
         if result.get("protocolVersion") != agent_handshake.VERSION:
             self.lost("a version of the protocol that is neither 1 nor 2", "initialize is refused")
-            return agent_handshake.version_refused(asked.client_id, {})
-        self._welcome = agent_handshake.welcome(result)
-        if self._sessions.abilities.tools and not self._lends:
-            self._lends_nothing()
+            return agent_handshake.version_refused(asked.client_id, error)
+        self._openings.welcomed(agent_handshake.welcome(result))
         return answer(asked.client_id, agent_handshake.introduced(result, self))
 
     def _opened(self, asked: Asked, result: Object) -> list[Out]:
-        session_id = asked.session or as_text(result.get("sessionId"))
-        if not session_id:
+        if not (asked.session or as_text(result.get("sessionId"))):
             return self._failed(
                 refusal(UNSET, INTERNAL_ERROR, "Internal error: the session has no id"), asked
             )
-        session = self._sessions.of(session_id)
-        found, after = session.opened(result)
-        outs: list[Out] = []
-        if asked.offer:
-            session.offer = asked.offer
-            outs = [bound(asked.offer, session_id)]
-        return [*outs, ("inside", answer(asked.client_id, found)), *self._released(), *told(session, after)]
+        outs, session, after = self._openings.opened(asked, result)
+        return [*outs, *self._released(), *told(session, after)]
 
     def _configured(self, asked: Asked, session: Session, result: Object) -> list[Out]:
         before = session.options
@@ -295,22 +263,12 @@ class V2Agent(Edge):
         session.calls.unseen()
         outs = self._prompts.closed(session)
         self._sessions.forget(session.id)
-        return [*outs, *([withdrawn(session.offer)] if session.offer else [])]
+        return [*outs, *self._openings.over(session.offer)]
 
     def _released(self) -> list[Out]:
         """Updates that came before the client could know their session."""
         early, self._sessions.early = self._sessions.early, []
         return [out for message in early for out in self._updated(message)]
-
-    # The client's files and terminals
-
-    @property
-    def _lends(self) -> bool:
-        """Whether somebody can be asked to lend them to the agent, and the agent can take them."""
-        return bool(self._sessions.abilities.tools) and self._welcome.stdio and self.settings.client_tools
-
-    def _lends_nothing(self) -> None:
-        self.lost("the client's files and terminals", "not lent: a v2 agent does not ask for them")
 
     def _session(self, message: Message) -> Session:
         return self._sessions.of(as_text(as_object(message.params).get("sessionId")))

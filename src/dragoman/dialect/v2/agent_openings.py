@@ -1,0 +1,92 @@
+"""How sessions of a v2 agent are opened, with the client's files and terminals lent to them where possible.
+
+A session that is to have them waits for the host's word; everybody else goes on meanwhile.
+"""
+
+from __future__ import annotations
+
+from dragoman.dialect.edge import Out, Settings
+from dragoman.dialect.message import Id, Message, Object, answer, as_text, refusal
+from dragoman.dialect.v2.agent_handshake import Welcome
+from dragoman.dialect.v2.agent_lending import Lending, Opening, bound, withdrawn
+from dragoman.dialect.v2.agent_requests import Asked, Requests
+from dragoman.dialect.v2.agent_session import Session, Sessions
+from dragoman.dialect.v2.agent_setup import OPENING, Refused, opening, with_server
+from dragoman.dialect.v2.to_v1.fields import Teller
+from dragoman.wire.codes import CANCELLED, INVALID_PARAMS, NAMES
+
+
+class Openings:
+    """The openings of a conversation."""
+
+    def __init__(self, tell: Teller, settings: Settings, sessions: Sessions, requests: Requests) -> None:
+        self._tell = tell
+        self._settings = settings
+        self._sessions = sessions
+        self._requests = requests
+        self._welcome = Welcome(stdio=True)
+        self.lending = Lending()
+
+    def welcomed(self, welcome: Welcome) -> None:
+        """The agent has said what it can do."""
+        self._welcome = welcome
+        if self._sessions.abilities.tools and not self._lends:
+            self._lends_nothing()
+
+    def asked(self, message: Message, params: Object) -> list[Out]:
+        """A request of the client that opens a session."""
+        try:
+            found = opening(str(message.method), params, stdio=self._welcome.stdio, tell=self._tell)
+        except Refused as why:
+            return [("inside", refusal(message.id, INVALID_PARAMS, f"Invalid params: {why}"))]
+        if self._lends:
+            return self.lending.offer(Opening(message, found), self._sessions.abilities.tools)
+        return self._open(message, found)
+
+    def granted(self, message: Message) -> list[Out]:
+        """The host's answer to an offer."""
+        granted = self.lending.granted(message)
+        if granted is None:
+            return []
+        offer, waiting, server = granted
+        if server is None:
+            self._lends_nothing()
+            return self._open(waiting.message, waiting.params)
+        return self._open(waiting.message, with_server(waiting.params, server), offer)
+
+    def withdrawn(self, request_id: Id) -> list[Out]:
+        """The client does not want a session any more that still waits; nothing, if it does not wait."""
+        if not self.lending.forget(request_id):
+            return []
+        return [("inside", refusal(request_id, CANCELLED, NAMES[CANCELLED]))]
+
+    def opened(self, asked: Asked, result: Object) -> tuple[list[Out], Session, list[Object]]:
+        """The agent's answer: what is said now, and what is told of the session after everything else."""
+        session = self._sessions.of(asked.session or as_text(result.get("sessionId")))
+        found, after = session.opened(result)
+        outs: list[Out] = []
+        if asked.offer:
+            session.offer = asked.offer
+            outs = [bound(asked.offer, session.id)]
+        return [*outs, ("inside", answer(asked.client_id, found))], session, after
+
+    def over(self, offer: str) -> list[Out]:
+        """What was lent under this name is not any more."""
+        return [withdrawn(offer)] if offer else []
+
+    def _open(self, message: Message, params: Object, offer: str = "") -> list[Out]:
+        method, session_id = str(message.method), ""
+        if method in ("session/load", "session/resume"):  # the others open one that has no id yet
+            session = self._sessions.of(as_text(params.get("sessionId")))
+            session_id, session.cwd = session.id, as_text(params.get("cwd")) or "/"
+            if method == "session/load":
+                session.begin_again()
+        return [self._requests.send(message, OPENING[method], params, session_id, offer=offer)]
+
+    @property
+    def _lends(self) -> bool:
+        """Whether somebody can be asked to lend the client's tools, and the agent can take them."""
+        return bool(self._sessions.abilities.tools) and self._welcome.stdio and self._settings.client_tools
+
+    def _lends_nothing(self) -> None:
+        self._tell.lost("the client's files and terminals", "not lent: a v2 agent does not ask for them")
