@@ -76,7 +76,7 @@ def test_losses_are_said_at_the_end_and_written_to_the_ledger(tmp_path: Path) ->
     assert [json.loads(line).get("id") for line in run.stdout.splitlines()] == [None, 1, None, 1]
     assert f"dragoman translate: lost: haven: {LOSS} (2 times): sent as it is" in run.stderr
     assert "the agent has ended" in run.stderr
-    (entry,) = json.loads(ledger.read_text())
+    (entry,) = json.loads(ledger.read_text())["entries"]
     assert entry.pop("first_frame") > 0
     assert entry == {
         "outcome": "lost",

@@ -148,5 +148,6 @@ def _say(ledger: Ledger, stopped_by: Entry | None) -> None:
 def _write(path: str, ledger: Ledger) -> None:
     import msgspec
 
+    whole = {"decisions": ledger.decisions, "entries": ledger.entries}
     with open(path, "wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(ledger.entries)) + b"\n")
+        file.write(msgspec.json.format(msgspec.json.encode(whole)) + b"\n")
