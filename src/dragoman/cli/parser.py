@@ -13,6 +13,7 @@ from dragoman.cli import (
     agents,
     agents_list,
     chaos,
+    check,
     client_tools,
     dialect,
     diff,
@@ -87,6 +88,7 @@ def make_parser() -> argparse.ArgumentParser:
     client_tools.add_parser(commands)
     dialect.add_parser(commands)
     chaos.add_parser(commands)
+    check.add_parser(commands)
     diff.add_parser(commands)
     doctor.add_parser(commands)
     policy.add_parser(commands)

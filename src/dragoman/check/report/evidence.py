@@ -1,0 +1,59 @@
+"""Frames as a report shows them: one printable line, short enough to read, its structure still to be seen.
+
+Long texts and lists within a frame are cut before the frame is, so that names and ids survive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.check.recording import Direction
+
+TEXT = 72
+ITEMS = 4
+DEEP = 12
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """One frame of a finding."""
+
+    number: int
+    direction: Direction
+    at: float
+    """Seconds since the first frame of its recording."""
+    text: str
+
+
+def shortened(raw: bytes, *, length: int) -> str:
+    """A frame in at most about `length` characters; one that fits is shown as it is."""
+    text = printable(raw.decode(errors="replace"))
+    if len(text) > length:
+        try:
+            smaller = _cut(msgspec.json.decode(raw), 0)
+            text = printable(msgspec.json.encode(smaller).decode())
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            pass  # no JSON: then it is cut as the text that it is
+    return text if len(text) <= length else f"{text[:length]}… ({len(text) - length} more)"
+
+
+def printable(text: str) -> str:
+    """Nothing in it that a terminal would obey, and no line ends."""
+    return "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
+    )
+
+
+def _cut(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= TEXT else f"{value[:TEXT]}… ({len(value) - TEXT} more)"
+    if depth > DEEP:
+        return "…"
+    if isinstance(value, list):
+        kept = [_cut(item, depth + 1) for item in value[:ITEMS]]
+        return kept if len(value) <= ITEMS else [*kept, f"… ({len(value) - ITEMS} more)"]
+    if isinstance(value, dict):
+        return {_cut(name, depth): _cut(held, depth + 1) for name, held in value.items()}
+    return value

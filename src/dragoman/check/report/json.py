@@ -1,0 +1,95 @@
+"""A report for programs. Its shape is a promise, told by `"report": 1`: members are added, never changed.
+
+| member | |
+|---|---|
+| `report` | the version of this shape: 1 |
+| `tool`, `title`, `outcome` | who examined, what was examined, `failed`, `warned`, `blocked` or `clean` |
+| `counts` | how many requirements have each status; every status is named |
+| `recordings` | what each recording is called |
+| `parts` | for each side: `side`, `peer`, `counts`, `verdicts` |
+| `packs` | for each pack and side: `name`, `about`, `side`, `items` |
+| `complaints`, `blocked` | about the examination itself; why it could not go on |
+
+A verdict has `requirement`, `area`, `level`, `text`, `source`, `status`, `seen`, `broken`, `reason` and
+`findings`; a finding has `rule`, `why`, `fix`, `recording` (counted from 1) and `frames`, each with `number`,
+`line`, `direction`, `at` and `text`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dragoman.check.manifest import requirements
+from dragoman.check.report.model import Part, Report
+from dragoman.check.verdict import Finding, Verdict
+
+VERSION = 1
+
+
+def as_json(report: Report) -> str:
+    return msgspec.json.format(msgspec.json.encode(_report(report)), indent=2).decode() + "\n"
+
+
+def outcome(report: Report) -> str:
+    """One word for the whole."""
+    counts = report.counts
+    if counts["failed"]:
+        return "failed"
+    if report.blocked or counts["blocked"]:
+        return "blocked"
+    return "warned" if counts["warned"] else "clean"
+
+
+def _report(report: Report) -> dict[str, Any]:
+    return {
+        "report": VERSION,
+        "tool": report.tool,
+        "title": report.title,
+        "outcome": outcome(report),
+        "counts": report.counts,
+        "recordings": [report.name_of(number) for number in range(1, len(report.recordings) + 1)],
+        "parts": [_part(report, part) for part in report.parts],
+        "packs": msgspec.to_builtins(report.packs),
+        "complaints": report.complaints,
+        "blocked": report.blocked,
+    }
+
+
+def _part(report: Report, part: Part) -> dict[str, Any]:
+    return {
+        "side": part.side,
+        "peer": part.peer,
+        "counts": part.counts,
+        "verdicts": [_verdict(report, verdict) for verdict in part.verdicts],
+    }
+
+
+def _verdict(report: Report, verdict: Verdict) -> dict[str, Any]:
+    known = requirements().get(verdict.requirement)
+    return {
+        "requirement": verdict.requirement,
+        "area": known.area if known else "",
+        "level": verdict.level,
+        "text": verdict.text,
+        "source": known.source if known else "",
+        "status": verdict.status,
+        "seen": verdict.seen,
+        "broken": verdict.broken,
+        "reason": verdict.reason,
+        "findings": [_finding(report, finding) for finding in verdict.findings],
+    }
+
+
+def _finding(report: Report, finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "why": finding.why,
+        "fix": finding.fix,
+        "recording": finding.connection,
+        "frames": [
+            {**msgspec.to_builtins(one), "line": report.line_of(finding.connection, one.number)}
+            for one in report.evidence(finding, length=2000)
+        ],
+    }

@@ -1,0 +1,88 @@
+"""A report for people: findings first, each with its frames and what to change, then the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dragoman.check.report.evidence import printable
+from dragoman.check.report.model import STATUSES, PackResult, Part, Report
+from dragoman.check.verdict import Finding, Status, Verdict
+
+SHOWN = 3
+"""How many findings of one requirement are shown; the rest is counted."""
+
+_ARROW = {"to_agent": "→ agent ", "to_client": "→ client"}
+_DETAILED: tuple[Status, ...] = ("failed", "warned", "recorded", "waived")
+
+
+def as_text(report: Report, *, details: bool = False) -> str:
+    """`details` also names what passed, was not exercised and does not apply."""
+    return "\n".join(_lines(report, details)) + "\n"
+
+
+def counted(counts: dict[Status, int]) -> str:
+    """`2 failed, 40 passed, 10 not exercised`."""
+    return (
+        ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]) or "nothing judged"
+    )
+
+
+def _lines(report: Report, details: bool) -> Iterator[str]:
+    for part in report.parts:
+        yield from _part(report, part, details)
+    for pack in report.packs:
+        if pack.items:
+            yield from _pack(pack)
+    for complaint in report.complaints:
+        yield f"note: {printable(complaint)}"
+    if report.blocked:
+        yield f"BLOCKED: {printable(report.blocked)}"
+    for part in report.parts:
+        yield f"{_whom(part)}: {counted(part.counts)}"
+    if report.counts["not exercised"] or report.counts["blocked"]:
+        yield "What was not exercised or blocked is not known to be right."
+
+
+def _whom(part: Part) -> str:
+    return f"{part.side} {printable(part.peer)}".strip()
+
+
+def _part(report: Report, part: Part, details: bool) -> Iterator[str]:
+    for verdict in sorted(part.of(*_DETAILED), key=lambda one: STATUSES.index(one.status)):
+        yield from _verdict(report, part, verdict)
+        yield ""
+    if details:
+        for verdict in part.verdicts:
+            if verdict.status not in _DETAILED:
+                why = f" ({printable(verdict.reason)})" if verdict.reason else ""
+                yield f"{verdict.status}: {verdict.requirement} {verdict.level}: {verdict.text}{why}"
+        yield ""
+
+
+def _verdict(report: Report, part: Part, verdict: Verdict) -> Iterator[str]:
+    yield f"{verdict.status.upper()} {verdict.requirement} {verdict.level} ({part.side}): {verdict.text}"
+    if verdict.reason:
+        yield f"  waived: {printable(verdict.reason)}"
+    for finding in verdict.findings[:SHOWN]:
+        yield from _finding(report, finding)
+    if verdict.broken > SHOWN:
+        yield f"  … in {verdict.broken} of {verdict.seen} places"
+    for fix in dict.fromkeys(finding.fix for finding in verdict.findings):
+        yield f"  change: {fix}"
+
+
+def _finding(report: Report, finding: Finding) -> Iterator[str]:
+    yield f"  {printable(finding.why)} [{finding.rule}]"
+    for one in report.evidence(finding):
+        line = report.line_of(finding.connection, one.number)
+        where = f"{report.name_of(finding.connection)}{f':{line}' if line else ''}"
+        yield f"    {where} frame {one.number} {_ARROW[one.direction]} {one.at:8.3f} s  {one.text}"
+
+
+def _pack(pack: PackResult) -> Iterator[str]:
+    yield f"{pack.name} ({pack.side}): {pack.about}"
+    for item in pack.items:
+        seen = f" ({item.exercised} of {len(item.requirements)} seen)" if item.requirements else ""
+        why = f": {printable(item.reason)}" if item.reason else ""
+        yield f"  {item.status:<14} {item.says}{seen}{why}"
+    yield ""

@@ -1,0 +1,110 @@
+"""Waivers: findings that somebody knows of and lives with, each for a reason.
+
+    [[waiver]]
+    requirement = "TURN-06"          # an id, or a whole area: "TERM-*"
+    reason = "updates of the title come late until we own the queue"
+    until = 2027-01-31               # optional: it counts up to and on this day
+    peer = "my-agent"                # optional: the name of the peer, with or without its version
+    side = "agent"                   # optional
+
+A waived finding is still shown. A waiver that nothing needs any more, or whose day has passed, is reported.
+"""
+
+from __future__ import annotations
+
+import datetime
+import tomllib
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+from msgspec import Struct
+
+from dragoman.check.manifest import requirements
+from dragoman.check.report.model import Part
+from dragoman.check.verdict import Status
+from dragoman.errors import LocalMistake
+
+_WAIVABLE: tuple[Status, ...] = ("failed", "warned", "recorded")
+_MEMBERS = {"requirement", "reason", "until", "peer", "side"}
+
+
+class BadWaivers(LocalMistake):
+    """A waiver file that makes no sense; says where and why."""
+
+
+class Waiver(Struct, frozen=True, kw_only=True):
+    requirement: str
+    reason: str
+    until: datetime.date | None = None
+    peer: str = ""
+    side: str = ""
+
+    def covers(self, part: Part, requirement: str) -> bool:
+        return self.concerns(part) and fnmatchcase(requirement, self.requirement)
+
+    def concerns(self, part: Part) -> bool:
+        """Whether it is about this peer at all."""
+        name, _, _ = part.peer.rpartition(" ")
+        return self.side in ("", part.side) and (
+            not self.peer or any(fnmatchcase(known, self.peer) for known in (part.peer, name))
+        )
+
+
+def read_waivers(text: str) -> list[Waiver]:
+    """Raises `BadWaivers`."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadWaivers(f"no TOML: {error}") from error
+    entries = table.get("waiver")
+    if set(table) - {"waiver"} or not isinstance(entries, list):
+        raise BadWaivers("a waiver file holds [[waiver]] tables and nothing else")
+    return [_waiver(entry, number) for number, entry in enumerate(entries, 1)]
+
+
+def apply_waivers(waivers: Iterable[Waiver], parts: Iterable[Part], *, today: datetime.date) -> list[str]:
+    """Waives what is covered; returns what is to be said about the waivers themselves."""
+    complaints = []
+    everything = list(parts)
+    for waiver in waivers:
+        concerned = [part for part in everything if waiver.concerns(part)]
+        if not concerned:
+            continue  # it is about another peer
+        if waiver.until is not None and waiver.until < today:
+            complaints.append(f"the waiver for {waiver.requirement} expired on {waiver.until}")
+            continue
+        judged = [status for part in concerned for status in _applied(waiver, part)]
+        if judged and not any(status in (*_WAIVABLE, "waived") for status in judged):
+            complaints.append(
+                f"the waiver for {waiver.requirement} is not needed: {', '.join(dict.fromkeys(judged))}"
+            )
+    return complaints
+
+
+def _applied(waiver: Waiver, part: Part) -> Iterator[Status]:
+    """The status that each covered requirement had before."""
+    for verdict in part.verdicts:
+        if waiver.covers(part, verdict.requirement):
+            yield verdict.status
+            if verdict.status in _WAIVABLE:
+                verdict.status, verdict.reason = "waived", waiver.reason
+
+
+def _waiver(entry: Any, number: int) -> Waiver:
+    where = f"waiver {number}"
+    if not isinstance(entry, dict) or set(entry) - _MEMBERS:
+        raise BadWaivers(f"{where}: knows only {', '.join(sorted(_MEMBERS))}")
+    until = entry.pop("until", None)
+    if until is not None and (not isinstance(until, datetime.date) or isinstance(until, datetime.datetime)):
+        raise BadWaivers(f"{where}: until is a date, like 2027-01-31, without quotes")
+    if any(not isinstance(value, str) for value in entry.values()):
+        raise BadWaivers(f"{where}: all but until is text")
+    if not entry.get("reason", "").strip():
+        raise BadWaivers(f"{where}: needs a reason")
+    pattern = entry.get("requirement", "")
+    if not any(fnmatchcase(known, pattern) for known in requirements()):
+        raise BadWaivers(f"{where}: no requirement is called {pattern!r}")
+    if entry.get("side", "") not in ("", "agent", "client", "server"):
+        raise BadWaivers(f"{where}: side is agent, client or server")
+    return Waiver(until=until, **entry)

@@ -1,0 +1,166 @@
+"""What all parts of `dragoman check` take and give alike: which requirements, which waivers, which formats.
+
+Whoever examines reads the wishes first, so that a mistake in them is known before minutes are spent, and lets
+them finish: judge, waive, show, and tell the exit status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dragoman.check.manifest import Side
+    from dragoman.check.recording import Recording
+    from dragoman.check.report import Report
+    from dragoman.check.waivers import Waiver
+
+CLEAN, BROKEN, MISTAKEN, BLOCKED, UNEXAMINED = 0, 1, 2, 3, 4
+
+FORMAT_NAMES = ("text", "json", "junit", "sarif", "html", "badge", "badge-json")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every examination."""
+    wanted = parser.add_argument_group("what is judged")
+    wanted.add_argument(
+        "--only", metavar="IDS", action="append", default=[], help="ids, areas, patterns: TURN-06,TERM,SES-1*"
+    )
+    wanted.add_argument("--exclude", metavar="IDS", action="append", default=[], help="all but these")
+    wanted.add_argument(
+        "--pack", metavar="NAME", action="append", default=[], help="a guide's list; see docs"
+    )
+    wanted.add_argument("--waivers", metavar="FILE", help="TOML: findings to live with, and why")
+    wanted.add_argument("--strict", action="store_true", help="warnings count like failures")
+    shown = parser.add_argument_group("how it is reported")
+    shown.add_argument(
+        "--format",
+        metavar="NAME[=FILE]",
+        action="append",
+        default=[],
+        help=f"{', '.join(FORMAT_NAMES)}; to standard output or to a file; may be given several times",
+    )
+    shown.add_argument("--details", action="store_true", help="in text also what passed or never showed")
+    shown.add_argument("--no-redact", action="store_true", help="show secrets in frames as they are")
+
+
+class Wishes:
+    """What somebody wants judged and shown. Making one raises `LocalMistake` or `OSError` if that cannot be."""
+
+    def __init__(self, chosen: argparse.Namespace) -> None:
+        from dragoman.check.packs import selection
+        from dragoman.check.waivers import read_waivers
+
+        self.only = selection(_split(chosen.only), _split(chosen.exclude), chosen.pack)
+        self.packs: list[str] = chosen.pack
+        self.waivers: list[Waiver] = (
+            read_waivers(Path(chosen.waivers).read_text("utf-8")) if chosen.waivers else []
+        )
+        self.outputs = _outputs(chosen.format)
+        self.strict: bool = chosen.strict
+        self.details: bool = chosen.details
+        self.redact: bool = not chosen.no_redact
+
+    def finish(
+        self,
+        recordings: Sequence[Recording],
+        *,
+        sides: Sequence[Side],
+        title: str,
+        names: Sequence[str] = (),
+        lines: Sequence[Sequence[int]] = (),
+        blocked: str = "",
+        complaints: Sequence[str] = (),
+    ) -> int:
+        """Judge, waive, report; the exit status. `blocked` says why most could not be tried."""
+        report = self.report(recordings, sides=sides, title=title, names=names, lines=lines, blocked=blocked)
+        report.complaints = [*complaints, *report.complaints]
+        self.show(report)
+        return self.status(report)
+
+    def report(
+        self,
+        recordings: Sequence[Recording],
+        *,
+        sides: Sequence[Side],
+        title: str,
+        names: Sequence[str] = (),
+        lines: Sequence[Sequence[int]] = (),
+        blocked: str = "",
+    ) -> Report:
+        import datetime
+
+        from dragoman.agents import VERSION
+        from dragoman.check.packs import judge_pack
+        from dragoman.check.report import Part, Report, block, peer_name
+        from dragoman.check.verdict import judge
+        from dragoman.check.waivers import apply_waivers
+
+        parts = [
+            Part(
+                side=side, peer=peer_name(recordings, side), verdicts=judge(recordings, side, only=self.only)
+            )
+            for side in sides
+        ]
+        if blocked:
+            for part in parts:
+                block(part.verdicts, blocked)
+        complaints = apply_waivers(self.waivers, parts, today=datetime.date.today())
+        return Report(
+            title=title,
+            parts=parts,
+            recordings=recordings,
+            names=names,
+            lines=lines,
+            packs=[judge_pack(name, part, recordings) for name in self.packs for part in parts],
+            complaints=complaints,
+            blocked=blocked,
+            tool=f"dragoman {VERSION}",
+            hide=_hiding() if self.redact else bytes,
+        )
+
+    def show(self, report: Report) -> None:
+        from dragoman.check.report import render
+        from dragoman.check.report.text import as_text
+
+        for name, path in self.outputs:
+            text = as_text(report, details=self.details) if name == "text" else render(report, name)
+            if path is None:
+                sys.stdout.write(text)
+            else:
+                path.write_text(text, "utf-8")
+
+    def status(self, report: Report) -> int:
+        counts = report.counts
+        if counts["failed"] or (self.strict and counts["warned"]):
+            return BROKEN
+        return BLOCKED if report.blocked else CLEAN
+
+
+def _hiding() -> Callable[[bytes], bytes]:
+    import os
+
+    from dragoman.trace.tap.hiding import Hiding
+
+    return Hiding(os.environ).hide
+
+
+def _split(values: Sequence[str]) -> list[str]:
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def _outputs(formats: Sequence[str]) -> list[tuple[str, Path | None]]:
+    from dragoman.errors import LocalMistake
+
+    found: list[tuple[str, Path | None]] = []
+    for wish in formats or ["text"]:
+        name, _, file = wish.partition("=")
+        if name not in FORMAT_NAMES:
+            raise LocalMistake(f"no format is called {name!r}; there are {', '.join(FORMAT_NAMES)}")
+        found.append((name, Path(file) if file else None))
+    if sum(path is None for _, path in found) > 1:
+        raise LocalMistake("only one format can go to standard output: name files for the others")
+    return found
