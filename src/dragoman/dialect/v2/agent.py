@@ -7,11 +7,9 @@ the agent's own questions in `agent_questions`; `agent_openings` opens sessions.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from msgspec import UNSET, UnsetType
 
-from dragoman.dialect.edge import NEVER, Edge, Out, Plain, Settings
+from dragoman.dialect.edge import Edge, Out, Settings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Id,
@@ -39,7 +37,6 @@ class V2Agent(Edge):
     """Offers version 2. An agent that answers with version 1 is left alone from then on."""
 
     name = "v2"
-    plain_from_inside: ClassVar[Plain] = {"elicitation/complete": NEVER}
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
