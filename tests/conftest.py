@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import inspect
 import os
 import signal
@@ -33,6 +34,12 @@ os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # What a shell starts in the background is deaf to Ctrl-C, and so are its children; some of ours must hear it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are held until the end: nobody shall look through them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

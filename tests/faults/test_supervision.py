@@ -19,6 +19,9 @@ IN_TIME = 12.0
 """Seconds; it should be five, but the machine may be busy."""
 SECONDS_STOPPED = 0.5
 
+AT_ONCE = {**os.environ, "AT_ONCE": "1"}
+"""For agents that will not end by themselves; SUP-X10 waits for one with the limits that everybody has."""
+
 
 async def ends(talk: Talk, how: int | None) -> int:
     """Bring it to its end, by a signal or by the end of its input; its exit status."""
@@ -89,7 +92,7 @@ async def test_two_hundred_turns_end_with_the_agent(agent: Command) -> None:
 async def test_a_handler_that_swallows_its_cancellation_does_not_keep_the_agent(
     agent: Command, case: int | None
 ) -> None:
-    async with opening(agent) as talk:
+    async with opening(agent, env=None if case is None else AT_ONCE) as talk:
         await talk.peer.send(prompt("turn", talk.session, "swallow"))
         await talk.said("started")
         await ends(talk, case)
@@ -99,7 +102,7 @@ async def test_a_handler_that_swallows_its_cancellation_does_not_keep_the_agent(
 async def test_a_handler_that_blocks_its_thread_does_not_keep_the_agent(
     agent: Command, case: int | None
 ) -> None:
-    async with opening(agent) as talk:
+    async with opening(agent, env=AT_ONCE) as talk:
         await talk.peer.send(prompt("turn", talk.session, "block"))
         await talk.replies()
         await ends(talk, case)
@@ -107,7 +110,7 @@ async def test_a_handler_that_blocks_its_thread_does_not_keep_the_agent(
 
 @fault("SUP-X14", stage="stubborn")
 async def test_a_handler_that_blocks_the_loop_does_not_keep_the_agent_from_sigterm(agent: Command) -> None:
-    async with opening(agent) as talk:
+    async with opening(agent, env=AT_ONCE) as talk:
         await talk.peer.send(prompt("turn", talk.session, "block the loop"))
         await eventually(lambda: state(talk.peer.pid) == "S")
         before = cpu(talk.peer.pid)

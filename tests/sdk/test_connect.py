@@ -21,6 +21,7 @@ from dragoman.errors import (
     VersionMismatch,
 )
 from dragoman.transport.memory import memory_pair
+from dragoman.transport.owned import Grace
 from tests.runtime.clock import virtually
 from tests.sdk.ends import RawAgent
 from tests.transport.programs import eventually, python
@@ -190,3 +191,8 @@ async def test_what_a_command_complains_about_can_be_watched() -> None:
         async with connect(python("import sys; sys.stderr.write('oops')"), on_stderr=heard.append):
             pass
     assert b"".join(heard) == b"oops"
+
+
+async def test_how_long_an_agent_may_take_to_end_is_a_limit() -> None:
+    async with connect(python(ECHO), limits=Limits(end_seconds=0.7)) as handle:
+        assert handle.link.transport.tree.grace == Grace(after_eof=0.7, after_terminate=0.7)  # type: ignore[attr-defined]

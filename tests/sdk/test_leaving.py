@@ -9,7 +9,8 @@ import threading
 
 import pytest
 
-from dragoman.sdk.leaving import END_WITHIN, SIGNALS, Leaving
+from dragoman import Limits
+from dragoman.sdk.leaving import END_WITHIN, SIGNALS, Leaving, time_to_end
 
 PROGRAM = """
 import asyncio, contextlib, sys, time
@@ -101,3 +102,8 @@ def test_a_thread_that_is_not_the_main_one_can_serve_too() -> None:
     thread.start()
     thread.join()
     assert entered == [True]
+
+
+def test_whoever_grants_work_more_time_to_end_gets_it() -> None:
+    assert time_to_end(Limits()) == END_WITHIN
+    assert time_to_end(Limits(end_seconds=30)) > 30

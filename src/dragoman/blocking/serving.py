@@ -22,7 +22,7 @@ from dragoman.errors import LocalMistake
 from dragoman.runtime import Limits
 from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.leaving import END_WITHIN, Leaving, _end_now
+from dragoman.sdk.leaving import Leaving, _end_now, time_to_end
 from dragoman.sdk.threads.faces import faces
 
 FLUSH = 0.5
@@ -51,12 +51,13 @@ def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | No
     side = BlockingAgentSide(inlined(agent, faces=partial(faces, voice=VoicedSession), wait_for=_cannot_be))
     link = AgentLink(read_fd, write_fd, side, name=agent.link_name, limits=limits)
     side.attach_to(link)
-    with _Leaving(link) as leaving:
+    limits = limits or DEFAULT_LIMITS
+    with _Leaving(link, within=time_to_end(limits)) as leaving:
         try:
             link.attend()
             leaving.begin()
             if not link.dismissed:
-                link.finish((limits or DEFAULT_LIMITS).end_seconds)
+                link.finish(limits.end_seconds)
         finally:
             link.end_work(flush=FLUSH)
     link.close()
@@ -69,8 +70,8 @@ class _Leaving(Leaving):
     while it starts a worker, and then another thread cannot be started.
     """
 
-    def __init__(self, link: AgentLink) -> None:
-        super().__init__()
+    def __init__(self, link: AgentLink, *, within: float) -> None:
+        super().__init__(within=within)
         self._link = link
         self._begun, self._over = Gate(), Gate()
         self._waker = -1
@@ -101,8 +102,8 @@ class _Leaving(Leaving):
 
     def _watch_over(self) -> None:
         self._begun.wait()
-        if not self._over.wait(END_WITHIN):
-            _end_now()
+        if not self._over.wait(self.within):
+            _end_now(self.within)
 
 
 def _cannot_be(work: object) -> object:

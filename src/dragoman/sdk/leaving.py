@@ -17,19 +17,27 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
+from dragoman.runtime import Limits
+
 log = logging.getLogger(__name__)
 
 END_WITHIN = 4.0
 """Seconds from the moment that we are to end until we have. Clients usually grant five."""
 
+SPARE = 0.5
+"""Of these, what is left when everything that has a limit has used it up."""
+
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Leaving:
-    """`with Leaving() as leaving:` around the whole run; `asked` is set by the first signal."""
+    """`with Leaving() as leaving:` around the whole run; `asked` is set by the first signal. The end takes
+    `within` seconds at most.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, *, within: float | None = None) -> None:
         self.asked = asyncio.Event()
+        self.within = END_WITHIN if within is None else within
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watch: threading.Timer | None = None
         self._former: dict[int, Any] = {}
@@ -51,7 +59,7 @@ class Leaving:
     def begin(self) -> None:
         """The process is to end, from now on within its time."""
         if self._watch is None:
-            self._watch = threading.Timer(END_WITHIN, _end_now)
+            self._watch = threading.Timer(self.within, _end_now, (self.within,))
             self._watch.daemon = True
             self._watch.start()
 
@@ -90,6 +98,11 @@ class Leaving:
             self._loop.call_soon_threadsafe(self.asked.set)
 
 
-def _end_now() -> None:
-    log.error("a handler did not let go within %g s of the end; the process ends without it", END_WITHIN)
+def time_to_end(limits: Limits) -> float:
+    """What work may use up by its limits, and a moment; with the usual ones `END_WITHIN`."""
+    return limits.end_seconds + limits.cancel_seconds + SPARE
+
+
+def _end_now(seconds: float) -> None:
+    log.error("a handler did not let go within %g s of the end; the process ends without it", seconds)
     os._exit(1)

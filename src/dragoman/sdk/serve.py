@@ -17,7 +17,7 @@ from dragoman.runtime import Limits, Link
 from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.side import AgentSide
-from dragoman.sdk.leaving import Leaving
+from dragoman.sdk.leaving import Leaving, time_to_end
 from dragoman.transport.contract import Transport
 
 if TYPE_CHECKING:
@@ -31,12 +31,13 @@ def serve(served: Agent | Proxy | Conductor, *, limits: Limits | None = None) ->
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
-    with Leaving() as leaving, contextlib.suppress(KeyboardInterrupt):
+    limits = limits or DEFAULT_LIMITS
+    with Leaving(within=time_to_end(limits)) as leaving, contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve_stdio(served, stdio.open(), limits, leaving))
 
 
 async def _serve_stdio(
-    served: Agent | Proxy | Conductor, transport: Transport, limits: Limits | None, leaving: Leaving
+    served: Agent | Proxy | Conductor, transport: Transport, limits: Limits, leaving: Leaving
 ) -> None:
     leaving.listen()
     loop = asyncio.get_running_loop()
@@ -48,7 +49,7 @@ async def _serve_stdio(
         for task in (ended, stopped):
             task.cancel()
         await asyncio.wait((ended, stopped))
-        await link.aclose(grace=0 if leaving.asked.is_set() else (limits or DEFAULT_LIMITS).end_seconds)
+        await link.aclose(grace=0 if leaving.asked.is_set() else limits.end_seconds)
 
 
 class Serving:

@@ -1,8 +1,9 @@
 """An agent whose handler is a plain function that blocks its thread."""
 
+import os
 import time
 
-from dragoman import Agent, serve
+from dragoman import Agent, Limits, serve
 
 agent = Agent("blocking")
 
@@ -12,4 +13,5 @@ def block(turn: object) -> None:
     time.sleep(60)
 
 
-serve(agent)
+# Whoever knows that it will not end by itself need not wait for that.
+serve(agent, limits=Limits(end_seconds=0.2, cancel_seconds=0.2) if "AT_ONCE" in os.environ else None)

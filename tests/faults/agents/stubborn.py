@@ -1,9 +1,10 @@
 """An agent that takes its cancellation badly, in the way that the prompt names."""
 
 import asyncio
+import os
 import time
 
-from dragoman import Agent, Turn, serve
+from dragoman import Agent, Limits, Turn, serve
 from dragoman.errors import DragomanError
 
 agent = Agent("stubborn")
@@ -52,4 +53,5 @@ async def end_as_if_nothing_was() -> None:
         return
 
 
-serve(agent)
+# Whoever knows that it will not end by itself need not wait for that.
+serve(agent, limits=Limits(end_seconds=0.2, cancel_seconds=0.2) if "AT_ONCE" in os.environ else None)

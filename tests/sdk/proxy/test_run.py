@@ -27,6 +27,12 @@ from dragoman import Proxy, serve
 serve(Proxy(sys.argv[1:] or None))
 """
 
+SERVE_BRIEFLY = """
+import sys
+from dragoman import Limits, Proxy, serve
+serve(Proxy(sys.argv[1:]), limits=Limits(end_seconds=0.2))
+"""
+
 
 def proxy_before(*command: str) -> list[str]:
     return [sys.executable, "-c", SERVE, *command]
@@ -139,7 +145,7 @@ while True:
 
 @pytest.mark.parametrize("how", ["end of input", "SIGTERM", "SIGKILL"])
 async def test_however_a_proxy_ends_its_agent_ends_with_it(how: str) -> None:
-    async with RawPeer(proxy_before(*python(SLEEPY))) as peer:
+    async with RawPeer([sys.executable, "-c", SERVE_BRIEFLY, *python(SLEEPY)]) as peer:
         await peer.send(INITIALIZE)
         pid = json.loads(await peer.read_line())["params"]["pid"]
         assert alive(pid)
@@ -156,7 +162,7 @@ async def test_what_a_hook_holds_back_of_the_first_block_stops_reading_behind_it
     proxy.on("session/prompt")(slow)
     far, near = memory_pair()
     client = End(far)
-    async with serving(proxy, near, limits=Limits(backlog_bytes=100)):
+    async with serving(proxy, near, limits=Limits(backlog_bytes=100, end_seconds=0.2)):
         client.say(prompt(1, "x" * 200))
         await slow.entered.wait()
         client.say(prompt(2, "y"))
@@ -178,7 +184,7 @@ async def test_a_client_that_never_says_anything_starts_nothing() -> None:
 async def test_leaving_the_block_ends_a_conversation_that_goes_on() -> None:
     far, near = memory_pair()
     client = End(far)
-    async with serving(Proxy(python(SLEEPY)), near):
+    async with serving(Proxy(python(SLEEPY)), near, limits=Limits(end_seconds=0.2)):
         client.say(INITIALIZE)
         pid: Any = (await client.hear_json())["params"]["pid"]
     assert not alive(pid)

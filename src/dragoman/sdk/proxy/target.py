@@ -29,9 +29,11 @@ async def open_target(
     from dragoman.sdk.proxy.conductor import Conductor
 
     if isinstance(target, str | Sequence):
+        from dragoman.transport.owned import Grace
         from dragoman.transport.process import spawn
 
-        child = spawn(target, cwd=cwd, env=env, on_stderr=shown())
+        grace = Grace.steps(limits.end_seconds)
+        child = spawn(target, cwd=cwd, env=env, grace=grace, on_stderr=shown())
         stack.push_async_callback(child.aclose)
         return child
     if isinstance(target, Agent | Proxy | Conductor):
