@@ -57,7 +57,7 @@ def judge(folder: Path) -> None:
 
 
 def noted(folder: Path) -> set[str]:
-    return {entry["what"] for entry in json.loads((folder / "ledger").read_text())}
+    return {entry["what"] for entry in json.loads((folder / "ledger").read_text())["entries"]}
 
 
 @needs_node
