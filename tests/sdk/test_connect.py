@@ -194,5 +194,5 @@ async def test_what_a_command_complains_about_can_be_watched() -> None:
 
 
 async def test_how_long_an_agent_may_take_to_end_is_a_limit() -> None:
-    async with connect(python(ECHO), limits=Limits(end_seconds=0.7)) as handle:
+    async with connect([sys.executable, "-c", ECHO], limits=Limits(end_seconds=0.7)) as handle:
         assert handle.link.transport.tree.grace == Grace(after_eof=0.7, after_terminate=0.7)  # type: ignore[attr-defined]
