@@ -53,6 +53,5 @@ def without_news(report: dict[str, Any]) -> None:
 
 
 def entries(path: Path) -> list[dict[str, Any]]:
-    found = json.loads(path.read_text())
-    listed: list[dict[str, Any]] = found if isinstance(found, list) else found["entries"]
-    return listed
+    found: list[dict[str, Any]] = json.loads(path.read_text())["entries"]
+    return found
