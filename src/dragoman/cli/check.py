@@ -8,8 +8,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dragoman.cli import check_show, check_trace
-
 EPILOG = """examples:
   dragoman check trace session.ndjson          judge a recording of any agent and client
   dragoman check list                          all requirements, and which of them are judged
@@ -28,7 +26,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     check = commands.add_parser(
         "check",
         help="whether an agent, a client or a recording keeps to the protocol",
-        description="Whether an agent, a client or a recording keeps to the protocol, with frames as evidence.",
+        description="Whether an agent, a client or a recording keeps to the protocol, frame by frame.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -36,6 +34,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _fill(check: argparse.ArgumentParser) -> None:
+    from dragoman.cli import check_show, check_trace
+
     parts = check.add_subparsers(metavar="WHAT", required=True, prog="dragoman check")
     check_trace.add_parser(parts)
     check_show.add_parsers(parts)

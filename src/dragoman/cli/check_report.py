@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 class Wishes:
-    """What somebody wants judged and shown. Making one raises `LocalMistake` or `OSError` if that cannot be."""
+    """What somebody wants judged and shown. Making one raises `LocalMistake` or `OSError`."""
 
     def __init__(self, chosen: argparse.Namespace) -> None:
         from dragoman.check.packs import selection

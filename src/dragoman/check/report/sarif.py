@@ -1,0 +1,91 @@
+"""A report as SARIF 2.1.0: a rule for each requirement that was judged, a result for each finding.
+
+Results point at the recording: the file and the line of the frame where they are known. What was judged and
+kept, was not exercised or does not apply is no result; the counts are properties of the run.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from dragoman.check.manifest import requirements
+from dragoman.check.report.model import Part, Report
+from dragoman.check.verdict import Finding, Status, Verdict
+
+_LEVEL: dict[Status, str] = {"failed": "error", "warned": "warning", "recorded": "note", "waived": "note"}
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def as_sarif(report: Report) -> str:
+    found = [(part, verdict) for part in report.parts for verdict in part.of(*_LEVEL)]
+    names = list(dict.fromkeys(verdict.requirement for _, verdict in found))
+    run = {
+        "tool": {"driver": _driver(report, names, found)},
+        "results": [
+            _result(report, part, verdict, finding, names.index(verdict.requirement))
+            for part, verdict in found
+            for finding in verdict.findings
+        ],
+        "properties": {"title": report.title, "counts": report.counts, "blocked": report.blocked},
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
+
+
+def _driver(report: Report, names: list[str], found: list[tuple[Part, Verdict]]) -> dict[str, Any]:
+    name, _, version = report.tool.partition(" ")
+    worst = {verdict.requirement: verdict for _, verdict in found}
+    driver = {"name": f"{name} check", "rules": [_rule(worst[one]) for one in names]}
+    return {**driver, "version": version} if version else driver
+
+
+def _rule(verdict: Verdict) -> dict[str, Any]:
+    known = requirements().get(verdict.requirement)
+    fixes = " ".join(dict.fromkeys(finding.fix for finding in verdict.findings))
+    return {
+        "id": verdict.requirement,
+        "name": verdict.requirement.replace("-", ""),
+        "shortDescription": {"text": verdict.text},
+        "fullDescription": {"text": f"{verdict.text} ({verdict.level}; {known.source if known else ''})"},
+        "help": {"text": fixes or verdict.text},
+        "defaultConfiguration": {"level": _LEVEL[verdict.status]},
+        "properties": {"tags": ["acp", known.area if known else "pack"], "level": verdict.level},
+    }
+
+
+def _result(report: Report, part: Part, verdict: Verdict, finding: Finding, index: int) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": verdict.requirement,
+        "ruleIndex": index,
+        "level": _LEVEL[verdict.status],
+        "message": {"text": f"{finding.why} ({part.side} {part.peer})".replace(" )", ")")},
+        "locations": [_location(report, finding, finding.frames[-1] if finding.frames else 1)],
+        "relatedLocations": [
+            {**_location(report, finding, one.number), "message": {"text": f"{one.direction}: {one.text}"}}
+            for one in report.evidence(finding)
+        ],
+        # The same finding in the next run is the same: frames and ids change, what is wrong does not.
+        "partialFingerprints": {"acp/v1": f"{part.side}/{verdict.requirement}/{finding.rule}/{finding.why}"},
+    }
+    if verdict.status == "waived":
+        result["suppressions"] = [{"kind": "external", "justification": verdict.reason}]
+    return result
+
+
+def _location(report: Report, finding: Finding, frame: int) -> dict[str, Any]:
+    line = report.line_of(finding.connection, frame)
+    path = PurePath(report.name_of(finding.connection))
+    # Absolute paths are URIs of their own kind; a relative one must not look like a scheme.
+    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    place: dict[str, Any] = {"artifactLocation": {"uri": uri}}
+    if line is not None:
+        place["region"] = {"startLine": line}
+    return {
+        "physicalLocation": place,
+        "logicalLocations": [{"fullyQualifiedName": f"frame {frame}", "kind": "object"}],
+    }
