@@ -11,7 +11,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -22,6 +22,17 @@ from dragoman.transport.process import ChildTransport, spawn
 PATIENCE = 30.0
 SHORT = 3.0
 """Seconds for an answer that any agent gives at once, if it gives one at all."""
+
+PAUSE = 0.3
+"""Seconds that are waited with an agent that does not answer requests it does not know."""
+
+MOST_FRAMES = 200_000
+MOST_BYTES = 256 * 1024 * 1024
+"""An agent that says more than this on one connection never stops by itself."""
+
+
+Reply: TypeAlias = Callable[[Frame, dict[str, Any]], None]
+"""Sends the answer to a request of the agent."""
 
 
 class Silence(DragomanError):
@@ -35,8 +46,8 @@ class Gone(DragomanError):
 class Answers(Protocol):
     """Plays the client: answers the agent's requests."""
 
-    def answer(self, frame: Frame) -> dict[str, Any] | None:
-        """`{"result": …}` or `{"error": …}`; None holds the answer back."""
+    def answer(self, frame: Frame, reply: Reply) -> dict[str, Any] | None:
+        """`{"result": …}` or `{"error": …}`; None if the answer comes later, through `reply`, or never."""
 
 
 class Connection:
@@ -53,6 +64,7 @@ class Connection:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.recording = Recording(frames=[], marks=[], facts={})
+        self.facts = self.recording.facts
         self.editor = editor
         self.patience = patience
         self.has_ended = asyncio.Event()
@@ -62,8 +74,9 @@ class Connection:
         self._clock = clock
         self._child: ChildTransport | None = None
         self._arrived = asyncio.Event()
-        self._read = 0  # how many frames whoever waits has seen
         self._ids = 1000
+        self._heard = 0
+        self._is_deaf = False  # to requests that it does not know
         self._complaints = bytearray()
 
     async def __aenter__(self) -> Connection:
@@ -85,16 +98,20 @@ class Connection:
     # The sink of the transport.
 
     def feed(self, block: bytes) -> None:
+        self._heard += len(block)
+        if self._heard > MOST_BYTES or len(self.recording.frames) > MOST_FRAMES:
+            self._drown()
+            return
         for line in block.split(b"\n"):
             if line.strip():
-                self._answered(self._keep("to_client", line))
+                self._answered(self.kept("to_client", line))
         self._arrived.set()
 
     def oversized(self, size: int) -> None:
         self.recording.facts["oversized"] = size
 
     def ended(self, reason: BaseException | None) -> None:
-        self.recording.facts["ended"] = str(reason) if reason else ""
+        self.recording.facts["ended"] = str(reason).partition(";")[0] if reason else ""
         self.has_ended.set()
         self._arrived.set()
 
@@ -105,7 +122,11 @@ class Connection:
         block = message if isinstance(message, bytes) else msgspec.json.encode(message) + b"\n"
         for line in block.split(b"\n"):
             if line.strip():
-                self._keep("to_agent", line.rstrip(b"\r"))
+                self.kept("to_agent", line.rstrip(b"\r"))
+        self.put(block)
+
+    def put(self, block: bytes) -> None:
+        """Bytes that are not written down."""
         try:
             self.child.write(block)
         except LinkClosed as error:
@@ -134,6 +155,13 @@ class Connection:
         finally:
             if name:
                 self.mark(name, first)
+
+    def reply(self, frame: Frame, answer: dict[str, Any]) -> None:
+        """The answer to a request of the agent."""
+        try:
+            self.send({"jsonrpc": "2.0", "id": frame.message["id"], **answer})
+        except Gone:
+            pass  # whoever waits learns of it
 
     # From the agent.
 
@@ -170,9 +198,9 @@ class Connection:
         moment.
         """
         try:
-            await self.call("_dragoman/are_you_there", {}, seconds=SHORT)
+            await self.call("_dragoman/are_you_there", {}, seconds=PAUSE if self._is_deaf else SHORT)
         except Silence:
-            pass
+            self._is_deaf = True
 
     async def close_input(self, *, seconds: float = 5.0) -> int | None:
         """The end of its input; its exit status if it ends in time, None if not."""
@@ -188,18 +216,23 @@ class Connection:
         """This moment, for `mark`."""
         return len(self.recording.frames)
 
-    # Inside.
-
-    def _keep(self, direction: Direction, line: bytes) -> Frame:
+    def kept(self, direction: Direction, line: bytes) -> Frame:
+        """Write a line down: for whoever sends it in another way than `send`."""
         frame = Frame(len(self.recording.frames) + 1, direction, self._clock(), line)
         self.recording.frames.append(frame)
         return frame
 
+    # Inside.
+
     def _answered(self, frame: Frame) -> None:
         if frame.is_request:
-            reply = self.editor.answer(frame)
-            if reply is not None:
-                try:
-                    self.send({"jsonrpc": "2.0", "id": frame.message["id"], **reply})
-                except Gone:
-                    pass  # whoever waits learns of it
+            answer = self.editor.answer(frame, self.reply)
+            if answer is not None:
+                self.reply(frame, answer)
+
+    def _drown(self) -> None:
+        self.recording.facts["flood"] = self._heard
+        self.child.pause()
+        self.child.tree.kill()
+        self.has_ended.set()
+        self._arrived.set()

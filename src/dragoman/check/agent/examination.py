@@ -1,0 +1,93 @@
+"""An examination: the first meeting, then every scene, several at once; what comes out are recordings.
+
+Whatever an agent does (dies, hangs, floods), it ends a scene and never the examination. What it cannot be
+examined without is a handshake.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection
+
+from msgspec import Struct
+
+from dragoman.check.agent.connection import Gone, Silence
+from dragoman.check.agent.scenes import SCENES, Scene
+from dragoman.check.agent.scenes.handshake import first_meeting
+from dragoman.check.agent.stage import Profile, Settings, Stage
+from dragoman.check.recording import Recording
+from dragoman.errors import SpawnFailed
+
+Progress = Callable[[str, int, int], None]
+"""Hears the name of a scene that begins, how many were begun before it, and how many there are."""
+
+
+class Examination(Struct, kw_only=True):
+    """What was recorded, and why not more."""
+
+    recordings: list[Recording] = []
+    profile: Profile
+    failure: str = ""
+    """Why it could not be examined at all; empty if it could."""
+    seconds: float = 0.0
+
+
+async def examine(
+    settings: Settings, *, progress: Progress | None = None, scenes: Collection[str] | None = None
+) -> Examination:
+    """Examine an agent, in all scenes or in those of these names."""
+    began, stage = time.monotonic(), Stage(settings)
+    try:
+        failure = await _meet(stage)
+        if not failure:
+            await _play_all(stage, progress or _nobody, scenes)
+    finally:
+        stage.close()
+    return Examination(
+        recordings=stage.recordings,
+        profile=stage.profile,
+        failure=failure,
+        seconds=time.monotonic() - began,
+    )
+
+
+async def _meet(stage: Stage) -> str:
+    try:
+        await first_meeting(stage)
+    except SpawnFailed as error:
+        return str(error)
+    except Gone:
+        tail = stage.recordings[0].stderr.decode(errors="replace").strip().splitlines()[-3:]
+        return "the agent ended before it answered initialize" + "".join(f"\n  {line}" for line in tail)
+    except Silence as error:
+        return f"no handshake: {error}"
+    return ""
+
+
+async def _play_all(stage: Stage, progress: Progress, wanted: Collection[str] | None) -> None:
+    scenes = [
+        scene
+        for scene in SCENES
+        if (wanted is None or scene.name in wanted) and not (scene.needs_session and stage.profile.blocked)
+    ]
+    begun = 0
+    room = asyncio.Semaphore(max(1, stage.settings.jobs))
+
+    async def play(scene: Scene) -> None:
+        nonlocal begun
+        async with room:
+            begun += 1
+            progress(scene.name, begun, len(scenes))
+            try:
+                await scene.play(stage)
+            except (Gone, Silence, SpawnFailed):
+                pass  # its recording tells how far it came
+
+    async with asyncio.TaskGroup() as group:
+        for scene in scenes:
+            group.create_task(play(scene))
+
+
+def _nobody(name: str, number: int, count: int) -> None:
+    pass

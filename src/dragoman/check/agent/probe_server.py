@@ -1,0 +1,45 @@
+"""An MCP server by hand, on standard streams: one tool that sees nothing, and a log of what happens to it.
+
+python probe_server.py LOG
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+log = Path(sys.argv[1])
+
+
+def note(word: str) -> None:
+    with log.open("a") as file:
+        file.write(word + "\n")
+
+
+TOOL = {"name": "look", "description": "Looks.", "inputSchema": {"type": "object", "properties": {}}}
+SEEN = [{"type": "text", "text": "nothing to see"}]
+
+
+def result(method: str, params: Any) -> Any:
+    if method == "initialize":
+        info = {"name": "probe", "version": "1"}
+        return {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {}},
+            "serverInfo": info,
+        }
+    return {"tools/list": {"tools": [TOOL]}, "tools/call": {"content": SEEN}, "ping": {}}.get(method)
+
+
+note(f"started {os.getpid()}")
+for line in sys.stdin:
+    request = json.loads(line)
+    note(request.get("method", "?"))
+    if "id" in request and "method" in request:
+        found = result(request["method"], request.get("params"))
+        error = {"code": -32601, "message": "Method not found"}
+        body = {"error": error} if found is None else {"result": found}
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **body}) + "\n")
+        sys.stdout.flush()
+note("ended")

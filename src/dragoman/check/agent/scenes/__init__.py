@@ -1,0 +1,51 @@
+"""All scenes, and which areas of the catalogue each of them shows.
+
+A scene is a coroutine that plays on a stage. The order is that in which they begin: what tells most comes
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from dragoman.check.agent.scenes import (
+    cancelling,
+    handshake,
+    malformed,
+    overlap,
+    sessions,
+    streams,
+    turns,
+)
+from dragoman.check.agent.stage import Stage
+
+
+class Scene(Struct, frozen=True, kw_only=True):
+    """A scene, and what is needed for it."""
+
+    name: str
+    play: Callable[[Stage], Awaitable[None]]
+    needs_session: bool = True
+    """Whether an agent that wants a login first cannot play it."""
+
+
+SCENES: tuple[Scene, ...] = (
+    Scene(name="story", play=turns.story),
+    Scene(name="probes", play=malformed.probes, needs_session=False),
+    Scene(name="bare", play=turns.bare),
+    Scene(name="reads", play=turns.reads),
+    Scene(name="writes", play=turns.writes),
+    Scene(name="cancels", play=cancelling.cancels),
+    Scene(name="withdraws", play=cancelling.withdraws),
+    Scene(name="closes", play=cancelling.closes),
+    Scene(name="death", play=cancelling.death),
+    Scene(name="streams", play=streams.streams, needs_session=False),
+    Scene(name="versions", play=handshake.versions, needs_session=False),
+    Scene(name="servers", play=sessions.servers),
+    Scene(name="overlap", play=overlap.overlap),
+    Scene(name="again", play=sessions.again),
+    Scene(name="lists", play=sessions.lists),
+    Scene(name="roots", play=sessions.roots),
+)

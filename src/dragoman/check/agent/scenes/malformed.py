@@ -1,0 +1,147 @@
+"""One connection that is sent everything wrong, with something right after each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.check.agent.connection import SHORT
+from dragoman.check.agent.scenes.handshake import before_the_handshake
+from dragoman.check.agent.scenes.wrong_params import bad_params, lenient, unknown
+from dragoman.check.agent.stage import Stage, Step
+from dragoman.check.agent.talk import Talk
+
+BAD_FRAMES: dict[str, bytes] = {
+    "no version": b'{"id":50,"method":"session/list","params":{}}',
+    "other version": b'{"jsonrpc":"1.0","id":50,"method":"session/list","params":{}}',
+    "no JSON": b"{",
+    "not UTF-8": b'{"jsonrpc":"2.0","id":50,"method":"\xff"}',
+    "a number": b"42",
+    "a string": b'"x"',
+    "empty object": b"{}",
+    "method is a number": b'{"jsonrpc":"2.0","id":50,"method":5}',
+    "empty batch": b"[]",
+    "batch of a request": b'[{"jsonrpc":"2.0","id":50,"method":"session/list"}]',
+    "batch of a notification": b'[{"jsonrpc":"2.0","method":"_tck/n"}]',
+}
+IDS: list[Any] = [7, -7, 0, 2**53 + 1, "abc", "17", "\U0001f409"]
+
+
+def silent_frames(nobody: str) -> dict[str, bytes]:
+    """Frames that are not answered."""
+    return {
+        "unknown notification": b'{"jsonrpc":"2.0","method":"nope"}',
+        "private notification": b'{"jsonrpc":"2.0","method":"_tck/n","params":{"a":1}}',
+        "dollar notification": b'{"jsonrpc":"2.0","method":"$/whatever","params":{}}',
+        "cancel without params": b'{"jsonrpc":"2.0","method":"session/cancel"}',
+        "cancel of a number": b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":5}}',
+        "cancel of nobody": b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"%b"}}'
+        % nobody.encode(),
+        "answer to nothing": b'{"jsonrpc":"2.0","id":4711,"result":{}}',
+        "answer with both": b'{"jsonrpc":"2.0","id":4711,"result":{},"error":{"code":1,"message":"x"}}',
+        "answer with neither": b'{"jsonrpc":"2.0","id":4711}',
+        "cancel request of nothing": b'{"jsonrpc":"2.0","method":"$/cancel_request","params":'
+        b'{"requestId":4711}}',
+        "cancel request without id": b'{"jsonrpc":"2.0","method":"$/cancel_request","params":{}}',
+        "cancel request of an object": b'{"jsonrpc":"2.0","method":"$/cancel_request","params":'
+        b'{"requestId":{}}}',
+        "cancel request of null": b'{"jsonrpc":"2.0","method":"$/cancel_request","params":'
+        b'{"requestId":null}}',
+    }
+
+
+async def probes(stage: Stage) -> None:
+    """All of it; what ends the agent costs a connection, and not the rest."""
+    await stage.survive("probes", before_the_handshake(stage), begin=_nothing)
+    await stage.survive("probes", _frames(stage), begin=_open)
+    await stage.survive("probes", _requests(stage), begin=_open)
+    await _params(stage)
+
+
+async def _nothing(talk: Talk) -> None:
+    pass
+
+
+async def _open(talk: Talk) -> None:
+    await talk.open({})
+
+
+def _frames(stage: Stage) -> Iterator[Step]:
+    for name, line in {**BAD_FRAMES, **silent_frames(stage.nobody)}.items():
+        yield _send(name, line)
+
+
+def _send(name: str, line: bytes) -> Step:
+    async def play(talk: Talk) -> None:
+        first = talk.here
+        talk.send(line + b"\n")
+        await talk.quiet()
+        talk.mark(name, first)
+
+    return Step(name, play)
+
+
+def call(name: str, method: str, params: Any, request_id: Any = None) -> Step:
+    """A request that any agent answers at once, in one way or another."""
+
+    async def play(talk: Talk) -> None:
+        await talk.call(method, params, name=name, request_id=request_id, seconds=SHORT)
+
+    return Step(name, play)
+
+
+def _requests(stage: Stage) -> Iterator[Step]:
+    """Right and odd requests that need no session."""
+    for request_id in IDS:
+        yield call(f"id {request_id!r}", "session/list", {}, request_id)
+    yield call("list, params absent", "session/list", None)
+    yield call("list, params empty", "session/list", {})
+    yield Step("list, params null", _list_null)
+    for name, method, params in unknown(stage):
+        yield call(name, method, params)
+    yield Step("twice", _twice)
+    yield call("initialize again", "initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+
+
+async def _list_null(talk: Talk) -> None:
+    first = talk.here
+    talk.send(b'{"jsonrpc":"2.0","id":61,"method":"session/list","params":null}\n')
+    try:
+        await talk.answer(61, since=first, seconds=SHORT)
+    finally:
+        talk.mark("list, params null", first)
+
+
+async def _twice(talk: Talk) -> None:
+    first = talk.here
+    talk.send(b'{"jsonrpc":"2.0","id":9,"method":"session/list"}\n' * 2)
+    await talk.quiet()
+    talk.mark("twice", first)
+
+
+async def _params(stage: Stage) -> None:
+    """Wrong and odd params for a session that exists."""
+    if stage.profile.blocked:
+        return
+    folder = stage.project("probed")
+    state: dict[str, Any] = {}
+
+    async def begin(talk: Talk) -> None:
+        await talk.open({})
+        state.update(await talk.new_result(folder))
+        talk.facts["session"] = state.get("sessionId")
+
+    def late(name: str) -> Step:
+        async def play(talk: Talk) -> None:
+            every = {**bad_params(stage, folder, state), **lenient(stage, folder, state)}
+            method, params = every[name]
+            await talk.call(method, params, name=name, seconds=SHORT)
+            await talk.quiet()
+
+        return Step(name, play)
+
+    # The names are the same for every session.
+    known = stage.profile.setup
+    names = [*bad_params(stage, folder, known), "after all", *lenient(stage, folder, known)]
+    steps = [call(name, "session/list", {}) if name == "after all" else late(name) for name in names]
+    await stage.survive("probes", steps, begin=begin)

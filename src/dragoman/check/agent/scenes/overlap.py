@@ -1,0 +1,47 @@
+"""Two sessions that both ask at once, answered in the other order, with an id that the client uses too."""
+
+from __future__ import annotations
+
+from dragoman.check.agent.connection import SHORT
+from dragoman.check.agent.editor import ASK
+from dragoman.check.agent.stage import APP, Stage
+from dragoman.check.agent.talk import Talk
+
+
+async def overlap(stage: Stage) -> None:
+    folders = [stage.project("left"), stage.project("right")]
+    if not stage.say("ask", folders[0]):
+        return
+    async with stage.opened("overlap", {}) as talk:
+        sessions = [await talk.new(folder, name=folder.name.partition("-")[2]) for folder in folders]
+        talk.facts |= dict(zip(("left", "right"), sessions, strict=True))
+        talk.facts["folders"] = [str(folder) for folder in folders]
+        for session, folder in zip(sessions, folders, strict=True):
+            if text := stage.say("tool", folder):
+                await talk.prompt(session, text)
+        await _both(stage, talk, sessions)
+        talk.facts["edited"] = [(folder / "app.py").read_text() != APP for folder in folders]
+        talk.facts["exit"] = await talk.close_input()
+
+
+async def _both(stage: Stage, talk: Talk, sessions: list[str]) -> None:
+    left, right = sessions
+    folders = talk.facts["folders"]
+    talk.editor.holding = frozenset({ASK})
+    begun = talk.here
+    first = talk.begin_prompt(left, stage.say("ask", type(stage.folder)(folders[0])))
+    if not await talk.until_held(first, left, since=begun):
+        return
+    used = talk.editor.held[0].message["id"]
+    # The agent's question has this id, and so has now a request of the client.
+    await talk.call("session/list", {}, name="same id", request_id=used, seconds=SHORT)
+    other = talk.here
+    second = talk.begin_prompt(right, stage.say("ask", type(stage.folder)(folders[1])), request_id=4001)
+    await talk.until_held(second, right, since=other)
+    for session in (right, left):
+        talk.release(session)
+    await talk.answer(second, since=other)
+    talk.mark("right edit", other)
+    await talk.answer(first, since=begun)
+    talk.mark("left edit", begun)
+    talk.editor.holding = frozenset()

@@ -1,0 +1,168 @@
+"""Scenes about sessions: found again in a new process, many of them, with more folders, with MCP servers."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from dragoman.check.agent.connection import SHORT, Gone, Silence
+from dragoman.check.agent.stage import Stage
+from dragoman.check.agent.talk import Talk
+
+PROBE = Path(__file__).parents[1] / "probe_server.py"
+MANY = 30
+ENOUGH = 4.0
+"""Seconds after which no more sessions are made: some agents start a process for each."""
+
+MOUNTED = 5.0
+"""Seconds for an agent to talk to the MCP servers that it was given."""
+
+
+async def again(stage: Stage) -> None:
+    """A session in another process: loaded, closed, resumed."""
+    can_load, can_resume = (
+        stage.profile.has("loadSession"),
+        stage.profile.has("sessionCapabilities", "resume"),
+    )
+    if not (can_load or can_resume):
+        return
+    folder = stage.project("again")
+    async with stage.opened("first", {}, folder=folder) as talk:
+        session = await talk.new(folder)
+        for trigger in ("remember", "tool"):
+            if text := stage.say(trigger, folder):
+                await talk.prompt(session, text, name=trigger)
+        talk.facts["exit"] = await talk.close_input()
+    setup = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
+    for name in [name for name, can in (("load", can_load), ("resume", can_resume)) if can]:
+        try:
+            await _reopen(stage, f"{name}ed" if name == "load" else "resumed", name, setup)
+        except (Silence, Gone):
+            pass  # told by its recording
+
+
+async def _reopen(stage: Stage, scene: str, name: str, setup: dict[str, Any]) -> None:
+    folder = Path(setup["cwd"])
+    async with stage.opened(scene, {}, folder=folder) as talk:
+        talk.facts |= {"session": setup["sessionId"], "word": stage.prompts.word}
+        found = await talk.call(f"session/{name}", setup, name=name)
+        await talk.quiet()
+        if "result" in found.message and (recall := stage.say("recall", folder)):
+            await talk.prompt(setup["sessionId"], recall, name="recall")
+        if stage.profile.has("sessionCapabilities", "close"):
+            await talk.call("session/close", {"sessionId": setup["sessionId"]}, name="close")
+        talk.facts["exit"] = await talk.close_input()
+
+
+async def lists(stage: Stage) -> None:
+    """Many sessions: their ids, the pages of the list, and one that is deleted."""
+    here, there = stage.project("here"), stage.project("there")
+    async with stage.opened("lists", {}) as talk:
+        made: list[str] = []
+        until = time.monotonic() + ENOUGH
+        while len(made) < MANY and (len(made) < 3 or time.monotonic() < until):
+            made.append(await talk.new(here, name=f"new {len(made)}"))
+        other = await talk.new(there, name="there")
+        talk.facts |= {"made": made, "there": other}
+        if stage.profile.has("sessionCapabilities", "list"):
+            await _list(stage, talk, here, there, other)
+        if stage.profile.has("sessionCapabilities", "delete"):
+            for session in made:
+                await talk.call("session/delete", {"sessionId": session})
+        talk.facts["exit"] = await talk.close_input()
+
+
+async def _list(stage: Stage, talk: Talk, here: Path, there: Path, other: str) -> None:
+    talk.facts["pages"] = await _pages(talk, str(here))
+    if text := stage.say("tool", there):
+        await talk.prompt(other, text, name="work")
+    in_there = {"cwd": str(there)}
+    await talk.call("session/list", in_there, name="list there")
+    await talk.call("session/list", in_there, name="list there again")
+    await talk.call("session/list", {"cwd": str(stage.folder / "unused")}, name="list nowhere")
+    if not stage.profile.has("sessionCapabilities", "delete"):
+        return
+    await talk.call("session/delete", {"sessionId": other}, name="delete")
+    await talk.call("session/delete", {"sessionId": other}, name="delete again")
+    await talk.call("session/list", in_there, name="list after delete")
+    if stage.profile.has("loadSession"):
+        setup = {"sessionId": other, "cwd": str(there), "mcpServers": []}
+        await talk.call("session/load", setup, name="load after delete")
+
+
+async def _pages(talk: Talk, folder: str) -> list[list[Any]]:
+    pages: list[list[Any]] = []
+    cursor: dict[str, Any] = {}
+    while (cursor or not pages) and len(pages) < 2 * MANY:
+        answer = await talk.call("session/list", {"cwd": folder, **cursor}, name=f"page {len(pages)}")
+        page = answer.message.get("result")
+        items = page.get("sessions") if isinstance(page, dict) else None
+        if not isinstance(page, dict) or not isinstance(items, list):
+            break
+        pages.append([item.get("sessionId") for item in items if isinstance(item, dict)])
+        following = page.get("nextCursor")
+        cursor = {} if following is None else {"cursor": following}
+    return pages
+
+
+async def roots(stage: Stage) -> None:
+    """More than one folder, and a file of the same name in both."""
+    if not stage.profile.has("sessionCapabilities", "additionalDirectories"):
+        return
+    main, extra, outside = (stage.project(name) for name in ("main", "extra", "outside"))
+    (main / "app.py").write_text("import os, sys\n")
+    async with stage.opened("roots", {}) as talk:
+        session = await talk.new(main, additionalDirectories=[str(extra)])
+        talk.facts |= {"session": session, "folders": [str(main), str(extra), str(outside)]}
+        for name, folder in (("work", main), ("extra", extra), ("outside", outside)):
+            if text := stage.say("read", folder):
+                await talk.prompt(session, text, name=name)
+        if stage.profile.has("sessionCapabilities", "list"):
+            await talk.call("session/list", {"cwd": str(main)}, name="list")
+        missing = {"cwd": str(main), "mcpServers": [], "additionalDirectories": [str(main / "not-there")]}
+        await talk.call("session/new", missing, name="root that is not there")
+        if stage.profile.has("sessionCapabilities", "close"):
+            await talk.call("session/close", {"sessionId": session}, name="close")
+            if stage.profile.has("loadSession"):
+                setup = {"sessionId": session, "cwd": str(main), "mcpServers": []}
+                await talk.call("session/load", setup, name="load")
+                if text := stage.say("read", extra):
+                    await talk.prompt(session, text, name="extra after load")
+        talk.facts["exit"] = await talk.close_input()
+
+
+async def servers(stage: Stage) -> None:
+    """Two MCP servers over stdio; one over HTTP, which nobody serves; then the end of the session."""
+    folder = stage.project("mounted")
+    logs = [folder / "one.log", folder / "two.log"]
+    mounted = [
+        {"name": name, "command": sys.executable, "args": [str(PROBE), str(log)], "env": []}
+        for name, log in zip(("probe", "second"), logs, strict=True)
+    ]
+    async with stage.opened("servers", {}, folder=folder) as talk:
+        session = await talk.new(folder, name="new with servers", mcpServers=mounted)
+        await talk.prompt(session, stage.say("mcp", folder) or stage.say("hello", folder), name="mount")
+        await _logged(logs, "tools/list")
+        http = [{"type": "http", "name": "h", "url": "http://127.0.0.1:9/mcp", "headers": []}]
+        params = {"cwd": str(folder), "mcpServers": http}
+        await talk.call("session/new", params, name="http server", seconds=SHORT)
+        if stage.profile.has("sessionCapabilities", "close"):
+            await talk.call("session/close", {"sessionId": session}, name="close")
+            await _logged(logs, "ended")
+        talk.facts["logs"] = [_lines(log) for log in logs]
+        talk.facts["exit"] = await talk.close_input()
+
+
+async def _logged(logs: list[Path], word: str) -> None:
+    """Until every log has the word, or long enough."""
+    until = time.monotonic() + MOUNTED
+    # Another program writes them: nobody tells us when.
+    while time.monotonic() < until and not all(word in _lines(log) for log in logs):  # noqa: ASYNC110
+        await asyncio.sleep(0.05)
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text().splitlines() if log.exists() else []

@@ -1,0 +1,69 @@
+"""Modes and options while nothing runs; what was set at first is set again at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.check.agent.connection import SHORT
+from dragoman.check.agent.talk import Talk
+
+
+async def change_settings(talk: Talk, setup: dict[str, Any]) -> None:
+    session = setup.get("sessionId")
+    await _change_mode(talk, session, modes_of(setup))
+    for option in options_of(setup)[:1]:
+        await _change_option(talk, session, option)
+
+
+async def _change_mode(talk: Talk, session: Any, modes: list[Any]) -> None:
+    if not modes:
+        return
+    talk.facts["modes"] = [modes[0], modes[-1]]
+    other = {"sessionId": session, "modeId": modes[-1]}
+    await talk.call("session/set_mode", other, name="set mode", seconds=SHORT)
+    await talk.quiet()
+    await talk.call("session/set_mode", {**other, "modeId": modes[0]}, name="set mode back", seconds=SHORT)
+    await talk.quiet()
+
+
+async def _change_option(talk: Talk, session: Any, option: dict[str, Any]) -> None:
+    method, current = "session/set_config_option", option.get("currentValue")
+    values = values_of(option)
+    other = next((value for value in values if value != current), current)
+    change = {"sessionId": session, "configId": option.get("id"), "value": other}
+    await talk.call(method, change, name="set option", seconds=SHORT)
+    await talk.call(method, {**change, "type": "id"}, name="set option with type", seconds=SHORT)
+    await talk.call(method, {**change, "type": "_odd"}, name="set option, odd type", seconds=SHORT)
+    await talk.call(method, {**change, "value": "nobody's"}, name="set option wrongly", seconds=SHORT)
+    await talk.quiet()
+    await talk.call(method, {**change, "value": current}, name="set option back", seconds=SHORT)
+    await talk.quiet()
+
+
+def modes_of(setup: dict[str, Any]) -> list[Any]:
+    """The ids of the modes, the current one first."""
+    modes = setup.get("modes")
+    if not isinstance(modes, dict):
+        return []
+    found = modes.get("availableModes")
+    ids = [mode.get("id") for mode in found if isinstance(mode, dict)] if isinstance(found, list) else []
+    current = modes.get("currentModeId")
+    return [current, *(one for one in ids if one != current)] if current in ids else ids
+
+
+def options_of(setup: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those that can be chosen from a list."""
+    found = setup.get("configOptions")
+    options = [option for option in found if isinstance(option, dict)] if isinstance(found, list) else []
+    return [option for option in options if option.get("type") == "select" and values_of(option)]
+
+
+def values_of(option: dict[str, Any]) -> list[Any]:
+    """What may be chosen, groups opened."""
+    choices = option.get("options")
+    values: list[Any] = []
+    for choice in choices if isinstance(choices, list) else []:
+        if isinstance(choice, dict):
+            inner = choice.get("options")
+            values += values_of(choice) if isinstance(inner, list) else [choice.get("value")]
+    return [value for value in values if isinstance(value, str)]

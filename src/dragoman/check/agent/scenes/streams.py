@@ -1,0 +1,123 @@
+"""How bytes are cut does not matter: line ends, halves of lines, two lines at once, long lines, the end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from dragoman.check.agent.connection import SHORT, Gone, Silence
+from dragoman.check.agent.stage import Stage, Step
+from dragoman.check.agent.talk import Talk
+
+MEGABYTE = 1_000_000
+SIZES = (1, 10, 50)
+DRAGON = "\U0001f409é"
+
+
+async def streams(stage: Stage) -> None:
+    steps = [
+        Step("CRLF", _crlf),
+        Step("blank lines", _blank),
+        Step("BOM", _bom),
+        Step("dribbled", _dribbled),
+        Step("two at once", _both),
+        *(Step(f"{size} MB", _long(size)) for size in SIZES),
+    ]
+    await stage.survive("streams", steps, begin=_open)
+    await _last_words(stage)
+
+
+async def _open(talk: Talk) -> None:
+    await talk.open({})
+
+
+async def _crlf(talk: Talk) -> None:
+    await _ask(talk, b'{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}\r\n', 1, "CRLF")
+
+
+async def _blank(talk: Talk) -> None:
+    first = talk.here
+    talk.send(b"\n\r\n  \n")
+    await talk.quiet()
+    talk.mark("blank lines", first)
+
+
+async def _bom(talk: Talk) -> None:
+    first = talk.here
+    talk.send(b'\xef\xbb\xbf{"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}\n')
+    await talk.quiet()
+    talk.mark("BOM", first)
+
+
+async def _dribbled(talk: Talk) -> None:
+    """Byte by byte, through the middle of characters."""
+    first = talk.here
+    request = {"jsonrpc": "2.0", "id": DRAGON, "method": "session/list", "params": {}}
+    line = msgspec.json.encode(request)
+    talk.kept("to_agent", line)
+    for at in range(len(line)):
+        talk.put(line[at : at + 1])
+        await asyncio.sleep(0)
+    talk.put(b"\n")
+    try:
+        await talk.answer(DRAGON, since=first, seconds=SHORT)
+    finally:
+        talk.mark("dribbled", first)
+
+
+async def _both(talk: Talk) -> None:
+    first = talk.here
+    talk.send(b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"session/list"}\n' % number for number in (3, 4)))
+    try:
+        await talk.answer(3, since=first, seconds=SHORT)
+        await talk.answer(4, since=first, seconds=SHORT)
+    finally:
+        talk.mark("two at once", first)
+
+
+async def _ask(talk: Talk, line: bytes, request_id: Any, name: str) -> None:
+    first = talk.here
+    talk.send(line)
+    try:
+        await talk.answer(request_id, since=first, seconds=SHORT)
+    finally:
+        talk.mark(name, first)
+
+
+def _long(size: int) -> Any:
+    """A line with a lot of padding. The recording keeps it without: there is nothing to see in it; the fact
+    of the same name holds the answer.
+    """
+    head = b'{"jsonrpc":"2.0","id":%d,"method":"session/list","params":{"_meta":{"pad":"' % (100 + size)
+
+    async def play(talk: Talk) -> None:
+        first, name = talk.here, f"{size} MB"
+        talk.facts[name] = None
+        talk.kept("to_agent", head + b'x"}}}')
+        try:
+            talk.put(head + b"x" * size * MEGABYTE + b'"}}}\n')
+            found = await talk.until(lambda frame: _answers(frame.message, 100 + size), since=first)
+            talk.facts[name] = found.message
+        finally:
+            talk.mark(name, first)
+
+    return play
+
+
+def _answers(message: dict[str, Any], request_id: int) -> bool:
+    return "method" not in message and message.get("id") in (request_id, None) and bool(message)
+
+
+async def _last_words(stage: Stage) -> None:
+    """A last line that has no end, and then the end of the input."""
+    try:
+        async with stage.talk("streams") as talk:
+            await talk.open({})
+            first = talk.here
+            talk.send(b'{"jsonrpc":"2.0","id":5,"method":"session/list"}')
+            talk.facts["exit"] = await talk.close_input()
+            talk.mark("no final newline", first)
+    except (Silence, Gone):
+        pass  # told by the recording

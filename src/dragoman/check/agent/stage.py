@@ -1,0 +1,178 @@
+"""Where scenes are played: folders to work in, connections to the agent, and what was learnt about it.
+
+Each connection is a process of its own and a recording of its own. A scene that the agent breaks off by
+dying or by saying nothing leaves its recording, with a fact that says what was being tried.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from msgspec import Struct
+
+from dragoman.check.agent.connection import PATIENCE, Gone, Silence
+from dragoman.check.agent.editor import Editor
+from dragoman.check.agent.prompts import Catalogue, Prompts, packaged
+from dragoman.check.agent.talk import Talk
+from dragoman.check.recording import Recording
+
+APP = "import os\n\n\ndef greet(name):\n    return 'Hello ' + name\n"
+"""A file to work on. Its first line is not needed: something to mend."""
+
+DEATHS = 12
+"""How many connections one list of steps may cost; an agent that dies more often has shown enough."""
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What the one who examines may choose."""
+
+    command: Sequence[str]
+    cwd: str
+    """Where the agent's process is started. Sessions are in folders of our own."""
+    patience: float = PATIENCE
+    seed: int = 0
+    jobs: int = 2
+    catalogue: Catalogue | None = None
+    login: str = ""
+    """A login method that is used on every connection."""
+
+
+class Profile(Struct, kw_only=True):
+    """What the agent said about itself when it was first met."""
+
+    info: dict[str, Any] = {}
+    can: dict[str, Any] = {}
+    login_methods: list[Any] = []
+    version: Any = 1
+    setup: dict[str, Any] = {}
+    """Its answer to the first session/new."""
+    blocked: str = ""
+    """What it refuses until somebody has logged in; empty if nothing."""
+
+    @property
+    def name(self) -> str:
+        return str(self.info.get("name", ""))
+
+    def has(self, *path: str) -> bool:
+        """Whether it advertised a capability: an object or true."""
+        tree: Any = self.can
+        for name in path:
+            tree = tree.get(name) if isinstance(tree, dict) else None
+        return tree is True or isinstance(tree, dict)
+
+
+class Stage:
+    """One agent under examination."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.profile = Profile()
+        self.recordings: list[Recording] = []
+        self.folder = Path(tempfile.mkdtemp(prefix="dragoman-check-")).resolve()
+        chance = random.Random(settings.seed)  # ids that nobody knows, not secrets
+        self.nobody = str(UUID(int=chance.getrandbits(128), version=4))
+        self._catalogue = settings.catalogue or packaged()
+        self._folders = 0
+
+    @property
+    def prompts(self) -> Prompts:
+        return self._catalogue.of(self.profile.name)
+
+    def say(self, trigger: str, folder: Path) -> str:
+        """What makes the agent do a thing in a folder; empty if nothing is known to."""
+        return self.prompts.text(
+            trigger,
+            file=folder / "app.py",
+            new=folder / "new.txt",
+            outside=self.folder / "outside.txt",
+            folder=folder,
+        )
+
+    def project(self, name: str) -> Path:
+        """A folder with something to work on, that no other scene uses."""
+        self._folders += 1
+        folder = self.folder / f"{self._folders}-{name}"
+        folder.mkdir()
+        (folder / "app.py").write_text(APP)
+        (self.folder / "outside.txt").write_text("Nobody asked for this.\n")
+        return folder
+
+    @asynccontextmanager
+    async def talk(self, scene: str, *, folder: Path | None = None) -> AsyncIterator[Talk]:
+        """A new process that nothing was said to; its recording is kept whatever happens."""
+        talk = Talk(
+            self.settings.command,
+            Editor(folder or self.folder),
+            cwd=self.settings.cwd,
+            patience=self.settings.patience,
+        )
+        talk.facts["scene"] = scene
+        self.recordings.append(talk.recording)
+        async with talk:
+            try:
+                yield talk
+            except Gone:
+                talk.facts.setdefault("died", scene)
+                raise
+            except Silence as error:
+                talk.facts.setdefault("silent", str(error))
+                raise
+
+    @asynccontextmanager
+    async def opened(
+        self, scene: str, capabilities: Any = None, *, folder: Path | None = None
+    ) -> AsyncIterator[Talk]:
+        """The same, with a client introduced and logged in."""
+        async with self.talk(scene, folder=folder) as talk:
+            await talk.open(capabilities)
+            if self.settings.login:
+                await talk.call("authenticate", {"methodId": self.settings.login}, name="login")
+            yield talk
+
+    async def survive(
+        self, scene: str, steps: Iterable[Step], *, begin: Callable[[Talk], Awaitable[None]]
+    ) -> None:
+        """Play steps on one connection. A step that ends the agent, or silences it, ends only itself: what
+        is left is played on another connection.
+        """
+        left = list(steps)
+        for _ in range(DEATHS):
+            if not left:
+                return
+            try:
+                async with self.talk(scene) as talk:
+                    await begin(talk)
+                    await self._play(talk, left)
+            except (Silence, Gone):
+                pass  # its recording tells; the next connection goes on
+
+    async def _play(self, talk: Talk, left: list[Step]) -> None:
+        while left:
+            step = left.pop(0)
+            first = talk.here
+            try:
+                await step.play(talk)
+            except Gone:
+                talk.facts["died"] = step.name
+                talk.mark(step.name, first)
+                raise
+            except Silence:
+                talk.facts.setdefault("unanswered", []).append(step.name)
+                await talk.quiet()
+
+    def close(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Step(Struct, frozen=True):
+    """One thing to try."""
+
+    name: str
+    play: Callable[[Talk], Awaitable[None]]

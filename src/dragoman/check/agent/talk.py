@@ -1,0 +1,138 @@
+"""What every scene does on a connection: introduce the client, open a session, prompt, hold and release.
+
+A turn that does not end in time is cancelled, so that the scene can go on; if that does not end it either,
+the scene is over.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dragoman.check.agent.connection import SHORT, Connection, Gone, Silence
+from dragoman.check.agent.editor import ASK, READ, WRITE, Editor
+from dragoman.check.recording import Frame
+
+CLIENT = {"name": "dragoman-check", "title": "Dragoman's examiner", "version": "1"}
+
+STARTED = 1.0
+"""Seconds after which a turn that says nothing is taken to be under way."""
+
+SLOW = frozenset({ASK, READ, WRITE, "terminal/wait_for_exit", "terminal/create", "elicitation/create"})
+"""What is not answered to make a turn last: no clock decides then."""
+
+
+class Refused(Silence):
+    """The agent answered with an error what the scene cannot go on without."""
+
+    def __init__(self, method: str, answer: Frame) -> None:
+        error = answer.message.get("error")
+        self.code = error.get("code") if isinstance(error, dict) else None
+        super().__init__(f"{method} was answered with {self.code if self.code is not None else 'no result'}")
+
+
+class Talk(Connection):
+    """A connection, and the client's words."""
+
+    editor: Editor
+
+    async def open(self, capabilities: Any = None, *, name: str = "initialize", version: int = 1) -> Any:
+        """Introduce a client; the agent's answer to it."""
+        params = {
+            "protocolVersion": version,
+            "clientCapabilities": {} if capabilities is None else capabilities,
+            "clientInfo": CLIENT,
+        }
+        return _result("initialize", await self.call("initialize", params, name=name))
+
+    async def new(self, folder: Path | str, *, name: str = "new", **more: Any) -> str:
+        """A session in a folder; its id."""
+        found = await self.new_result(folder, name=name, **more)
+        return str(found.get("sessionId"))
+
+    async def new_result(self, folder: Path | str, *, name: str = "new", **more: Any) -> dict[str, Any]:
+        params = {"cwd": str(folder), "mcpServers": [], **more}
+        return _result("session/new", await self.call("session/new", params, name=name))
+
+    async def prompt(self, session: str, *blocks: Any, name: str = "") -> Frame:
+        first = self.here
+        running = self.begin_prompt(session, *blocks)
+        try:
+            return await self.finish(running, session, since=first)
+        finally:
+            if name:
+                self.mark(name, first)
+
+    async def finish(self, running: Any, session: str, *, since: int) -> Frame:
+        """The end of a turn, which is cancelled if it takes too long."""
+        try:
+            return await self.answer(running, since=since)
+        except Silence:
+            self.notify("session/cancel", {"sessionId": session})
+            return await self.answer(running, since=since, seconds=SHORT)
+
+    def begin_prompt(self, session: str, *blocks: Any, request_id: Any = None) -> Any:
+        return self.begin("session/prompt", prompting(session, *blocks), request_id=request_id)
+
+    async def under_way(self, running: Any, session: str, *, since: int) -> bool:
+        """Until a turn has said or asked something, or a moment has passed; False if it is over."""
+
+        def wanted(frame: Frame) -> bool:
+            mine = frame.direction == "to_client" and frame.number > since
+            return mine and (_about(frame, session) or frame.message.get("id") == running)
+
+        try:
+            await self.until(wanted, since=since, seconds=STARTED)
+        except Silence:
+            return True
+        return not self.has_answer(running, since=since)
+
+    async def until_held(self, running: Any, session: str, *, since: int, count: int = 1) -> bool:
+        """Until the editor holds back an answer that a turn waits for; False if the turn ends first."""
+
+        def is_there() -> bool:
+            held = [frame for frame in self.editor.held if frame.params.get("sessionId") == session]
+            return len(held) >= count
+
+        await self.until(lambda _: is_there() or self.has_answer(running, since=since), since=since)
+        return is_there()
+
+    def has_answer(self, request_id: Any, *, since: int = 0) -> bool:
+        return any(
+            frame.direction == "to_client" and frame.is_answer and frame.message.get("id") == request_id
+            for frame in self.recording.frames[since:]
+        )
+
+    def release(self, session: str = "") -> None:
+        """Answer what the editor holds."""
+        self.editor.release(self.reply, session)
+
+    async def __aexit__(self, *error: object) -> None:
+        try:
+            await self.editor.aclose()
+        finally:
+            await super().__aexit__(*error)
+
+
+def prompting(session: str, *blocks: Any) -> dict[str, Any]:
+    parts = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
+    return {"sessionId": session, "prompt": parts}
+
+
+def _about(frame: Frame, session: str) -> bool:
+    if frame.params.get("sessionId") != session:
+        return False
+    update = frame.params.get("update")
+    kind = update.get("sessionUpdate") if isinstance(update, dict) else ""
+    # Commands are announced when a session was opened: no sign of a turn.
+    return kind not in ("available_commands_update", "session_info_update")
+
+
+def _result(method: str, answer: Frame) -> dict[str, Any]:
+    result = answer.message.get("result")
+    if not isinstance(result, dict):
+        raise Refused(method, answer)
+    return result
+
+
+__all__ = ["CLIENT", "SLOW", "Gone", "Refused", "Silence", "Talk", "prompting"]

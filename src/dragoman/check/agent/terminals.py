@@ -1,0 +1,109 @@
+"""Terminals that an agent under examination may use: its commands really run, in process trees that we own.
+
+A command runs where the agent said, or in the folder that was lent. What is still running when the
+examination of a connection ends is ended with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Any
+
+from dragoman.errors import SpawnFailed
+from dragoman.transport.owned import Grace
+from dragoman.transport.process import ChildTransport, spawn
+
+MOST = 1_000_000
+"""Bytes of output that are kept of a terminal whose maker named no limit."""
+
+SIGNALS = {-2: "SIGINT", -9: "SIGKILL", -15: "SIGTERM"}
+
+Ended = Callable[[dict[str, Any]], None]
+
+
+class Terminal:
+    """One command, its output so far, and how it ended."""
+
+    def __init__(self, params: dict[str, Any], folder: str) -> None:
+        limit = params.get("outputByteLimit")
+        self._limit = limit if type(limit) is int and limit >= 0 else MOST
+        self._kept = bytearray()
+        self._dropped = False
+        self._waiting: list[Ended] = []
+        self.status: dict[str, Any] | None = None
+        command, args = str(params.get("command", "")), [str(arg) for arg in params.get("args") or ()]
+        # A command without arguments may be a whole line, as it is typed.
+        words = [command, *args] if args or not command.strip() else ["/bin/sh", "-c", command]
+        self._child: ChildTransport = spawn(
+            words,
+            cwd=str(params.get("cwd") or folder),
+            env={**os.environ, **_env(params.get("env"))},
+            grace=Grace.steps(0.2),
+            on_stderr=self._take,
+        )
+        self._child.start(self)
+        self._closing = asyncio.ensure_future(self._child.close_input())
+
+    # The sink of its output.
+
+    def feed(self, block: bytes) -> None:
+        self._take(block)
+
+    def oversized(self, size: int) -> None:
+        self._dropped = True
+
+    def ended(self, reason: BaseException | None) -> None:
+        code = self._child.tree.returncode
+        self.status = {
+            "exitCode": code if code is not None and code >= 0 else None,
+            "signal": None if code is None or code >= 0 else SIGNALS.get(code, str(-code)),
+        }
+        waiting, self._waiting = self._waiting, []
+        for tell in waiting:
+            tell(self.status)
+
+    # For the editor.
+
+    def when_ended(self, tell: Ended) -> None:
+        if self.status is None:
+            self._waiting.append(tell)
+        else:
+            tell(self.status)
+
+    def output(self) -> dict[str, Any]:
+        text = bytes(self._kept).decode(errors="ignore")
+        found = {"output": text, "truncated": self._dropped}
+        return found if self.status is None else {**found, "exitStatus": self.status}
+
+    def kill(self) -> None:
+        self._child.tree.kill()
+
+    async def aclose(self) -> None:
+        self.kill()
+        await self._child.aclose()
+
+    def _take(self, block: bytes) -> None:
+        self._kept += block
+        over = len(self._kept) - self._limit
+        if over > 0:
+            self._dropped = True
+            del self._kept[:over]
+
+
+def open_terminal(params: dict[str, Any], folder: str) -> Terminal | None:
+    """None if the command cannot be started."""
+    try:
+        return Terminal(params, folder)
+    except (SpawnFailed, OSError, ValueError):
+        return None
+
+
+def _env(found: Any) -> dict[str, str]:
+    pairs = found if isinstance(found, list) else []
+    return {str(pair["name"]): str(pair.get("value", "")) for pair in pairs if _is_pair(pair)}
+
+
+def _is_pair(pair: Any) -> bool:
+    return isinstance(pair, dict) and bool(pair.get("name"))
