@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Direction, Frame
+from dragoman.check.story import Story
 
 
 class Seen(Struct, frozen=True):
@@ -45,6 +46,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     fix: str
     """What the author of a peer that breaks it should change."""
     unavoidable: bool
+    versions: tuple[int, ...]
+    """Of the protocol; about a conversation in another one it says nothing."""
     judge: Judge
 
 
@@ -53,7 +56,11 @@ RULES: list[Rule] = []
 
 
 def rule(
-    *requirements: str, side: Side | None = None, fix: str, unavoidable: bool = False
+    *requirements: str,
+    side: Side | None = None,
+    fix: str,
+    unavoidable: bool = False,
+    versions: tuple[int, ...] = (1, 2),
 ) -> Callable[[Judge], Judge]:
     """Registers a judge; without a `side` it is two rules, one for each."""
 
@@ -66,7 +73,8 @@ def rule(
                 side=one,
                 fix=fix,
                 unavoidable=unavoidable,
-                judge=judge if side is not None else _for_side(judge, one),
+                versions=versions,
+                judge=_judge(judge, () if side is not None else (one,), versions),
             )
             for one in sides
         )
@@ -75,8 +83,13 @@ def rule(
     return register
 
 
-def _for_side(judge: Judge, side: Side) -> Judge:
-    return lambda story: judge(story, side)
+def _judge(judge: Judge, sides: tuple[Side, ...], versions: tuple[int, ...]) -> Judge:
+    def ask(story: Story) -> Iterable[Seen]:
+        # What was agreed upon may be any number: whoever echoes 99 speaks what came last.
+        version = 1 if story.version < 2 else 2
+        return judge(story, *sides) if version in versions else ()
+
+    return ask
 
 
 def kept_if(condition: bool, frame: Frame | None, why: str, *others: Frame | None) -> Seen:

@@ -1,7 +1,8 @@
 """What a recording means: questions with their answers, sessions, turns, and what each side said it can do.
 
 A story is told as far as it can be: answers that nobody asked for, questions that nobody answered and frames
-that make no sense are part of it.
+that make no sense are part of it. In version 2 a prompt's answer only acknowledges it: its turn ends when the
+session is idle again.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class Turn(Struct, frozen=True):
     session: str
     during: list[Frame]
     after: list[Frame]
+    end: Frame | None = None
+    """The answer; in version 2 the update that says idle, unless the answer is an error."""
 
     def updates(self, *kinds: str) -> list[Frame]:
         """The updates while it ran, of these kinds or of all."""
@@ -148,7 +151,7 @@ class Story:
     def _turn(self, exchange: Exchange, prompts: list[Exchange]) -> Turn:
         session = exchange.params.get("sessionId")
         name = session if type(session) is str else ""
-        end = exchange.answer
+        end = self._end(exchange, name)
         following = next(
             (
                 other.request
@@ -161,7 +164,43 @@ class Story:
         )
         during = self.between(exchange.request, end)
         after = self.between(end, following) if end is not None else []
-        return Turn(exchange, name, list(_about(during, name)), list(_about(after, name)))
+        return Turn(exchange, name, list(_about(during, name)), list(_about(after, name)), end)
+
+    def _end(self, exchange: Exchange, session: str) -> Frame | None:
+        if self.version < 2 or not exchange.has_result:
+            return exchange.answer
+        inserted = self.insertion(exchange)
+        return next(
+            (
+                frame
+                for frame in self._idles
+                if inserted is not None
+                and frame.number > inserted.number
+                and frame.params.get("sessionId") == session
+            ),
+            None,
+        )
+
+    def insertion(self, exchange: Exchange) -> Frame | None:
+        """In version 2, from when on a prompt is part of its session: its message is told, or it is
+        acknowledged.
+        """
+        message, session = exchange.result.get("messageId"), exchange.params.get("sessionId")
+        for frame in self._user_messages:
+            if exchange.answer is None or frame.number > exchange.answer.number:
+                break
+            known = update_of(frame).get("messageId") == message and frame.params.get("sessionId") == session
+            if known and frame.number > exchange.request.number:
+                return frame
+        return exchange.answer if exchange.has_result else None
+
+    @cached_property
+    def _user_messages(self) -> list[Frame]:
+        return self.updates("user_message", "user_message_chunk")
+
+    @cached_property
+    def _idles(self) -> list[Frame]:
+        return [frame for frame in self.updates("state_update") if update_of(frame).get("state") == "idle"]
 
 
 def is_update(frame: Frame, *kinds: str) -> bool:
