@@ -93,7 +93,7 @@ def test_a_crow_client_has_code_reviewed_and_mended_cancels_and_loads(tmp_path: 
         assert crow.prompt("nowhere", "hello")["error"]["code"] == -32002
         assert crow.ask("session/prompt", {"session_id": session})["error"]["code"] == -32602
         assert crow.ask("sing", {})["error"]["code"] == -32601
-    entries = json.loads(ledger.read_text())
+    entries = json.loads(ledger.read_text())["entries"]
     assert {entry["what"] for entry in entries if entry["outcome"] == "lost"} == {
         "an answer to a question that is not open",
         "a request that is not crow's",

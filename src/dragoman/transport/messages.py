@@ -1,0 +1,161 @@
+"""A transport over anything that carries whole messages: a WebSocket, an HTTP connection, a queue.
+
+Whoever carries the messages says how to receive one, send some and close (`MessageStream`); order,
+back-pressure in bytes, limits, flushing and the end are kept here, once for all of them. A message is one
+frame: raw newlines in it, which JSON allows between values, become blanks, because on our side a newline ends
+a frame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+from dragoman.errors import LinkClosed
+from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
+from dragoman.transport.waiting import Waiters
+
+
+class MessageStream(Protocol):
+    """What carries the messages. Its methods are called by one task each, never by two at once."""
+
+    async def receive(self) -> bytes | None:
+        """The next message; None when the peer has ended in an orderly way. Raises what went wrong."""
+
+    async def send(self, messages: list[bytes]) -> None:
+        """Send messages, in order; returns when the stream has room again. Raises what went wrong."""
+
+    async def close(self) -> None:
+        """Say goodbye and let go. Called once, also after an error."""
+
+
+class MessageTransport:
+    """One end of a stream of messages."""
+
+    def __init__(self, stream: MessageStream, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.limits = limits
+        self._stream = stream
+        self._sink: Sink | None = None
+        self._outgoing: list[bytes] = []
+        self._pending = 0
+        self._work = asyncio.Event()  # something waits to be sent
+        self._reading = asyncio.Event()
+        self._reading.set()
+        self._drained = Waiters()
+        self._let_go = asyncio.Event()
+        self._closed = ""  # why nothing can be written any more
+        self._closing: asyncio.Task[None] | None = None
+        self._ended = False
+        loop = asyncio.get_running_loop()
+        self._writer = loop.create_task(self._write_all())
+        self._reader: asyncio.Task[None] | None = None
+
+    def start(self, sink: Sink) -> None:
+        if self._sink is not None:
+            raise RuntimeError("a transport is started once")
+        self._sink = sink
+        if self._closed:
+            self._end(None)
+            return
+        self._reader = asyncio.get_running_loop().create_task(self._read_all(sink))
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        if self._closed:
+            raise LinkClosed(self._closed)
+        for line in bytes(block).split(b"\n"):
+            if line and not line.isspace():
+                self._outgoing.append(line)
+                self._pending += len(line)
+        self._work.set()
+
+    @property
+    def pending(self) -> int:
+        return self._pending
+
+    async def wait_closed(self) -> None:
+        """Until it was closed by us: a server that carries the messages must stay until then."""
+        await self._let_go.wait()
+
+    async def drain(self) -> None:
+        while self._pending > self.limits.low and not self._closed:
+            await self._drained.wait()
+        if self._closed:
+            raise LinkClosed(self._closed)
+
+    def pause(self) -> None:
+        self._reading.clear()
+
+    def resume(self) -> None:
+        self._reading.set()
+
+    async def aclose(self) -> None:
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        why = self._closed or "written to after close"
+        try:
+            async with asyncio.timeout(self.limits.flush):
+                while self._pending and not self._closed:
+                    await self._drained.wait()
+        except TimeoutError:
+            pass  # a peer that does not read loses what it did not read
+        self._break(why)
+        tasks = [task for task in (self._writer, self._reader) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        try:
+            async with asyncio.timeout(self.limits.flush):
+                await self._stream.close()
+        except (TimeoutError, OSError, LinkClosed):
+            pass  # it is gone, whether it knows it or not
+        self._end(None)
+        self._let_go.set()
+
+    async def _write_all(self) -> None:
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            while self._outgoing:
+                messages, self._outgoing = self._outgoing, []
+                try:
+                    await self._stream.send(messages)
+                except Exception as error:  # noqa: BLE001 -- however it broke, it is broken
+                    self._break(f"the peer can no longer be reached ({str(error) or type(error).__name__})")
+                    return
+                self._pending -= sum(map(len, messages))
+                if self._pending <= self.limits.low:
+                    self._drained.wake()
+
+    async def _read_all(self, sink: Sink) -> None:
+        reason: BaseException | None = None
+        try:
+            while (message := await self._stream.receive()) is not None:
+                # Looked at after the wait as well: a pause that came meanwhile holds what arrived.
+                await self._reading.wait()
+                self._feed(sink, message)
+        except Exception as error:  # noqa: BLE001 -- whoever reads hears how it ended
+            reason = error
+        await self._reading.wait()
+        self._break("the peer is gone")
+        self._end(reason)
+
+    def _feed(self, sink: Sink, message: bytes) -> None:
+        if len(message) > self.limits.frame:
+            sink.oversized(len(message))
+        elif message and not message.isspace():
+            sink.feed(message.replace(b"\n", b" ") + b"\n")
+
+    def _break(self, why: str) -> None:
+        if not self._closed:
+            self._closed = why
+        self._outgoing.clear()
+        self._pending = 0
+        self._drained.wake()
+
+    def _end(self, reason: BaseException | None) -> None:
+        if self._sink is not None and not self._ended:
+            self._ended = True
+            self._sink.ended(reason)

@@ -1,0 +1,118 @@
+"""WebSockets as transports: one text message is one frame, all sessions on one connection.
+
+`open_websocket` is the client's side, over the package `websockets` (extra `ws`). The server's side is any
+ASGI server's: `AsgiWebSocket` takes the scope and callables of one connection and needs no package at all.
+Binary messages are ignored, as the official server does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dragoman.errors import LinkClosed, LocalMistake
+from dragoman.transport.contract import DEFAULT_LIMITS, Limits
+from dragoman.transport.messages import MessageTransport
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
+
+KEEPALIVE = 20.0
+"""Seconds between pings, and until a peer that answers none is taken for gone."""
+
+OPENING = 10.0
+
+CONNECTION_ID = "acp-connection-id"
+
+
+async def open_websocket(
+    url: str, *, headers: Mapping[str, str] | None = None, limits: Limits = DEFAULT_LIMITS
+) -> MessageTransport:
+    """Connect to a server. Raises `LinkClosed` with what it said, if it does not want us."""
+    try:
+        from websockets.asyncio.client import connect
+        from websockets.exceptions import InvalidStatus, InvalidURI, WebSocketException
+    except ImportError:
+        raise LocalMistake(f"{url!r} needs the extra 'ws': pip install 'dragoman[ws]'") from None
+    try:
+        connection = await connect(
+            url,
+            additional_headers=dict(headers or {}),
+            max_size=hard_limit(limits),
+            compression=None,  # costs forty kilobytes a connection, and JSON is small
+            ping_interval=KEEPALIVE,
+            ping_timeout=KEEPALIVE,
+            open_timeout=OPENING,
+        )
+    except InvalidURI as error:
+        raise LocalMistake(f"{url!r} is no address of a WebSocket: {error}") from None
+    except InvalidStatus as error:
+        raise LinkClosed(f"{url} refused the connection with status {error.response.status_code}") from None
+    except (OSError, TimeoutError, WebSocketException) as error:
+        raise LinkClosed(f"{url} cannot be reached: {str(error) or type(error).__name__}") from None
+    return MessageTransport(_ClientStream(connection), limits=limits)
+
+
+def hard_limit(limits: Limits) -> int:
+    """The size at which a message ends its connection; one between the two limits is skipped and reported."""
+    return 2 * limits.frame
+
+
+class _ClientStream:
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+
+    async def receive(self) -> bytes | None:
+        from websockets.exceptions import ConnectionClosedOK
+
+        try:
+            while True:
+                message = await self._connection.recv(decode=None)
+                if isinstance(message, str):
+                    return message.encode()
+        except ConnectionClosedOK:
+            return None
+
+    async def send(self, messages: list[bytes]) -> None:
+        for message in messages:
+            await self._connection.send(message, text=True)
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+
+class AsgiWebSocket:
+    """One connection of an ASGI server, as a stream of messages."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._over = False
+
+    async def accept(self, *, connection_id: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        """Complete the handshake; the client learns the connection's id from it."""
+        named = (CONNECTION_ID.encode(), connection_id.encode())
+        await self._send({"type": "websocket.accept", "headers": [named, *headers]})
+
+    async def receive(self) -> bytes | None:
+        while True:
+            event = await self._receive()
+            if event["type"] == "websocket.disconnect":
+                self._over = True
+                return None
+            if event["type"] == "websocket.receive" and event.get("text") is not None:
+                text: str = event["text"]
+                return text.encode()
+
+    async def send(self, messages: list[bytes]) -> None:
+        for message in messages:
+            await self._send({"type": "websocket.send", "text": message.decode(errors="replace")})
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        if not self._over:
+            self._over = True
+            await self._send({"type": "websocket.close", "code": code, "reason": reason})

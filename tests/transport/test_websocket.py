@@ -1,0 +1,63 @@
+"""WebSockets, between our client and our server over a real socket, held to the contract of transports."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from dragoman.errors import LinkClosed, LocalMistake
+from dragoman.testing import check_transport
+from dragoman.transport.contract import Limits, Transport
+from dragoman.transport.messages import MessageTransport
+from dragoman.transport.websocket import AsgiWebSocket, hard_limit, open_websocket
+from tests.transport.serving import served
+
+
+class Server:
+    """Gives each connection that is made to it, and keeps it until its transport has ended."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.arrived: asyncio.Queue[MessageTransport] = asyncio.Queue()
+        self._limits = limits
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "websocket":
+            await send({"type": "http.response.start", "status": 404})
+            await send({"type": "http.response.body"})
+            return
+        await receive()
+        if scope["path"] == "/refused":
+            await send({"type": "websocket.close"})
+            return
+        stream = AsgiWebSocket(receive, send)
+        await stream.accept(connection_id="c-1")
+        transport = MessageTransport(stream, limits=self._limits)
+        self.arrived.put_nowait(transport)
+        await transport.wait_closed()
+
+
+SMALL = Limits(frame=8_000_000, flush=0.5)
+
+
+@pytest.mark.bound(60)
+async def test_it_keeps_the_contract_of_transports() -> None:
+    server = Server(SMALL)
+    async with served(server, ws_max_size=hard_limit(SMALL)) as port:
+
+        async def make_pair() -> tuple[Transport, Transport]:
+            client = await open_websocket(f"ws://127.0.0.1:{port}/acp", limits=SMALL)
+            return client, await server.arrived.get()
+
+        await check_transport(make_pair)
+
+
+async def test_a_server_that_does_not_want_us_is_named() -> None:
+    async with served(Server(SMALL)) as port:
+        with pytest.raises(LinkClosed, match="refused the connection with status 403"):
+            await open_websocket(f"ws://127.0.0.1:{port}/refused")
+    with pytest.raises(LinkClosed, match="cannot be reached"):
+        await open_websocket(f"ws://127.0.0.1:{port}/acp")
+    with pytest.raises(LocalMistake, match="no address of a WebSocket"):
+        await open_websocket("http://127.0.0.1/acp")
