@@ -62,17 +62,17 @@ def long_turns_are_streamed(story: Story) -> Iterator[Seen]:
 def what_changes_things_is_asked_for(story: Story) -> Iterator[Seen]:
     """Silent for a session in which something was allowed for always: then asking again is not expected."""
     asked = {
-        (exchange.params.get("sessionId"), _call_id(exchange.params.get("toolCall")))
+        (_session(exchange.params), _call_id(exchange.params.get("toolCall")))
         for exchange in story.calls("session/request_permission", direction="to_client")
     }
     trusting = {
-        exchange.params.get("sessionId")
+        _session(exchange.params)
         for exchange in story.calls("session/request_permission", direction="to_client")
         if _chosen_kind(exchange.params, exchange.result) == "allow_always"
     }
-    kinds: dict[tuple[object, str], object] = {}
+    kinds: dict[tuple[str, str], object] = {}
     for frame in story.updates("tool_call", "tool_call_update"):
-        update, session = update_of(frame), frame.params.get("sessionId")
+        update, session = update_of(frame), _session(frame.params)
         key = (session, _call_id(update))
         if update.get("kind") is not None:
             kinds[key] = update["kind"]
@@ -90,6 +90,10 @@ def errors_say_what_is_wrong(story: Story) -> Iterator[Seen]:
             yield kept_if(
                 not mute, exchange.answer, "an error that does not say what is wrong", exchange.request
             )
+
+
+def _session(params: dict[str, object]) -> str:
+    return str(params.get("sessionId"))
 
 
 def _call_id(call: object) -> str:
