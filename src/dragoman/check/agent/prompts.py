@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from dragoman.errors import DragomanError
+from dragoman.errors import LocalMistake
 
 KNOWN = (
     "hello",
@@ -37,7 +37,7 @@ WORD = "kingfisher"
 """What an agent is asked to remember, unless its section names a `word` of its own."""
 
 
-class BadPrompts(DragomanError):
+class BadPrompts(LocalMistake):
     """A catalogue that makes no sense."""
 
 

@@ -17,8 +17,9 @@ MANY = 30
 ENOUGH = 4.0
 """Seconds after which no more sessions are made: some agents start a process for each."""
 
-MOUNTED = 5.0
-"""Seconds for an agent to talk to the MCP servers that it was given."""
+MOUNTED = 6.0
+BRIEFLY = 2.0
+"""Seconds for an agent to talk to the MCP servers that it was given, if it has a reason to, and if not."""
 
 
 async def again(stage: Stage) -> None:
@@ -144,24 +145,29 @@ async def servers(stage: Stage) -> None:
     ]
     async with stage.opened("servers", {}, folder=folder) as talk:
         session = await talk.new(folder, name="new with servers", mcpServers=mounted)
-        await talk.prompt(session, stage.say("mcp", folder) or stage.say("hello", folder), name="mount")
-        await _logged(logs, "tools/list")
+        use = stage.say("mcp", folder)
+        await talk.prompt(session, use or stage.say("hello", folder), name="mount")
+        # Who was not made to use their tools may have no reason to start them: that tells nothing.
+        told = await _logged(logs, "tools/list", seconds=MOUNTED if use else BRIEFLY) or bool(use)
         http = [{"type": "http", "name": "h", "url": "http://127.0.0.1:9/mcp", "headers": []}]
         params = {"cwd": str(folder), "mcpServers": http}
         await talk.call("session/new", params, name="http server", seconds=SHORT)
         if stage.profile.has("sessionCapabilities", "close"):
             await talk.call("session/close", {"sessionId": session}, name="close")
-            await _logged(logs, "ended")
-        talk.facts["logs"] = [_lines(log) for log in logs]
+            if told:
+                await _logged(logs, "ended", seconds=MOUNTED)
+        if told:
+            talk.facts["logs"] = [_lines(log) for log in logs]
         talk.facts["exit"] = await talk.close_input()
 
 
-async def _logged(logs: list[Path], word: str) -> None:
-    """Until every log has the word, or long enough."""
-    until = time.monotonic() + MOUNTED
+async def _logged(logs: list[Path], word: str, *, seconds: float) -> bool:
+    """Until every log has the word; False if that takes too long."""
+    until = time.monotonic() + seconds
     # Another program writes them: nobody tells us when.
     while time.monotonic() < until and not all(word in _lines(log) for log in logs):  # noqa: ASYNC110
         await asyncio.sleep(0.05)
+    return all(word in _lines(log) for log in logs)
 
 
 def _lines(log: Path) -> list[str]:
