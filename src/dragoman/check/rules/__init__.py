@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from importlib import import_module
 
-AREAS = ("turns",)
+AREAS = (
+    "turns",
+    "sessions",
+    "servers",
+    "loading",
+    "resuming",
+    "closing",
+    "lists",
+    "roots",
+    "messages",
+    "cancelling",
+    "withdrawals",
+    "updates",
+    "modes",
+    "options",
+    "settings",
+    "commands",
+)
 """The modules of this package that hold rules."""
 
 

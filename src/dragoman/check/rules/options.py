@@ -1,0 +1,242 @@
+"""CFG: the options of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from dragoman.check.lives import (
+    BAD_PARAMS,
+    is_fair,
+    is_open,
+    items,
+    lacks,
+    remembered,
+    session_of,
+    setups,
+    text,
+)
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Seen, kept_if
+from dragoman.check.rules.first import rule_v1
+from dragoman.check.story import Exchange, Story, is_update, update_of
+
+CATEGORIES = ("mode", "model", "model_config", "thought_level")
+
+UNOBSERVED: dict[str, str] = {
+    "CFG-12": "in which order a client shows options is seen on its screen only",
+    "CFG-13": "which options are important is known to the author of the agent only",
+}
+
+
+class Listing(Struct, frozen=True):
+    """The options of a session as an answer or an update listed them."""
+
+    frame: Frame
+    session: str
+    options: Any
+    source: str
+    """The method that was answered, or `session/update`."""
+
+    @property
+    def by_id(self) -> dict[str, dict[str, Any]]:
+        return {text(option.get("id")): option for option in items(self.options)}
+
+
+def listings(story: Story) -> list[Listing]:
+    """All of them, in order."""
+    return remembered(story, "option listings", lambda: list(_listings(story)))
+
+
+def _listings(story: Story) -> Iterator[Listing]:
+    answered = {one.exchange.answer.number: one for one in setups(story) if one.exchange.answer}
+    done = {one.answer.number: one for one in sets(story) if one.has_result and one.answer}
+    for frame in story.frames:
+        if frame.number in answered:
+            setup = answered[frame.number]
+            if setup.exchange.result.get("configOptions") is not None:
+                options = setup.exchange.result["configOptions"]
+                yield Listing(frame, setup.session, options, setup.exchange.method)
+        elif frame.number in done:
+            one = done[frame.number]
+            yield Listing(frame, session_of(one), one.result.get("configOptions"), one.method)
+        elif is_update(frame, "config_option_update"):
+            yield Listing(frame, session_of(frame), update_of(frame).get("configOptions"), "session/update")
+
+
+def sets(story: Story) -> list[Exchange]:
+    return story.calls("session/set_config_option", direction="to_agent")
+
+
+def listed_at(story: Story, session: str, number: int) -> Listing | None:
+    """The last listing of a session before a moment."""
+    mine = [one for one in listings(story) if one.session == session and one.frame.number < number]
+    return mine[-1] if mine else None
+
+
+def values_of(option: dict[str, Any]) -> list[str]:
+    """What a select offers, groups included."""
+    found: list[str] = []
+    for choice in items(option.get("options")):
+        if "options" in choice:
+            found += values_of(choice)
+        else:
+            found.append(text(choice.get("value")))
+    return found
+
+
+def option_fault(options: Any) -> str:
+    """What is wrong with the shape of a list of options; empty if nothing is."""
+    if type(options) is not list:
+        return "configOptions is no list"
+    return next((fault for fault in map(_fault, options) if fault), "")
+
+
+def _fault(option: Any) -> str:
+    missing = lacks(option, id=str, name=str, type=str)
+    if not missing and option["type"] == "select":
+        missing = lacks(option, currentValue=str, options=list) or _choices_fault(option["options"])
+    elif not missing and option["type"] == "boolean":
+        missing = lacks(option, currentValue=bool)
+    return missing and f"configOptions: {missing} of an option is missing or wrong"
+
+
+def _choices_fault(choices: list[Any]) -> str:
+    for choice in choices:
+        if type(choice) is dict and "options" in choice:
+            if lacks(choice, group=str, name=str, options=list) or _choices_fault(choice["options"]):
+                return "a group"
+        elif lacks(choice, value=str, name=str):
+            return "a choice"
+    return ""
+
+
+@rule_v1("CFG-01", "CFG-05", side="agent", fix="Give every option id, name, type and currentValue.")
+def options_are_whole(story: Story) -> Iterator[Seen]:
+    for one in listings(story):
+        fault = option_fault(one.options)
+        yield kept_if(not fault, one.frame, fault)
+
+
+@rule_v1("CFG-06", side="agent", fix="Give every option a value that holds if nobody sets one.")
+def every_option_has_a_value(story: Story) -> Iterator[Seen]:
+    for one in listings(story):
+        empty = [option for option in items(one.options) if option.get("currentValue") is None]
+        yield kept_if(not empty, one.frame, "an option has no current value")
+
+
+@rule_v1("CFG-07", side="agent", fix="Name one of the option's own values as its currentValue.")
+def the_value_of_a_select_is_one_of_its_choices(story: Story) -> Iterator[Seen]:
+    for one in listings(story):
+        selects = [option for option in items(one.options) if option.get("type") == "select"]
+        wrong = [option for option in selects if option.get("currentValue") not in values_of(option)]
+        if selects:
+            yield kept_if(not wrong, one.frame, "a currentValue is none of its option's choices")
+
+
+@rule_v1("CFG-08", side="agent", fix="Send boolean options only to clients that advertise them.")
+def booleans_are_for_clients_that_know_them(story: Story) -> Iterator[Seen]:
+    knows = story.client_can("session", "configOptions", "boolean") not in (None, False)
+    for one in listings(story):
+        has = any(option.get("type") == "boolean" for option in items(one.options))
+        if has or not knows:
+            yield kept_if(knows or not has, one.frame, "a boolean option, and the client knows none")
+
+
+@rule_v1("CFG-11", side="agent", fix="Begin categories of your own with an underscore.")
+def categories_are_known_or_private(story: Story) -> Iterator[Seen]:
+    for one in listings(story):
+        found = [option["category"] for option in items(one.options) if option.get("category") is not None]
+        wrong = [name for name in found if name not in CATEGORIES and not text(name).startswith("_")]
+        if found:
+            yield kept_if(not wrong, one.frame, "a category is neither known nor private")
+
+
+@rule_v1("CFG-14", side="client", fix="Set an option with a text, or with type boolean and true or false.")
+def an_option_is_set_with_a_value_of_its_kind(story: Story) -> Iterator[Seen]:
+    for one in sets(story):
+        kind = bool if one.params.get("type") == "boolean" else str
+        missing = lacks(one.params, sessionId=str, configId=str, value=kind)
+        yield kept_if(not missing, one.request, f"{missing} is missing or wrong")
+
+
+def is_legal(story: Story, one: Exchange) -> bool | None:
+    """Whether what is set was offered; None if that cannot be told."""
+    listing = listed_at(story, session_of(one), one.request.number)
+    if listing is None or option_fault(listing.options):
+        return None
+    option = listing.by_id.get(text(one.params.get("configId")))
+    value = one.params.get("value")
+    if option is None:
+        return False if text(one.params.get("configId")) else None
+    if option["type"] == "boolean":
+        return type(value) is bool
+    return value in values_of(option) if type(value) is str and option["type"] == "select" else None
+
+
+@rule_v1("CFG-15", side="agent", fix="Read a text as the id of a value when type is absent or unknown.")
+def the_type_of_a_text_does_not_matter(story: Story) -> Iterator[Seen]:
+    for one in sets(story):
+        is_text = type(one.params.get("value")) is str and one.params.get("type") != "boolean"
+        if is_text and is_legal(story, one) and _can_judge(story, one):
+            chosen = [
+                option
+                for option in items(one.result.get("configOptions"))
+                if option.get("id") == one.params["configId"]
+            ]
+            right = bool(chosen) and chosen[0].get("currentValue") == one.params["value"]
+            yield kept_if(right, one.request, "a value that was offered has not become current", one.answer)
+
+
+def _can_judge(story: Story, one: Exchange) -> bool:
+    return is_fair(story, one) and is_open(story, session_of(one), one.request.number) is True
+
+
+@rule_v1("CFG-18", side="agent", fix="Refuse unknown options and values with -32602, and change nothing.")
+def what_was_not_offered_is_refused(story: Story) -> Iterator[Seen]:
+    for one in sets(story):
+        if is_legal(story, one) is False and _can_judge(story, one):
+            yield kept_if(one.code == BAD_PARAMS, one.request, "not refused with -32602", one.answer)
+
+
+@rule_v1("CFG-19", side="agent", fix="Take session/set_config_option at any time.")
+def an_option_can_be_set_at_any_time(story: Story) -> Iterator[Seen]:
+    for one in sets(story):
+        if is_legal(story, one) and _can_judge(story, one):
+            yield kept_if(one.has_result, one.request, "an offered value could not be set", one.answer)
+
+
+@rule_v1("CFG-16", side="agent", fix="Answer session/set_config_option with the whole list of options.")
+def the_answer_lists_all_options(story: Story) -> Iterator[Seen]:
+    for one in listings(story):
+        if one.source == "session/set_config_option":
+            whole = type(one.options) is list and not is_part(story, one)
+            yield kept_if(whole, one.frame, "not all options are listed")
+
+
+@rule_v1("CFG-17", side="agent", fix="Send the whole list of options with config_option_update.")
+def an_update_lists_all_options(story: Story) -> Iterator[Seen]:
+    for one in listings(story):
+        if one.source == "session/update":
+            whole = type(one.options) is list and not is_part(story, one)
+            yield kept_if(whole, one.frame, "not all options are listed")
+
+
+def is_part(story: Story, one: Listing) -> bool:
+    """Whether another listing shows more while all that is shown here is the same: options may come and go
+    with the values of others, but not by themselves.
+    """
+    mine = {name: option.get("currentValue") for name, option in one.by_id.items()}
+    for other in listings(story):
+        if other.session != one.session:
+            continue
+        theirs = {name: option.get("currentValue") for name, option in other.by_id.items()}
+        if len(theirs) > len(mine) and _agree(mine, theirs):
+            return True
+    return False
+
+
+def _agree(part: dict[str, Any], whole: dict[str, Any]) -> bool:
+    return all(name in whole and whole[name] == value for name, value in part.items())

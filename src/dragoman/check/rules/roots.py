@@ -1,0 +1,151 @@
+"""ADIR: more folders than one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.check.lives import BAD_PARAMS, asked_setups, is_fair, items, session_of, setup_at, setups, text
+from dragoman.check.paths import is_absolute, is_same, is_under, normal
+from dragoman.check.rule import Seen, kept_if
+from dragoman.check.rules.first import rule_v1
+from dragoman.check.rules.sessions import file_requests, named_files, touched_paths, was_allowed
+from dragoman.check.story import Exchange, Story
+
+UNOBSERVED: dict[str, str] = {
+    "ADIR-09": "which instructions an agent finds goes to its model and not over the wire",
+}
+
+
+def _roots(one: Exchange) -> Any:
+    return one.params.get("additionalDirectories")
+
+
+def _can(story: Story) -> bool:
+    return story.agent_can("sessionCapabilities", "additionalDirectories") not in (None, False)
+
+
+def _is_good(roots: Any) -> bool:
+    return type(roots) is list and all(is_absolute(root) for root in roots)
+
+
+@rule_v1("ADIR-01", side="client", fix="Send additionalDirectories only to agents that advertise them.")
+def roots_are_for_agents_that_take_them(story: Story) -> Iterator[Seen]:
+    for one in asked_setups(story):
+        if _roots(one):
+            yield kept_if(_can(story), one.request, "additionalDirectories was not advertised")
+
+
+@rule_v1("ADIR-02", side="client", fix="Make additional directories absolute before they are sent.")
+def roots_are_absolute(story: Story) -> Iterator[Seen]:
+    for one in asked_setups(story):
+        if _roots(one):
+            yield kept_if(_is_good(_roots(one)), one.request, "an additional directory is not absolute")
+
+
+@rule_v1("ADIR-03", side="agent", fix="Refuse roots that are no list of absolute paths with -32602.")
+def bad_roots_are_refused(story: Story) -> Iterator[Seen]:
+    for one in asked_setups(story):
+        if _roots(one) is not None and not _is_good(_roots(one)) and is_fair(story, one):
+            yield kept_if(one.has_error, one.request, "bad additionalDirectories were taken", one.answer)
+
+
+@rule_v1("ADIR-04", side="agent", fix="Without additionalDirectories, work in cwd only.")
+def without_roots_there_is_only_the_folder(story: Story) -> Iterator[Seen]:
+    for one in file_requests(story):
+        setup = setup_at(story, session_of(one), one.request.number)
+        if setup is None or setup.roots or not is_absolute(setup.cwd) or was_allowed(story, one):
+            continue
+        inside = is_under(one.params["path"], [setup.cwd])
+        yield kept_if(inside, one.request, "a file outside of cwd, and there are no other roots")
+
+
+@rule_v1("ADIR-05", side="agent", fix="Forget the roots of a session when it is loaded without them.")
+def roots_count_for_as_long_as_they_were_given(story: Story) -> Iterator[Seen]:
+    for one in file_requests(story):
+        setup = setup_at(story, session_of(one), one.request.number)
+        if setup is None or was_allowed(story, one):
+            continue
+        earlier = {
+            root
+            for other in setups(story)
+            if other.session == setup.session and other.since < setup.since
+            for root in other.roots
+        }
+        old = [root for root in earlier if is_absolute(root) and not is_under(root, setup.folders)]
+        if old:
+            yield kept_if(
+                not is_under(one.params["path"], old), one.request, "a root that was not given again is used"
+            )
+
+
+@rule_v1("ADIR-06", side="client", fix="Send the whole list of additional directories on load and resume.")
+def roots_are_sent_again(story: Story) -> Iterator[Seen]:
+    for one in asked_setups(story, "session/load", "session/resume"):
+        before = setup_at(story, session_of(one), one.request.number)
+        if before is not None and before.roots and _can(story):
+            sent = _roots(one)
+            if not sent:
+                yield kept_if(False, one.request, "additionalDirectories was not sent again")
+            elif type(sent) is list and set(before.roots) <= {text(root) for root in sent}:
+                yield kept_if(True, one.request, "")
+
+
+@rule_v1("ADIR-07", side="agent", fix="Refuse a root that cannot be used; never leave it out in silence.")
+def no_root_is_dropped_in_silence(story: Story) -> Iterator[Seen]:
+    for one in asked_setups(story):
+        if _roots(one) and _is_good(_roots(one)) and is_fair(story, one) and one.has_error:
+            yield kept_if(True, one.request, "")
+    for listing in story.calls("session/list", direction="to_agent"):
+        for item in items(listing.result.get("sessions")):
+            setup = setup_at(story, text(item.get("sessionId")), listing.request.number)
+            told = item.get("additionalDirectories")
+            if setup is not None and setup.roots and type(told) is list:
+                lost = [root for root in setup.roots if not any(is_same(text(one), root) for one in told)]
+                yield kept_if(not lost, listing.answer, "a root was dropped", setup.exchange.request)
+
+
+@rule_v1("ADIR-08", side="agent", fix="Resolve relative paths against cwd only.")
+def relative_paths_start_at_the_folder_only(story: Story) -> Iterator[Seen]:
+    for turn in story.turns:
+        setup = setup_at(story, turn.session, turn.exchange.request.number)
+        if setup is None or not setup.roots or not all(map(is_absolute, setup.folders)):
+            continue
+        touched = touched_paths(turn)
+        for name in named_files(turn):
+            first = [frame for frame, path in touched if is_same(path, f"{normal(setup.cwd)}/{name}")]
+            others = [
+                frame
+                for frame, path in touched
+                if any(is_same(path, f"{normal(root)}/{name}") for root in setup.roots)
+            ]
+            if first or others:
+                frame = (first or others)[0]
+                yield kept_if(bool(first), frame, "a relative path was resolved against another root")
+
+
+@rule_v1("ADIR-10", side="client", fix="Leave out roots that stand twice or are the cwd.")
+def roots_stand_once(story: Story) -> Iterator[Seen]:
+    for one in asked_setups(story):
+        if _roots(one) and _is_good(_roots(one)):
+            all_of_them = [normal(root) for root in [*_roots(one), text(one.params.get("cwd"))]]
+            once = len(set(all_of_them)) == len(all_of_them)
+            yield kept_if(once, one.request, "a root stands twice, or is the cwd")
+
+
+@rule_v1("ADIR-11", side="client", fix="Serve only files in the session's folders, links resolved.")
+def files_outside_of_the_roots_are_not_served(story: Story) -> Iterator[Seen]:
+    for one in file_requests(story):
+        setup = setup_at(story, session_of(one), one.request.number)
+        if setup is None or one.answer is None or not all(map(is_absolute, setup.folders)):
+            continue
+        if not is_under(one.params["path"], setup.folders) and not was_allowed(story, one):
+            yield kept_if(one.has_error, one.request, "a file outside of the roots was served", one.answer)
+
+
+@rule_v1("ADIR-12", side="agent", fix="Refuse roots that do not suit a stored session with -32602.")
+def roots_of_a_stored_session_are_taken_or_refused(story: Story) -> Iterator[Seen]:
+    for one in asked_setups(story, "session/load", "session/resume"):
+        if _roots(one) and _is_good(_roots(one)) and is_fair(story, one):
+            right = one.has_result or one.code == BAD_PARAMS
+            yield kept_if(right, one.request, "refused in another way than -32602", one.answer)

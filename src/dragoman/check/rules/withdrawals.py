@@ -1,0 +1,193 @@
+"""CRQ: `$/cancel_request`, with which either side takes back a request of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.check.lives import (
+    CANCELLED,
+    NO_METHOD,
+    is_ready,
+    marked,
+    session_of,
+    spoke_after,
+    text,
+)
+from dragoman.check.manifest import Side
+from dragoman.check.recording import Direction, Frame
+from dragoman.check.rule import Seen, kept_if, said_by
+from dragoman.check.rules.cancelling import ABORTED, cancels, stays_quiet
+from dragoman.check.rules.first import rule_v1
+from dragoman.check.rules.turns import late_updates
+from dragoman.check.story import Exchange, Story
+
+
+def _heard_by(side: Side) -> Direction:
+    return said_by("client" if side == "agent" else "agent")
+
+
+def withdrawals(story: Story, direction: Direction) -> list[Frame]:
+    return story.notes("$/cancel_request", direction=direction)
+
+
+def is_id(value: Any, exchange: Exchange) -> bool:
+    """Whether it is the id of a request, by type and value."""
+    own = exchange.request.message.get("id")
+    return type(value) is type(own) and value == own
+
+
+def _meant(story: Story, frame: Frame) -> Exchange | None:
+    """The request that is taken back: the last with this id before."""
+    asked = [
+        one
+        for one in story.calls(direction=frame.direction)
+        if "requestId" in frame.params
+        and is_id(frame.params["requestId"], one)
+        and one.request.number < frame.number
+    ]
+    return asked[-1] if asked else None
+
+
+def _is_pending(one: Exchange, frame: Frame) -> bool:
+    return one.answer is None or one.answer.number > frame.number
+
+
+def _again(story: Story, one: Exchange) -> list[Frame]:
+    """Further answers under the id of a request."""
+    return [
+        frame
+        for frame in story.unasked
+        if frame.direction != one.request.direction
+        and is_id(frame.message.get("id"), one)
+        and one.answer is not None
+        and frame.number > one.answer.number
+    ]
+
+
+@rule_v1("CRQ-01", fix="Send $/cancel_request as a notification with the id of a request of your own.")
+def a_withdrawal_names_a_request_of_its_sender(story: Story, side: Side) -> Iterator[Seen]:
+    for frame in story.frames:
+        if frame.method == "$/cancel_request" and frame.direction == said_by(side):
+            right = frame.is_notification and _meant(story, frame) is not None
+            yield kept_if(right, frame, "it has an id, or names no request of its sender")
+
+
+@rule_v1("CRQ-02", fix="Never answer a notification.")
+def a_withdrawal_is_not_answered(story: Story, side: Side) -> Iterator[Seen]:
+    for frame in withdrawals(story, _heard_by(side)):
+        if _meant(story, frame) is not None:
+            yield from stays_quiet(story, frame)
+
+
+@rule_v1("CRQ-03", fix="Answer a request that was taken back once: with its result or with -32800.")
+def what_was_taken_back_is_answered_once(story: Story, side: Side) -> Iterator[Seen]:
+    for frame in withdrawals(story, _heard_by(side)):
+        one = _meant(story, frame)
+        if one is None or not _is_pending(one, frame):
+            continue
+        again = _again(story, one)
+        if one.answer is None:
+            if marked(story, one.request, "withdrawn"):
+                yield kept_if(False, one.request, "never answered after it was taken back", frame)
+        elif one.has_result or one.code == CANCELLED or again or _sounds_aborted(one):
+            right = not again and (one.has_result or one.code == CANCELLED)
+            yield kept_if(right, one.answer, "not answered once, with data or -32800", frame, *again[:1])
+
+
+def _sounds_aborted(one: Exchange) -> bool:
+    error = one.answer.message.get("error") if one.answer is not None else None
+    return type(error) is dict and bool(ABORTED.search(text(error.get("message"))))
+
+
+@rule_v1(
+    "CRQ-04",
+    side="agent",
+    fix="Send the updates of a withdrawn prompt before its answer.",
+)
+def updates_of_a_withdrawn_prompt_come_before_its_answer(story: Story) -> Iterator[Seen]:
+    for frame in withdrawals(story, "to_agent"):
+        for turn in story.turns:
+            if _meant(story, frame) == turn.exchange and _is_pending(turn.exchange, frame):
+                late = late_updates(story, turn)
+                if late or spoke_after(story, turn.exchange.answer, "agent"):
+                    yield kept_if(not late, turn.exchange.answer, "an update comes after it", *late[:1])
+
+
+@rule_v1("CRQ-05", fix="Answer what was cancelled with error code -32800.")
+def what_was_cancelled_has_the_code_for_it(story: Story, side: Side) -> Iterator[Seen]:
+    for one in story.calls(direction=_heard_by(side)):
+        if one.code == CANCELLED or _sounds_aborted(one):
+            yield kept_if(one.code == CANCELLED, one.answer, "it was cancelled, and the code is another")
+
+
+@rule_v1("CRQ-06", fix="Ignore $/cancel_request for what is answered already.")
+def a_withdrawal_that_comes_late_does_nothing(story: Story, side: Side) -> Iterator[Seen]:
+    for frame in withdrawals(story, _heard_by(side)):
+        one = _meant(story, frame)
+        if one is not None and not _is_pending(one, frame):
+            again = [answer for answer in _again(story, one) if answer.number > frame.number]
+            if again or spoke_after(story, frame, side):
+                yield kept_if(not again, frame, "a request was answered again", *again[:1])
+
+
+@rule_v1("CRQ-07", fix="Ignore $/cancel_request with an id that is not known or makes no sense.")
+def a_withdrawal_of_nothing_is_ignored(story: Story, side: Side) -> Iterator[Seen]:
+    for frame in withdrawals(story, _heard_by(side)):
+        if _meant(story, frame) is None:
+            yield from stays_quiet(story, frame)
+
+
+@rule_v1("CRQ-08", fix='Compare ids by type and value: 1 and "1" are two.')
+def the_text_of_a_number_is_another_id(story: Story, side: Side) -> Iterator[Seen]:
+    for frame in withdrawals(story, _heard_by(side)):
+        chosen = frame.params.get("requestId")
+        if _meant(story, frame) is not None or not isinstance(chosen, int | str):
+            continue
+        for one in story.calls(direction=frame.direction):
+            own = one.request.message.get("id")
+            alike = isinstance(own, int | str) and str(own) == str(chosen)
+            if alike and one.request.number < frame.number and _is_pending(one, frame):
+                yield from _untouched(story, one, frame)
+
+
+def _untouched(story: Story, one: Exchange, frame: Frame) -> Iterator[Seen]:
+    """Whether a request went on after a withdrawal that only looks like its own."""
+    stops = [other for other in cancels(story) if session_of(other) == session_of(one)]
+    stops += [other for other in withdrawals(story, frame.direction) if _meant(story, other) == one]
+    stop = next((other.number for other in stops if other.number > one.request.number), None)
+    ended = one.code == CANCELLED or one.result.get("stopReason") == "cancelled"
+    if one.answer is not None and ended and (stop is None or one.answer.number < stop):
+        yield kept_if(False, frame, "a request with another id was cancelled", one.answer)
+    elif one.answer is not None:
+        yield kept_if(True, frame, "")
+
+
+@rule_v1("CRQ-09", side="agent", fix="Answer a withdrawn prompt with -32800 or stopReason cancelled.")
+def a_withdrawn_prompt_is_cancelled(story: Story) -> Iterator[Seen]:
+    for frame in withdrawals(story, "to_agent"):
+        one = _meant(story, frame)
+        if one is not None and one.method == "session/prompt" and one.answer and _is_pending(one, frame):
+            ended = one.code == CANCELLED or one.result.get("stopReason") == "cancelled"
+            if ended or one.has_error:
+                yield kept_if(ended, one.answer, "answered with another error", frame)
+
+
+@rule_v1("CRQ-10", side="client", fix="Answer a withdrawn permission request with outcome cancelled.")
+def a_withdrawn_question_is_cancelled(story: Story) -> Iterator[Seen]:
+    for frame in withdrawals(story, "to_client"):
+        one = _meant(story, frame)
+        if one is None or one.method != "session/request_permission" or not _is_pending(one, frame):
+            continue
+        if one.answer is not None:
+            outcome = one.result.get("outcome")
+            ended = type(outcome) is dict and outcome.get("outcome") == "cancelled"
+            yield kept_if(ended or one.code == CANCELLED, one.answer, "answered with something else", frame)
+
+
+@rule_v1("CRQ-11", fix="Answer unknown requests whose method begins with $/ with -32601.")
+def an_unknown_dollar_request_is_refused(story: Story, side: Side) -> Iterator[Seen]:
+    for one in story.calls(direction=_heard_by(side)):
+        unknown = one.method.startswith("$/") and one.method != "$/cancel_request"
+        if unknown and one.answer is not None and is_ready(story, one.request):
+            yield kept_if(one.code == NO_METHOD, one.request, "not answered with -32601", one.answer)
