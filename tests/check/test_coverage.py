@@ -1,0 +1,54 @@
+"""Rules and reasons cover the catalogue: what is judged, what cannot be seen and why, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.check.manifest import requirements
+from dragoman.check.unobserved import judged_by, reasons
+
+LEAST = 1
+"""How many requirements are judged by rules at the least."""
+
+
+def test_rules_are_about_requirements_that_there_are() -> None:
+    assert judged_by().keys() - requirements().keys() == set()
+
+
+def test_reasons_are_about_requirements_that_there_are() -> None:
+    assert reasons().keys() - requirements().keys() == set()
+
+
+@pytest.mark.skipif(LEAST < 250, reason="rules are being written")
+def test_every_requirement_has_a_rule_or_a_reason() -> None:
+    assert requirements().keys() - judged_by().keys() - reasons().keys() == set()
+
+
+def test_no_requirement_has_a_rule_and_a_reason_why_there_is_none() -> None:
+    assert judged_by().keys() & reasons().keys() == set()
+
+
+def test_a_reason_is_a_sentence() -> None:
+    assert [name for name, why in reasons().items() if len(why.split()) < 3] == []
+
+
+def test_a_rule_judges_a_side_that_its_requirements_bind() -> None:
+    wrong = {
+        (rule.name, rule.side, name)
+        for name, rules in judged_by().items()
+        if name in requirements()
+        for rule in rules
+        if rule.side not in requirements()[name].sides
+    }
+    assert wrong == set()
+
+
+def test_a_rule_has_a_name_of_its_own_and_says_what_to_change() -> None:
+    rules = {id(rule): rule for found in judged_by().values() for rule in found}.values()
+    names = [(rule.name, rule.side) for rule in rules]
+    assert sorted(names) == sorted(set(names))
+    assert [rule.name for rule in rules if not rule.fix.strip()] == []
+
+
+def test_most_of_the_catalogue_is_judged() -> None:
+    assert len(judged_by()) >= LEAST
