@@ -21,6 +21,8 @@ AREAS = (
     "options",
     "settings",
     "commands",
+    "tools",
+    "shown",
 )
 """The modules of this package that hold rules."""
 

@@ -1,0 +1,207 @@
+"""The tool calls of a story: what was told about each, and what became of the questions asked about it.
+
+An agent that replays a session tells its calls again under the same ids. That is another life of the call:
+whatever sets up a session begins a new one for all its calls, and `initialize` for all calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from dragoman.check.lives import items, remembered, session_of, text
+from dragoman.check.recording import Frame
+from dragoman.check.story import Exchange, Story, Turn, is_update, update_of
+
+TOLD = ("tool_call", "tool_call_update", "tool_call_content_chunk")
+ASK = "session/request_permission"
+ENDED = ("completed", "failed", "cancelled")
+"""Statuses after which nothing more comes; the last one is of version 2."""
+
+
+class Call(Struct, kw_only=True):
+    """One life of a tool call."""
+
+    session: str
+    id: str
+    is_replayed: bool
+    """Whether it was told while the session was being loaded or resumed."""
+    frames: list[Frame]
+    """Its updates, in order."""
+
+    def statuses(self) -> list[tuple[Frame, str]]:
+        """What was said about its status, the beginning of an announced call included."""
+        found = []
+        for frame in self.frames:
+            status = update_of(frame).get("status")
+            if type(status) is str:
+                found.append((frame, status))
+            elif is_update(frame, "tool_call") and status is None:
+                found.append((frame, "pending"))
+        return found
+
+    def ending(self) -> Frame | None:
+        """The first update that says that it is over."""
+        return next((frame for frame, status in self.statuses() if status in ENDED), None)
+
+
+class Question(Struct, frozen=True):
+    """A request for permission."""
+
+    exchange: Exchange
+    session: str
+    call: str
+    """The id of the tool call it is about, if it is about one."""
+    told: dict[str, Any]
+    """What it says about that call."""
+    options: list[dict[str, Any]]
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        outcome = self.exchange.result.get("outcome")
+        return outcome if type(outcome) is dict else {}
+
+    @property
+    def choice(self) -> str:
+        """The kind of the chosen option; `cancelled`; empty for everything else that was answered."""
+        if self.outcome.get("outcome") == "cancelled":
+            return "cancelled"
+        if self.outcome.get("outcome") != "selected":
+            return ""
+        chosen = self.outcome.get("optionId")
+        return next((text(one.get("kind")) for one in self.options if one.get("optionId") == chosen), "")
+
+    @property
+    def is_answered(self) -> bool:
+        return self.exchange.answer is not None
+
+    @property
+    def is_refused(self) -> bool:
+        """In so many words: a rejecting option, or cancelled."""
+        return self.choice == "cancelled" or self.choice.startswith("reject_")
+
+    @property
+    def is_allowed(self) -> bool:
+        return self.choice.startswith("allow_")
+
+
+def tool_calls(story: Story) -> list[Call]:
+    """In the order in which they were first told."""
+    return remembered(story, "tool calls", lambda: list(_lives(story)))
+
+
+def told_frames(story: Story) -> list[Frame]:
+    """All updates about tool calls."""
+    return story.updates(*TOLD)
+
+
+def _lives(story: Story) -> Iterator[Call]:
+    lives: dict[tuple[str, str, int, int], Call] = {}
+    setups: dict[str, int] = {}
+    connection, loading = 0, _loading(story)
+    made = _made(story)
+    for frame in story.frames:
+        if frame.method == "initialize":
+            connection += 1
+        elif frame.method in ("session/load", "session/resume") or frame.number in made:
+            session = made.get(frame.number, session_of(frame))
+            setups[session] = setups.get(session, 0) + 1
+        elif is_update(frame, *TOLD):
+            session, call = session_of(frame), text(update_of(frame).get("toolCallId"))
+            key = (session, call, connection, setups.get(session, 0))
+            if key not in lives:
+                lives[key] = Call(session=session, id=call, is_replayed=frame.number in loading, frames=[])
+            lives[key].frames.append(frame)
+    yield from lives.values()
+
+
+def _made(story: Story) -> dict[int, str]:
+    """Sessions by the number of the answer that named them."""
+    makers = story.calls("session/new", "session/fork", direction="to_agent")
+    return {one.answer.number: text(one.result.get("sessionId")) for one in makers if one.answer is not None}
+
+
+def _loading(story: Story) -> set[int]:
+    """The numbers of the frames of replays. An agent that answers first replays until the next prompt."""
+    found: set[int] = set()
+    for one in story.calls("session/load", "session/resume", direction="to_agent"):
+        following = next(
+            (
+                turn.exchange.request
+                for turn in story.turns
+                if turn.session == session_of(one) and turn.exchange.request.number > one.request.number
+            ),
+            None,
+        )
+        found |= {frame.number for frame in story.between(one.request, following)}
+    return found
+
+
+def questions(story: Story) -> list[Question]:
+    return remembered(story, "questions", lambda: [_question(one) for one in _asked(story)])
+
+
+def _asked(story: Story) -> list[Exchange]:
+    return story.calls(ASK, direction="to_client")
+
+
+def _question(one: Exchange) -> Question:
+    told = one.params.get("toolCall")
+    subject = one.params.get("subject")  # of version 2
+    if type(subject) is dict:
+        told = subject.get("toolCall") if subject.get("type") == "tool_call" else subject
+    told = told if type(told) is dict else {}
+    call = text(told.get("toolCallId"))
+    return Question(one, session_of(one), call, told, items(one.params.get("options")))
+
+
+def contents(story: Story) -> Iterator[tuple[Frame, Any]]:
+    """Everything that is shown as content of a call, with the frame that shows it."""
+    for frame in told_frames(story):
+        yield from ((frame, item) for item in _content(update_of(frame)))
+    for question in questions(story):
+        yield from ((question.exchange.request, item) for item in _content(question.told))
+
+
+def _content(told: dict[str, Any]) -> list[Any]:
+    content = told.get("content")
+    if told.get("sessionUpdate") == "tool_call_content_chunk":
+        return [content]
+    return content if type(content) is list else []
+
+
+def said_of_calls(story: Story) -> Iterator[tuple[Frame, dict[str, Any]]]:
+    """Every object that says something about a call, in updates and in questions."""
+    for frame in story.updates("tool_call", "tool_call_update"):
+        yield frame, update_of(frame)
+    for question in questions(story):
+        if question.told:
+            yield question.exchange.request, question.told
+
+
+def turn_of(story: Story, frame: Frame, session: str) -> Turn | None:
+    """The turn of a session that a frame is a part of."""
+    for turn in story.turns:
+        begun = turn.exchange.request.number
+        if (
+            turn.session == session
+            and begun < frame.number
+            and (turn.end is None or frame.number <= turn.end.number)
+        ):
+            return turn
+    return None
+
+
+def was_cancelled(story: Story, turn: Turn) -> bool:
+    """Whether anybody tried to cancel it, or its session was closed under it."""
+    for frame in story.between(turn.exchange.request, turn.end):
+        if frame.direction != "to_agent":
+            continue
+        about_it = session_of(frame) == turn.session
+        if frame.method in ("session/cancel", "session/close", "session/delete") and about_it:
+            return True
+        if frame.method == "$/cancel_request":
+            return True
+    return False

@@ -1,0 +1,146 @@
+"""TOOL: what tool calls show: content, diffs, terminals, and places in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from dragoman.check.calls import contents, said_of_calls
+from dragoman.check.lives import items, session_of, text
+from dragoman.check.paths import is_absolute
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.story import Story
+
+WRAPPED = ("content", "diff", "terminal")
+UINT32 = range(2**32)
+
+EXTENSIONS = ("terminal_output", "terminal-output")
+"""Members of `_meta` by which clients ask for terminals that are not theirs."""
+
+
+@rule("TOOL-11", side="agent", fix='Wrap what a call shows: {"type": "content", "content": {…}}.')
+def content_is_wrapped(story: Story) -> Iterator[Seen]:
+    for frame, item in contents(story):
+        yield kept_if(_is_wrapped(item, story.version), frame, "an item of content is not of the three kinds")
+
+
+def _is_wrapped(item: Any, version: int) -> bool:
+    kind = item.get("type") if type(item) is dict else None
+    if kind == "content":
+        return type(item.get("content")) is dict and type(item["content"].get("type")) is str
+    if kind == "terminal":
+        return type(item.get("terminalId")) is str
+    if kind == "diff":
+        return True  # judged by itself
+    return version >= 2 and type(kind) is str and kind not in ("text", "image", "audio", "resource")
+
+
+@rule(
+    "TOOL-12", side="agent", fix="Give a diff an absolute path, newText, and oldText unless the file is new."
+)
+def a_diff_is_whole(story: Story) -> Iterator[Seen]:
+    for frame, item in contents(story):
+        if type(item) is dict and item.get("type") == "diff":
+            fault = _fault(item) if story.version < 2 else _fault_of_changes(item)
+            yield kept_if(not fault, frame, f"a diff: {fault}")
+
+
+def _fault(diff: dict[str, Any]) -> str:
+    if type(diff.get("path")) is not str:
+        return "path is missing or no string"
+    if not is_absolute(diff["path"]):
+        return "path is not absolute"
+    if type(diff.get("newText")) is not str:
+        return "newText is missing or no string"
+    return "" if type(diff.get("oldText")) in (str, type(None)) else "oldText is no string"
+
+
+def _fault_of_changes(diff: dict[str, Any]) -> str:
+    changes = diff.get("changes")
+    if type(changes) is not list:
+        return "changes is missing or no list"
+    for change in items(changes):
+        paths = [change.get("path")]
+        if change.get("operation") in ("move", "copy"):
+            paths.append(change.get("oldPath"))
+        if not all(is_absolute(path) for path in paths):
+            return "a path is missing or not absolute"
+    return ""
+
+
+class Terminal(Struct):
+    """What happened to one terminal of the client."""
+
+    made: Frame | None = None
+    shown: Frame | None = None
+    """The first time: with the rest of a call's content it may be shown again."""
+    released: Frame | None = None
+
+
+@rule(
+    "TOOL-14",
+    side="agent",
+    fix="Show only terminals that terminal/create made, and show them before you release them.",
+    versions=(1,),
+)
+def a_terminal_that_is_shown_was_made(story: Story) -> Iterator[Seen]:
+    if story.initialize is None or _wants_foreign_terminals(story):
+        return
+    replayed = {session_of(one) for one in story.calls("session/load", "session/resume")}
+    for terminal in _terminals(story).values():
+        shown, made, released = terminal.shown, terminal.made, terminal.released
+        if shown is None:
+            continue
+        if made is not None and made.number < shown.number:
+            right = released is None or shown.number < released.number
+            yield kept_if(right, shown, "a terminal is shown after its release", released)
+        elif session_of(shown) not in replayed:
+            yield kept_if(False, shown, "a terminal is shown that terminal/create did not make")
+
+
+def _terminals(story: Story) -> dict[str, Terminal]:
+    found: dict[str, Terminal] = {}
+    for frame, item in contents(story):
+        if type(item) is dict and item.get("type") == "terminal" and type(item.get("terminalId")) is str:
+            terminal = found.setdefault(item["terminalId"], Terminal())
+            terminal.shown = terminal.shown or frame
+    for one in story.calls("terminal/create", "terminal/release", direction="to_client"):
+        made = one.method == "terminal/create"
+        name = text((one.result if made else one.params).get("terminalId"))
+        terminal = found.setdefault(name, Terminal())
+        if made:
+            terminal.made = terminal.made or one.answer
+        else:
+            terminal.released = terminal.released or one.request
+    return found
+
+
+def _wants_foreign_terminals(story: Story) -> bool:
+    meta = story.client_can("_meta")
+    return type(meta) is dict and any(meta.get(name) for name in EXTENSIONS)
+
+
+@rule("TOOL-16", side="agent", fix="Give locations an absolute path, and a line that counts from 1 if any.")
+def locations_are_places(story: Story) -> Iterator[Seen]:
+    for frame, told in said_of_calls(story):
+        places = told.get("locations")
+        if places:
+            fault = _fault_of_places(places, story.version)
+            yield kept_if(not fault, frame, f"locations: {fault}")
+
+
+def _fault_of_places(places: Any, version: int) -> str:
+    if type(places) is not list:
+        return "no list"
+    for place in places:
+        if type(place) is not dict or type(place.get("path")) is not str:
+            return "path is missing or no string"
+        if not is_absolute(place["path"]):
+            return "path is not absolute"
+        line = place.get("line")
+        if line is not None and (type(line) is not int or line not in UINT32 or (version >= 2 and not line)):
+            return "line is no line number"
+    return ""
