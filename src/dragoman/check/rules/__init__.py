@@ -5,6 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 
 AREAS = (
+    "envelope",
+    "requests",
+    "handshake",
+    "capabilities",
+    "login",
     "turns",
     "sessions",
     "servers",

@@ -1,0 +1,249 @@
+"""INIT: what each side says it can do, and whether both keep to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.check.manifest import Side
+from dragoman.check.recording import Frame
+from dragoman.check.replies import asked_of, fell_silent, said, spoke_after
+from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.rules.handshake import handshakes, wanted
+from dragoman.check.rules.requests import is_ready
+from dragoman.check.shapes import method_of, read_frame
+from dragoman.check.story import Exchange, Story
+from dragoman.check.walks import KEPT, objects
+
+FLAGS = frozenset({"loadSession", "terminal", "fs.readTextFile", "fs.writeTextFile", "mcpCapabilities.acp"})
+"""Capabilities that are booleans; all others are objects."""
+
+PROBES = ("_tck/", "_dragoman/")
+"""Private methods that examiners make up."""
+
+ALWAYS_READ = ("text", "resource_link")
+"""The blocks that every agent takes."""
+
+
+def can(story: Story, side: Side, path: str) -> Any:
+    """What a side said about a capability."""
+    parts = path.split(".")
+    return story.agent_can(*parts) if side == "agent" else story.client_can(*parts)
+
+
+def peer_of(side: Side) -> Side:
+    return "client" if side == "agent" else "agent"
+
+
+def is_offered(value: Any) -> bool:
+    """Anything but true and an object means no."""
+    return value is True or type(value) is dict
+
+
+def _gated(story: Story, side: Side) -> Iterator[tuple[Frame, str]]:
+    """What a side sends that needs a capability of its peer, with that capability."""
+    if story.initialize is None or story.initialize.answer is None or not story.initialize.has_result:
+        return
+    for frame in said(story, side):
+        if frame.method and frame.number > story.initialize.answer.number:
+            row = method_of(frame, story)
+            if row is not None and row.capability:
+                yield frame, row.capability
+
+
+@rule("INIT-12", fix="Use only what the peer offered in the handshake: what it left out, it does not have.")
+def nothing_is_used_that_was_not_offered(story: Story, side: Side) -> Iterator[Seen]:
+    for frame, path in _gated(story, side):
+        fine = is_offered(can(story, peer_of(side), path))
+        yield kept_if(fine, frame, f"{frame.method} without {path}") if not fine else KEPT
+
+
+@rule("INIT-13", side="agent", fix="Serve any client, whatever it offers.")
+def an_agent_takes_any_client(story: Story) -> Iterator[Seen]:
+    for one in handshakes(story):
+        if wanted(one) != 1 or read_frame(one.request, story).refused is not None:
+            continue
+        if one.answer is not None:
+            yield kept_if(
+                one.has_result, one.answer, "a client with these capabilities is refused", one.request
+            )
+        elif fell_silent(story, "agent", one.request):
+            yield kept_if(False, one.request, "nothing was said any more to a client with these capabilities")
+
+
+@rule("INIT-13", side="client", fix="Work with any agent, whatever it offers.")
+def a_client_takes_any_agent(story: Story) -> Iterator[Seen]:
+    one = story.initialize
+    if (
+        one is None
+        or one.answer is None
+        or not one.has_result
+        or one.result.get("protocolVersion") not in (1, 2)
+    ):
+        return
+    if spoke_after(story, "client", one.answer):
+        yield KEPT
+    elif story.recording.facts.get("exit") not in (None, 0):
+        yield kept_if(False, one.answer, "the client said nothing more to an agent with these capabilities")
+
+
+@rule("INIT-14", fix="Take an object for yes, also an empty one, and null for no.")
+def an_object_means_yes_and_null_means_no(story: Story, side: Side) -> Iterator[Seen]:
+    for frame, path in _gated(story, side):
+        value = can(story, peer_of(side), path)
+        if path not in FLAGS and type(value) is dict:
+            yield KEPT
+        elif path not in FLAGS and value is None and _is_null(story, peer_of(side), path):
+            yield kept_if(False, frame, f"{frame.method} although {path} is null")
+    for one in asked_of(story, side):
+        row = method_of(one.request, story)
+        if row is None or not row.capability or row.capability in FLAGS or not is_ready(story, one):
+            continue
+        if type(can(story, side, row.capability)) is dict and one.answer is not None:
+            why = f"{row.capability} was offered, and {one.method} is unknown"
+            yield kept_if(one.code != -32601, one.answer, why, one.request)
+
+
+def _is_null(story: Story, side: Side, path: str) -> bool:
+    """Whether it is named, and null."""
+    *folder, name = path.split(".")
+    owner = can(story, side, ".".join(folder)) if folder else _block(story, side)
+    return type(owner) is dict and name in owner and owner[name] is None
+
+
+def _block(story: Story, side: Side) -> Any:
+    return story.agent_can() if side == "agent" else story.client_can()
+
+
+@rule("INIT-19", side="agent", fix="Answer initialize with agentCapabilities, also if there are none.")
+def the_agent_names_its_capabilities(story: Story) -> Iterator[Seen]:
+    for one in handshakes(story):
+        if one.has_result:
+            named = "agentCapabilities" in one.result or "capabilities" in one.result
+            yield kept_if(named, one.answer, "agentCapabilities are missing")
+
+
+@rule("INIT-20", side="client", fix="Send clientCapabilities with initialize, also if there are none.")
+def the_client_names_its_capabilities(story: Story) -> Iterator[Seen]:
+    for one in handshakes(story):
+        named = "clientCapabilities" in one.params or "capabilities" in one.params
+        yield kept_if(named, one.request, "clientCapabilities are missing")
+
+
+@rule("INIT-21", side="agent", fix="Implement session/new, session/prompt and session/cancel.", versions=(1,))
+def the_baseline_is_there(story: Story) -> Iterator[Seen]:
+    for one in story.calls("session/new", "session/prompt", direction="to_agent"):
+        if one.answer is not None:
+            yield kept_if(one.code != -32601, one.answer, f"{one.method} is unknown", one.request)
+
+
+@rule(
+    "INIT-22", side="agent", fix="Take text and resource links in prompts: no capability is needed for them."
+)
+def text_and_links_are_taken(story: Story) -> Iterator[Seen]:
+    for one in plain_prompts(story):
+        if "resource_link" in _kinds(one):
+            yield from taken(one)
+
+
+@rule("CONT-08", side="agent", fix="Take text in prompts.")
+def text_is_taken(story: Story) -> Iterator[Seen]:
+    for one in plain_prompts(story):
+        if set(_kinds(one)) == {"text"}:
+            yield from taken(one)
+
+
+def taken(one: Exchange) -> Iterator[Seen]:
+    """Whether a prompt was taken; an error about something else says nothing."""
+    if one.has_result:
+        yield KEPT
+    elif one.code in (-32601, -32602):
+        yield kept_if(False, one.answer, "a prompt that every agent takes was refused", one.request)
+
+
+def plain_prompts(story: Story) -> Iterator[Exchange]:
+    """Prompts of nothing but text and links, to a session that is there and does nothing else."""
+    for one in ready_prompts(story):
+        kinds = _kinds(one)
+        if kinds and set(kinds) <= set(ALWAYS_READ) and not read_frame(one.request, story).forgiven:
+            yield one
+
+
+def ready_prompts(story: Story) -> Iterator[Exchange]:
+    """Prompts that can be read, to a session that is there and does nothing else."""
+    since: dict[str, int] = {}  # from when on a session can be prompted
+    setups = (
+        "session/new",
+        "session/load",
+        "session/resume",
+        "session/close",
+        "session/delete",
+        "session/prompt",
+    )
+    for one in story.calls(*setups, direction="to_agent"):
+        session = one.result.get("sessionId") if one.method == "session/new" else one.params.get("sessionId")
+        if type(session) is not str:
+            continue
+        end = one.answer.number if one.answer is not None else _NEVER
+        if one.method == "session/prompt":
+            if (
+                since.get(session, _NEVER) < one.request.number
+                and read_frame(one.request, story).refused is None
+            ):
+                yield one
+            if session in since:
+                since[session] = max(since[session], end)
+        elif one.method in ("session/close", "session/delete"):
+            since.pop(session, None)
+        elif one.has_result:
+            since[session] = end
+
+
+_NEVER = 10**12
+
+
+def _kinds(one: Exchange) -> list[Any]:
+    blocks = one.params.get("prompt")
+    found = blocks if type(blocks) is list else []
+    return [block.get("type") if type(block) is dict else None for block in found]
+
+
+@rule("INIT-23", side="client", fix="Implement session/request_permission.")
+def every_client_can_be_asked_for_permission(story: Story) -> Iterator[Seen]:
+    for one in story.calls("session/request_permission", direction="to_client"):
+        if one.answer is not None:
+            yield kept_if(
+                one.code != -32601, one.answer, "session/request_permission is unknown", one.request
+            )
+
+
+@rule("INIT-25", "EXT-09", fix="Announce what you add to the protocol under _meta of your capabilities.")
+def additions_are_announced(story: Story, side: Side) -> Iterator[Seen]:
+    first = story.initialize
+    if first is None or not first.has_result:
+        return
+    said_so = any("_meta" in one for _, one in objects(first.result if side == "agent" else first.params))
+    seen: set[str] = set()
+    for one in asked_of(story, side):
+        private = one.method.startswith("_") and not one.method.startswith(PROBES)
+        if private and one.has_result and one.method not in seen:
+            seen.add(one.method)
+            yield kept_if(
+                said_so, one.answer, "a private method is served, and _meta announces none", one.request
+            )
+
+
+@rule(
+    "INIT-26", side="agent", fix="Write loadSession as a boolean, session features as objects.", versions=(1,)
+)
+def load_is_a_flag_and_the_rest_are_objects(story: Story) -> Iterator[Seen]:
+    one = story.initialize
+    if one is None or not one.has_result or type(story.agent_can()) is not dict:
+        return
+    load, features = story.agent_can("loadSession"), story.agent_can("sessionCapabilities")
+    yield kept_if(load is None or type(load) is bool, one.answer, "loadSession is no boolean")
+    if features is not None:
+        fine = type(features) is dict and all(
+            type(value) in (dict, type(None)) for value in features.values()
+        )
+        yield kept_if(fine, one.answer, "a member of sessionCapabilities is no object")

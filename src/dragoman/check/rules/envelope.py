@@ -1,0 +1,210 @@
+"""RPC: the envelope of what a side says: versions, ids, the halves of an answer, and how things are named.
+
+How a side takes what others say is judged in `requests`; numbers and paths are judged in `places`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.check.manifest import Side
+from dragoman.check.recording import Frame
+from dragoman.check.replies import asked_of, loose, proof, said, strays, told
+from dragoman.check.rule import Seen, kept_if, rule, said_by
+from dragoman.check.story import Exchange, Story
+from dragoman.check.walks import KEPT, camel, judged, members, names, words
+
+LONGEST_MESSAGE = 400
+"""Characters of an error's message: far more than one short sentence needs."""
+
+INT64 = range(-(2**63), 2**63)
+KINDS = frozenset({"sessionUpdate", "stopReason", "outcome", "kind", "status"})
+"""Members whose values are words of the protocol."""
+
+_SNAKE = re.compile(r"_?[a-z][a-z0-9_]*")
+
+UNOBSERVED: dict[str, str] = {
+    "RPC-22": "what runs at the same time may end in any order; where the protocol fixes an order, the areas"
+    " of turns, loading and cancelling judge it",
+}
+
+
+def messages(story: Story, side: Side) -> list[Frame]:
+    """What a side says that is an object."""
+    return [frame for frame in said(story, side) if type(frame.json) is dict]
+
+
+def begins(story: Story) -> bool:
+    """Whether the recording holds the conversation from its beginning."""
+    first = next((frame for frame in story.frames if frame.is_request), None)
+    return first is not None and (first.method == "initialize" or bool(story.recording.marks))
+
+
+@rule("RPC-01", fix='Write "jsonrpc": "2.0" into every message.')
+def every_message_names_the_version(story: Story, side: Side) -> Iterator[Seen]:
+    def why(frame: Frame) -> str:
+        return "" if frame.message.get("jsonrpc") == "2.0" else 'jsonrpc is missing or is not "2.0"'
+
+    yield from judged(messages(story, side), why)
+
+
+@rule(
+    "RPC-02",
+    fix="Give every request a method that is a string, and an id that is a whole number or a string.",
+)
+def a_request_has_an_id_and_a_method(story: Story, side: Side) -> Iterator[Seen]:
+    def why(frame: Frame) -> str:
+        if type(frame.message["method"]) is not str:
+            return "method is no string"
+        found = frame.message.get("id")
+        if type(found) is int:
+            return "" if found in INT64 else "id is no 64-bit integer"
+        return "" if found is None or type(found) is str else "id is neither a whole number nor a string"
+
+    yield from judged((frame for frame in messages(story, side) if "method" in frame.message), why)
+
+
+@rule(
+    "RPC-03", fix="Answer under the id of the request: the same type, the same value, once.", unavoidable=True
+)
+def an_answer_repeats_the_id_of_a_request(story: Story, side: Side) -> Iterator[Seen]:
+    yield from (KEPT for one in asked_of(story, side) if one.answer is not None)
+    allowed = {stray.reply.number for stray in strays(story, side) if stray.reply is not None}
+    allowed |= {frame.number for frame in loose(story, side)}  # judged with RPC-05
+    batched = _batched(story, side)
+    for frame in story.unasked:
+        if frame.direction != said_by(side):
+            continue
+        if "id" not in frame.message:
+            yield Seen(False, (frame.number,), "an answer without an id; where none is known it is null")
+        elif begins(story) and frame.number not in allowed and repr(frame.message["id"]) not in batched:
+            yield Seen(False, (frame.number,), _why_unasked(frame, asked_of(story, side)))
+
+
+def _batched(story: Story, side: Side) -> set[str]:
+    """The ids of requests inside of arrays, which have a rule of their own."""
+    arrays = [frame.json for frame in told(story, side) if type(frame.json) is list]
+    return {repr(one["id"]) for array in arrays for one in array if type(one) is dict and "id" in one}
+
+
+def _why_unasked(frame: Frame, asked: list[Exchange]) -> str:
+    found = frame.message["id"]
+    before = [one.request.message["id"] for one in asked if one.request.number < frame.number]
+    if any(type(one) is type(found) and one == found for one in before):
+        return "a request was answered a second time"
+    if any(str(one) == str(found) for one in before):
+        return "the id is of another type than the id of the request"
+    return "no request has this id"
+
+
+@rule("RPC-04", fix="Write either result or error into an answer, and leave the other one out.")
+def an_answer_has_one_of_result_and_error(story: Story, side: Side) -> Iterator[Seen]:
+    def why(frame: Frame) -> str:
+        halves = ("result" in frame.message) + ("error" in frame.message)
+        return "" if halves == 1 else "both result and error" if halves else "neither result nor error"
+
+    answers = (frame for frame in messages(story, side) if "method" not in frame.message)
+    yield from judged((frame for frame in answers if frame.is_answer or "id" in frame.message), why)
+
+
+@rule("RPC-05", fix="Send no answer to a notification, not even an error.", unavoidable=True)
+def a_notification_is_never_answered(story: Story, side: Side) -> Iterator[Seen]:
+    notes = [frame for frame in told(story, side) if frame.is_notification]
+    known = proof(story, side)
+    yield from (KEPT for frame in notes if known.after(frame.number) is not None)
+    for answer in loose(story, side):
+        note = next((frame for frame in reversed(notes) if frame.number < answer.number), None)
+        if note is not None:
+            yield kept_if(False, answer, "an answer without an id, when nothing but notifications came", note)
+
+
+@rule("RPC-06", fix="Count requests with whole numbers, or name them with strings.")
+def ids_are_not_null_and_have_no_fraction(story: Story, side: Side) -> Iterator[Seen]:
+    def why(frame: Frame) -> str:
+        found = frame.message["id"]
+        return "id is null" if found is None else "id has a fraction" if type(found) is float else ""
+
+    yield from judged((frame for frame in messages(story, side) if frame.is_request), why)
+
+
+@rule("RPC-07", fix="Give every error an integer code and a message.")
+def an_error_has_a_code_and_a_message(story: Story, side: Side) -> Iterator[Seen]:
+    def why(frame: Frame) -> str:
+        error = frame.message["error"]
+        if type(error) is not dict:
+            return "error is no object"
+        if type(error.get("code")) is not int:
+            return "error.code is no integer"
+        return "" if type(error.get("message")) is str else "error.message is no string"
+
+    yield from judged(errors(story, side), why)
+
+
+@rule("RPC-08", fix="Say in one short sentence what is wrong; details belong into data.")
+def the_message_of_an_error_is_short(story: Story, side: Side) -> Iterator[Seen]:
+    def why(frame: Frame) -> str:
+        text = frame.message["error"]["message"].strip()
+        if "\n" in text:
+            return "error.message has several lines"
+        return "" if len(text) <= LONGEST_MESSAGE else f"error.message has {len(text)} characters"
+
+    spoken = (frame for frame in errors(story, side) if type(frame.message["error"]) is dict)
+    yield from judged((one for one in spoken if type(one.message["error"].get("message")) is str), why)
+
+
+def errors(story: Story, side: Side) -> list[Frame]:
+    """Error answers of a side. An error beside a result that is null is no error."""
+    answers = (frame for frame in said(story, side) if frame.is_answer)
+    return [frame for frame in answers if frame.message.get("error") is not None]
+
+
+@rule("RPC-17", fix="Name members in camelCase and kinds in snake_case, as the schema does.")
+def names_are_written_as_the_schema_writes_them(story: Story, side: Side) -> Iterator[Seen]:
+    yield from judged(messages(story, side), lambda frame: _misspelt(words(frame, story)))
+
+
+def _misspelt(value: Any) -> str:
+    for member in members(value):
+        if "_" in member.name[1:] and camel(member.name) in names():
+            return f"{member.path}: {camel(member.name)} is written with underscores"
+        is_word = member.name in KINDS and type(member.value) is str and member.value
+        if is_word and not _SNAKE.fullmatch(member.value):
+            return f"{member.path}.{member.name} is not written in snake_case"
+    return ""
+
+
+@rule("RPC-19", fix="Keep the ids of your own requests apart from the ids of the peer's.")
+def both_sides_may_use_an_id_at_once(story: Story, side: Side) -> Iterator[Seen]:
+    own: dict[tuple[str, str], list[Exchange]] = {}
+    for other in story.calls(direction=said_by(side)):
+        own.setdefault(_key(other), []).append(other)
+    for one in asked_of(story, side):
+        if not any(_overlap(one, other) for other in own.get(_key(one), ())):
+            continue
+        if one.answer is not None:
+            yield KEPT
+        elif proof(story, side).after(one.request.number) is not None and one.method != "session/prompt":
+            yield kept_if(False, one.request, "a request with an id that was in use was never answered")
+
+
+def _key(exchange: Exchange) -> tuple[str, str]:
+    found = exchange.request.message["id"]
+    return type(found).__name__, repr(found)
+
+
+def _overlap(one: Exchange, other: Exchange) -> bool:
+    first, second = sorted((one, other), key=lambda exchange: exchange.request.number)
+    return first.answer is None or first.answer.number > second.request.number
+
+
+@rule("RPC-20", fix="Answer each request, also under an id that is in use.")
+def an_id_in_flight_is_used_again(story: Story, side: Side) -> Iterator[Seen]:
+    last: dict[tuple[str, str], Exchange] = {}
+    for one in asked_of(story, side):
+        before = last.get(_key(one))
+        if before is not None and _overlap(before, one):
+            both = before.answer is not None and one.answer is not None
+            yield kept_if(both, before.request, "one of two requests was never answered", one.request)
+        last[_key(one)] = one

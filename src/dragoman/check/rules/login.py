@@ -1,0 +1,283 @@
+"""AUTH: what an agent offers to log in with, what a client does with it, and what changes after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.check.recording import Frame
+from dragoman.check.replies import said, spoke_after
+from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.shapes import read_frame
+from dragoman.check.story import Exchange, Story
+from dragoman.check.walks import KEPT
+
+LOGIN_NEEDED = -32000
+LOGINS = ("authenticate", "auth/login")
+LOGOUTS = ("logout", "auth/logout")
+GATED = ("session/new", "session/load", "session/resume", "session/list", "session/prompt")
+SILENT = (-32601, -32800)
+
+_ABOUT_LOGIN = re.compile(
+    r"authentication (is )?required|not (yet )?(authenticated|logged in|signed in)|please (log|sign) in", re.I
+)
+
+UNOBSERVED: dict[str, str] = {
+    "AUTH-02": "a client may leave the choice to its user; that it may be used is judged with AUTH-05",
+    "AUTH-04": "whether a client could run the agent in a terminal cannot be seen on the wire",
+    "AUTH-11": "what a client starts in a terminal is not on the wire of the agent that offered it",
+    "AUTH-12": "how a client takes the end of a program in a terminal is not on the wire",
+    "AUTH-13": "the connection after a login in a terminal is another one",
+    "AUTH-14": "running a login needs an account, and may change it",
+    "AUTH-20": "whatever an agent does with running sessions at logout is allowed",
+}
+
+
+def offered(story: Story) -> list[Any]:
+    """The entries of authMethods, whatever they are."""
+    found = story.initialize.result.get("authMethods") if story.initialize is not None else None
+    return found if type(found) is list else []
+
+
+def _objects(story: Story) -> list[dict[str, Any]]:
+    return [entry for entry in offered(story) if type(entry) is dict]
+
+
+def _answer(story: Story) -> Frame | None:
+    return story.initialize.answer if story.initialize is not None else None
+
+
+@rule("AUTH-01", side="agent", fix="Give every entry of authMethods an id and a name.", versions=(1,))
+def every_method_has_an_id_and_a_name(story: Story) -> Iterator[Seen]:
+    for at, entry in enumerate(offered(story)):
+        fine = type(entry) is dict and type(entry.get("id")) is str and type(entry.get("name")) is str
+        yield kept_if(fine, _answer(story), f"authMethods[{at}] has no id or no name")
+
+
+@rule("AUTH-03", side="agent", fix="Offer a login in a terminal only to clients with auth.terminal.")
+def a_terminal_login_is_offered_to_who_can_do_it(story: Story) -> Iterator[Seen]:
+    for entry in _objects(story):
+        if entry.get("type") == "terminal":
+            can = story.client_can("auth", "terminal")
+            fine = can is True or (story.version == 2 and type(can) is dict)
+            yield kept_if(fine, _answer(story), "a login in a terminal, for a client without auth.terminal")
+
+
+@rule(
+    "AUTH-05",
+    side="client",
+    fix="Authenticate with an id that the agent has offered, and not for a terminal.",
+)
+def only_offered_methods_are_used(story: Story) -> Iterator[Seen]:
+    known = [entry.get("id") for entry in _objects(story) if entry.get("type") in (None, "agent")]
+    strange = [entry.get("id") for entry in _objects(story) if entry.get("type") not in (None, "agent")]
+    for one in _logins(story):
+        method = one.params.get("methodId")
+        if method in known or method not in strange:  # judged by AUTH-06, AUTH-24 and AUTH-25
+            yield kept_if(method in known, one.request, "methodId was never offered", _answer(story))
+
+
+def _logins(story: Story) -> list[Exchange]:
+    """Those after the handshake, with an id that can be compared."""
+    end = _answer(story)
+    found = story.calls(*LOGINS, direction="to_agent") if end is not None else []
+    return [
+        one
+        for one in found
+        if end is not None and one.request.number > end.number and type(one.params.get("methodId")) is str
+    ]
+
+
+def _used(story: Story, entry: dict[str, Any]) -> Exchange | None:
+    mine = (one for one in _logins(story) if one.params.get("methodId") == entry.get("id"))
+    return next(mine, None)
+
+
+def _is_whole(entry: dict[str, Any]) -> bool:
+    args, env = entry.get("args"), entry.get("env")
+    return type(args) in (list, type(None)) and type(env) in (dict, list, type(None)) and "name" in entry
+
+
+@rule("AUTH-06", side="client", fix="Run a terminal login in a terminal; do not pass its id to authenticate.")
+def a_terminal_method_is_never_authenticated(story: Story) -> Iterator[Seen]:
+    yield from _avoided(
+        story, [one for one in _objects(story) if one.get("type") == "terminal" and _is_whole(one)]
+    )
+
+
+@rule(
+    "AUTH-25",
+    side="client",
+    fix="Leave out a terminal method that you cannot read; do not authenticate with it.",
+)
+def a_broken_terminal_method_is_never_authenticated(story: Story) -> Iterator[Seen]:
+    broken = [one for one in _objects(story) if one.get("type") == "terminal" and not _is_whole(one)]
+    yield from _avoided(story, broken)
+
+
+@rule("AUTH-24", side="client", fix="Do not authenticate with a method of a type that you do not know.")
+def a_method_of_an_unknown_type_is_left_alone(story: Story) -> Iterator[Seen]:
+    known = (None, "agent", "terminal", "env_var")
+    yield from _avoided(story, [one for one in _objects(story) if one.get("type") not in known])
+
+
+def _avoided(story: Story, entries: list[dict[str, Any]]) -> Iterator[Seen]:
+    """Whether a client that went on left these methods alone."""
+    end = _answer(story)
+    if end is None or not spoke_after(story, "client", end):
+        return
+    for entry in entries:
+        used = _used(story, entry)
+        yield kept_if(used is None, end, "its id was passed to authenticate", used.request if used else None)
+
+
+@rule("AUTH-07", side="agent", fix="Answer authenticate with an empty object.")
+def a_login_is_answered_with_an_empty_object(story: Story) -> Iterator[Seen]:
+    yield from _empty(story.calls(*LOGINS, direction="to_agent"))
+
+
+@rule("AUTH-18", side="agent", fix="Answer logout with an empty object.")
+def a_logout_is_answered_with_an_empty_object(story: Story) -> Iterator[Seen]:
+    yield from _empty(story.calls(*LOGOUTS, direction="to_agent"))
+
+
+def _empty(calls: list[Exchange]) -> Iterator[Seen]:
+    for one in calls:
+        if one.answer is not None and not one.has_error:
+            result = one.answer.message.get("result")
+            fine = type(result) is dict and not (result.keys() - {"_meta"})
+            yield kept_if(fine, one.answer, "the result is no empty object", one.request)
+
+
+@rule("AUTH-08", side="agent", fix="Serve requests after a login that succeeded.")
+def a_login_opens_the_gate(story: Story) -> Iterator[Seen]:
+    is_in = False
+    for one in story.calls(*LOGINS, *LOGOUTS, "session/new", direction="to_agent"):
+        if one.method in LOGINS:
+            is_in = is_in or one.has_result
+        elif one.method in LOGOUTS:
+            is_in = False
+        elif is_in and one.answer is not None:
+            yield kept_if(one.code != LOGIN_NEEDED, one.answer, "a login is still asked for", one.request)
+
+
+@rule("AUTH-09", "ERR-02", side="agent", fix="Refuse what needs a login with -32000, and with no other code.")
+def a_closed_gate_has_its_own_code(story: Story) -> Iterator[Seen]:
+    login = next((one for one in story.calls(*LOGINS, direction="to_agent") if one.has_result), None)
+    for one in story.calls(*GATED, direction="to_agent"):
+        if one.code == LOGIN_NEEDED:
+            yield KEPT
+        elif one.has_error and offered(story) and (_says_so(one) or _is_cured(story, one, login)):
+            yield kept_if(False, one.answer, "a login is needed, and the code is not -32000", one.request)
+
+
+def _says_so(one: Exchange) -> bool:
+    error = one.answer.message["error"] if one.answer is not None else {}
+    message = error.get("message")
+    return type(message) is str and bool(_ABOUT_LOGIN.search(message))
+
+
+def _is_cured(story: Story, one: Exchange, login: Exchange | None) -> bool:
+    """Whether the very same request succeeded as soon as somebody had logged in."""
+    if login is None or one.answer is None or one.answer.number > login.request.number:
+        return False
+    fine = [other.request for other in story.calls(one.method, direction="to_agent") if other.has_result]
+    before = any(request.number < login.request.number for request in fine)
+    same = (request for request in fine if request.params == one.params)
+    return not before and any(request.number > login.request.number for request in same)
+
+
+@rule("AUTH-10", side="agent", fix="Refuse a methodId that you never offered with -32602.")
+def an_unknown_method_is_no_login(story: Story) -> Iterator[Seen]:
+    known = [entry.get("id") for entry in _objects(story)]
+    for one in _logins(story):
+        if one.params["methodId"] not in known and one.answer is not None:
+            yield kept_if(
+                one.has_error, one.answer, "a methodId that was never offered succeeded", one.request
+            )
+
+
+@rule(
+    "AUTH-15",
+    side="agent",
+    fix="Leave command out of a terminal method: the client knows how it started you.",
+)
+def a_terminal_method_names_no_command(story: Story) -> Iterator[Seen]:
+    for entry in _objects(story):
+        if entry.get("type") == "terminal":
+            yield kept_if("command" not in entry, _answer(story), "a terminal method has a command")
+
+
+@rule(
+    "AUTH-16",
+    side="agent",
+    fix="Write env of a terminal method as a map from names to strings.",
+    versions=(1,),
+)
+def the_environment_is_a_map_of_strings(story: Story) -> Iterator[Seen]:
+    for entry in _objects(story):
+        env = entry.get("env")
+        if entry.get("type") == "terminal" and env is not None:
+            fine = type(env) is dict and all(type(value) is str for value in env.values())
+            yield kept_if(fine, _answer(story), "env of a terminal method is no map of strings")
+
+
+@rule("AUTH-17", side="client", fix="Send logout only to agents with auth.logout.", versions=(1,))
+def logout_is_only_for_who_has_it(story: Story) -> Iterator[Seen]:
+    for one in story.calls("logout", direction="to_agent"):
+        if story.initialize is not None and story.initialize.has_result:
+            fine = type(story.agent_can("auth", "logout")) is dict
+            yield kept_if(fine, one.request, "logout, and the agent did not offer it")
+
+
+@rule("AUTH-19", side="agent", fix="Ask for a login again after logout.")
+def a_logout_closes_the_gate(story: Story) -> Iterator[Seen]:
+    is_gated = is_out = False
+    for one in story.calls(*LOGINS, *LOGOUTS, "session/new", direction="to_agent"):
+        if one.method in LOGINS:
+            is_out = False
+        elif one.method in LOGOUTS:
+            is_out = one.has_result
+        elif is_out and is_gated and one.answer is not None and one.code not in SILENT:
+            yield kept_if(one.code == LOGIN_NEEDED, one.answer, "a session without a login", one.request)
+        else:
+            is_gated = is_gated or one.code == LOGIN_NEEDED
+
+
+@rule("AUTH-21", side="client", fix="Live with -32000 in the middle of a session: offer to log in again.")
+def a_client_lives_with_a_gate_that_closes(story: Story) -> Iterator[Seen]:
+    for one in story.calls("session/prompt", direction="to_agent"):
+        if one.code == LOGIN_NEEDED and one.answer is not None:
+            if spoke_after(story, "client", one.answer):
+                yield KEPT
+            elif story.recording.facts.get("exit") not in (None, 0):
+                yield kept_if(False, one.answer, "the client said nothing more when a login was asked for")
+
+
+@rule(
+    "AUTH-22",
+    side="client",
+    fix="Leave out an entry of authMethods that you cannot read, and keep the others.",
+)
+def a_broken_method_is_left_out(story: Story) -> Iterator[Seen]:
+    end = _answer(story)
+    if end is None:
+        return
+    found = read_frame(end, story).forgiven
+    if any(one.kind == "bad item" and one.path.startswith("$.authMethods") for one in found):
+        if any(frame.number > end.number for frame in said(story, "client") if frame.is_request):
+            yield KEPT
+        elif story.recording.facts.get("exit") is not None:
+            yield kept_if(False, end, "the client did not go on after an entry that it cannot read")
+
+
+@rule("AUTH-23", side="agent", fix="Answer logout with -32601 if you do not offer it.", versions=(1,))
+def logout_is_unknown_where_it_is_not_offered(story: Story) -> Iterator[Seen]:
+    if story.initialize is None or type(story.agent_can("auth", "logout")) is dict:
+        return
+    for one in story.calls("logout", direction="to_agent"):
+        if one.answer is not None:
+            yield kept_if(
+                one.code == -32601, one.answer, "logout is not offered, and was not refused", one.request
+            )
