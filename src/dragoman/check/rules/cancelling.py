@@ -28,7 +28,7 @@ from dragoman.check.lives import (
     text,
 )
 from dragoman.check.recording import BROKEN, Frame
-from dragoman.check.rule import Seen, kept_if
+from dragoman.check.rule import Seen, kept_if, rule
 from dragoman.check.rules.first import rule_v1
 from dragoman.check.rules.turns import REASONS, late_updates
 from dragoman.check.story import Exchange, Story, Turn
@@ -66,7 +66,7 @@ def was_read(story: Story, cancel: Frame, turn: Turn) -> bool:
     """Whether something proves that the agent had read a cancel before it ended the turn."""
     end = turn.exchange.answer
     last = end.number if end is not None else story.frames[-1].number + 1
-    if any(_is_held(one, cancel, last) and session_of(one) == turn.session for one in story.calls()):
+    if was_waiting(story, cancel, turn):
         return True
     if any(_is_withdrawal(frame, cancel, last) for frame in story.notes("$/cancel_request")):
         return True
@@ -75,10 +75,16 @@ def was_read(story: Story, cancel: Frame, turn: Turn) -> bool:
     return end is not None and has_clock(story) and end.at - cancel.at >= READ_SECONDS
 
 
-def _is_held(one: Exchange, cancel: Frame, last: int) -> bool:
-    """A request of the agent that was open all the time."""
-    is_open_still = one.answer is None or one.answer.number > last
-    return one.request.direction == "to_client" and one.request.number < cancel.number and is_open_still
+def was_waiting(story: Story, frame: Frame, turn: Turn) -> bool:
+    """Whether a turn was waiting for the client when a frame was sent: it cannot have ended before its answer
+    was read, and that came after the frame.
+    """
+    return any(
+        session_of(one) == turn.session
+        and turn.exchange.request.number < one.request.number < frame.number
+        and (one.answer is None or one.answer.number > frame.number)
+        for one in story.calls(direction="to_client")
+    )
 
 
 def _is_withdrawal(frame: Frame, cancel: Frame, last: int) -> bool:
@@ -100,7 +106,7 @@ def _judged(story: Story) -> Iterator[tuple[Frame, Turn]]:
             yield cancel, turn
 
 
-@rule_v1("CAN-01", side="client", fix="Send session/cancel as a notification with the session's id.")
+@rule("CAN-01", side="client", fix="Send session/cancel as a notification with the session's id.")
 def a_cancel_is_a_notification(story: Story) -> Iterator[Seen]:
     for frame in story.frames:
         if frame.method == "session/cancel" and frame.direction == "to_agent":
@@ -108,7 +114,7 @@ def a_cancel_is_a_notification(story: Story) -> Iterator[Seen]:
             yield kept_if(right, frame, "it has an id, or names no session")
 
 
-@rule_v1("CAN-02", side="agent", fix="Never answer a notification.")
+@rule("CAN-02", side="agent", fix="Never answer a notification.")
 def a_cancel_is_not_answered(story: Story) -> Iterator[Seen]:
     for frame in story.notes("session/cancel", direction="to_agent"):
         yield from stays_quiet(story, frame)
@@ -262,14 +268,20 @@ def _begins_after(turn: Turn, frame: Frame) -> bool:
 
 def was_stopped(story: Story, turn: Turn) -> bool:
     """Whether anything told the agent to stop a turn while it ran."""
+    return _stop(story, turn) is not None
+
+
+def _stop(story: Story, turn: Turn) -> int | None:
+    """The number of the first frame that tells the agent to stop a turn."""
     ends = story.calls("session/close", "session/delete", "session/archive", direction="to_agent")
     told = [one.request for one in ends] + story.notes("session/cancel", direction="to_agent")
-    if any(session_of(frame) == turn.session and ran_at(turn, frame.number) for frame in told):
-        return True
-    return any(
-        ran_at(turn, frame.number) and _same(frame.params.get("requestId"), turn.exchange)
+    stops = [frame.number for frame in told if session_of(frame) == turn.session]
+    stops += [
+        frame.number
         for frame in story.notes("$/cancel_request", direction="to_agent")
-    )
+        if _same(frame.params.get("requestId"), turn.exchange)
+    ]
+    return min((number for number in stops if ran_at(turn, number)), default=None)
 
 
 def _same(chosen: object, exchange: Exchange) -> bool:
@@ -277,7 +289,7 @@ def _same(chosen: object, exchange: Exchange) -> bool:
     return type(chosen) is type(own) and chosen == own
 
 
-@rule_v1("CAN-11", side="agent", fix="Ignore a cancel for a session that is not known.")
+@rule("CAN-11", side="agent", fix="Ignore a cancel for a session that is not known.")
 def a_cancel_for_nobody_is_ignored(story: Story) -> Iterator[Seen]:
     for cancel in cancels(story):
         if session_of(cancel) not in known_sessions(story):
@@ -287,11 +299,17 @@ def a_cancel_for_nobody_is_ignored(story: Story) -> Iterator[Seen]:
 @rule_v1("CAN-12", side="agent", fix="Cancel only the session that is named.")
 def the_neighbour_is_not_cancelled(story: Story) -> Iterator[Seen]:
     for cancel in cancels(story):
+        own = hit(story, cancel)
+        done = own.exchange.answer if own is not None else None
         for turn in running(story, cancel.number):
-            other = turn.session != session_of(cancel) and turn.session not in announced(story)
-            if other and turn.exchange.has_result and not was_stopped(story, turn):
+            if turn.session == session_of(cancel) or turn.session in announced(story):
+                continue
+            stop, end = _stop(story, turn), turn.exchange.answer
+            if end is not None and turn.exchange.has_result and (stop is None or end.number < stop):
                 right = reason_of(turn) != "cancelled"
-                yield kept_if(right, turn.exchange.answer, "another session was cancelled", cancel)
+                yield kept_if(right, end, "another session was cancelled", cancel)
+            elif stop is not None and done is not None and cancel.number < done.number < stop:
+                yield kept_if(True, done, "", cancel)  # it ran on until it was stopped itself
 
 
 @rule_v1("CAN-13", side="agent", fix="Keep a session usable after a cancel.")

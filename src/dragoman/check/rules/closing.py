@@ -11,6 +11,7 @@ from dragoman.check.lives import (
     is_open,
     items,
     lived_on,
+    marked,
     reason_of,
     running,
     session_of,
@@ -19,6 +20,7 @@ from dragoman.check.lives import (
     text,
 )
 from dragoman.check.rule import Seen, kept_if
+from dragoman.check.rules.cancelling import was_waiting
 from dragoman.check.rules.first import rule_v1
 from dragoman.check.rules.sessions import SCOPED
 from dragoman.check.story import Exchange, Story, Turn
@@ -60,6 +62,8 @@ def _is_cancelled(story: Story, close: Exchange, turn: Turn) -> bool | None:
         return True
     if end is None:
         return False if _went_on(story, close) else None
+    if was_waiting(story, close.request, turn):
+        return False
     return None if close.answer is None or end.number < close.answer.number else False
 
 
@@ -157,7 +161,8 @@ def what_is_not_there_can_be_deleted(story: Story) -> Iterator[Seen]:
     gone: set[str] = set()
     for one in deletes(story):
         session = session_of(one)
-        if is_fair(story, one) and session and (session in gone or session.startswith("00000000-0000-4000-")):
+        is_gone = session in gone or marked(story, one.request, "delete of nobody")
+        if is_fair(story, one) and session and is_gone:
             yield kept_if(one.has_result, one.request, "deleting what is gone failed", one.answer)
         if one.has_result and session in known | gone:
             gone.add(session)

@@ -1,15 +1,13 @@
 """LOAD: old sessions with their history.
 
-What was said in a session on connections before is the fact `told`: for each session id an object with `user`
-and `agent` (lists of texts, one for each message), `usage` (whether a usage_update was seen) and `notices`
-(titles). Without it only what this connection has seen of a session is compared.
+What was said on connections before is known from the fact `told` (see `memory`). Without it only what this
+connection has seen of a session is compared.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.lives import (
     HISTORY_KINDS,
@@ -18,26 +16,27 @@ from dragoman.check.lives import (
     announced,
     asked_setups,
     is_fair,
-    items,
     known_sessions,
     lived_on,
-    marked,
     running,
     session_of,
     spoke_after,
     text,
 )
+from dragoman.check.memory import chunks, recalls, told_before
 from dragoman.check.recording import Frame
 from dragoman.check.rule import Seen, kept_if
 from dragoman.check.rules.first import rule_v1
 from dragoman.check.rules.sessions import is_missing, whole_settings
-from dragoman.check.story import Exchange, Story, Turn, is_update, update_of
+from dragoman.check.story import Exchange, Story, is_update, update_of
 
 UNOBSERVED: dict[str, str] = {
     "LOAD-15": "whether a client keeps message ids from one load to the next is not seen on the wire",
 }
 
-CHUNKS = {"user": "user_message_chunk", "agent": "agent_message_chunk"}
+CHUNKS = ("user_message_chunk", "agent_message_chunk")
+PART = 8
+"""As many letters are found by accident only rarely."""
 
 
 def replay(story: Story, one: Exchange) -> list[Frame]:
@@ -63,11 +62,6 @@ def squeezed(words: str) -> str:
     return re.sub(r"\s+", "", words)
 
 
-def said_text(frames: list[Frame], kind: str) -> str:
-    blocks = (update_of(frame).get("content") for frame in frames if is_update(frame, kind))
-    return "".join(text(block.get("text")) for block in blocks if type(block) is dict)
-
-
 @rule_v1("LOAD-01", side="client", fix="Call session/load only if the agent advertised loadSession.")
 def only_agents_that_can_load_are_asked_to(story: Story) -> Iterator[Seen]:
     can = story.agent_can("loadSession") is True
@@ -86,51 +80,52 @@ def a_load_has_all_it_needs(story: Story) -> Iterator[Seen]:
 @rule_v1("LOAD-03", side="agent", fix="Replay every message of the session before session/load is answered.")
 def the_whole_conversation_comes_again(story: Story) -> Iterator[Seen]:
     for one in quiet_loads(story, "session/load"):
-        replayed = replay(story, one)
-        told = _told(story, one)
-        for role, kind in CHUNKS.items():
-            again = squeezed(said_text(replayed, kind))
-            for words in told[role]:
-                if squeezed(words):
-                    found = squeezed(words) in again
-                    yield kept_if(found, one.request, f"a message of the {role} was not replayed", one.answer)
+        replayed, told = replay(story, one), told_before(story, session_of(one), one.request)
+        users = squeezed("".join(chunks(replayed, "user_message_chunk")))
+        for words in filter(squeezed, told.user):
+            yield kept_if(squeezed(words) in users, one.request, "a prompt was not replayed", one.answer)
+        agents = squeezed("".join(chunks(replayed, "agent_message_chunk")))
+        for parts in told.agent:
+            if squeezed("".join(parts)):
+                found = _comes_again(parts, agents)
+                yield kept_if(found, one.request, "the answer of a turn was not replayed", one.answer)
 
 
-def _told(story: Story, one: Exchange) -> dict[str, list[str]]:
-    """What was said in a session before it was loaded, on this connection and on others."""
-    fact = _fact(story, session_of(one))
-    told = {role: [text(words) for words in _list(fact.get(role))] for role in CHUNKS}
-    for turn in story.turns:
-        end = turn.exchange.answer
-        if turn.session != session_of(one) or end is None or end.number > one.request.number:
-            continue
-        if turn.exchange.result.get("stopReason") == "end_turn" and not _prompt_text(turn).startswith("/"):
-            told["user"].append(_prompt_text(turn))
-            told["agent"].append(said_text(turn.during, CHUNKS["agent"]))
-    return told
+def _comes_again(parts: list[str], replayed: str) -> bool:
+    """Whether an answer was replayed, or at least its beginning or its end: agents put passing remarks before
+    and after their answers.
+    """
+    begins, ends = _first_words(parts), _first_words(parts, backwards=True)
+    return any(words in replayed for words in (squeezed("".join(parts)), begins, ends))
 
 
-def _fact(story: Story, session: str) -> dict[str, Any]:
-    told = story.recording.facts.get("told")
-    found = told.get(session) if type(told) is dict else None
-    return found if type(found) is dict else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if type(value) is list else []
-
-
-def _prompt_text(turn: Turn) -> str:
-    blocks = items(turn.exchange.params.get("prompt"))
-    return text(blocks[0].get("text")) if len(blocks) == 1 else ""
+def _first_words(parts: list[str], *, backwards: bool = False) -> str:
+    words = ""
+    for part in reversed(parts) if backwards else parts:
+        words = squeezed(part) + words if backwards else words + squeezed(part)
+        if len(words) >= PART:
+            break
+    return words
 
 
 @rule_v1("LOAD-04", side="agent", fix="Answer session/load after the last update of the replay.")
 def nothing_is_replayed_after_the_answer(story: Story) -> Iterator[Seen]:
     for one in quiet_loads(story, "session/load"):
-        late = [frame for frame in _until_next(story, one) if is_update(frame, *HISTORY_KINDS)]
+        late = [frame for frame in _until_next(story, one) if _is_history(story, one, frame)]
         if late or spoke_after(story, one.answer, "agent"):
             yield kept_if(not late, one.answer, "the replay goes on after the answer", *late[:1])
+
+
+def _is_history(story: Story, one: Exchange, frame: Frame) -> bool:
+    """Agents greet and warn after a load: a message is history if it was told before, or answers a user."""
+    if not is_update(frame, "agent_message_chunk"):
+        return is_update(frame, *HISTORY_KINDS)
+    messages = [other for other in replay(story, one) if is_update(other, *CHUNKS)]
+    if messages and is_update(messages[-1], "user_message_chunk"):
+        return True
+    said = squeezed("".join(chunks([frame], "agent_message_chunk")))
+    before = told_before(story, session_of(one), one.request).agent
+    return bool(said) and any(said in squeezed("".join(parts)) for parts in before)
 
 
 def _until_next(story: Story, one: Exchange) -> Iterator[Frame]:
@@ -161,13 +156,13 @@ def ids_of_replayed_messages_are_their_own(story: Story) -> Iterator[Seen]:
 
 def ids_stay_with_their_message(frames: list[Frame]) -> Iterator[Seen]:
     """An id that comes back after the other role has spoken stands for two messages."""
-    ended: dict[str, set[str]] = {"user": set(), "agent": set()}
-    current: dict[str, set[str]] = {"user": set(), "agent": set()}
+    ended: dict[str, set[str]] = {kind: set() for kind in CHUNKS}
+    current: dict[str, set[str]] = {kind: set() for kind in CHUNKS}
     for frame in frames:
         kind = text(update_of(frame).get("sessionUpdate"))
-        if kind not in CHUNKS.values():
+        if kind not in CHUNKS:
             continue
-        role, other = ("user", "agent") if kind == CHUNKS["user"] else ("agent", "user")
+        role, other = CHUNKS if kind == CHUNKS[0] else CHUNKS[::-1]
         ended[other] |= current[other]
         current[other] = set()
         chosen = text(update_of(frame).get("messageId"))
@@ -212,14 +207,6 @@ def goes_on(story: Story, method: str) -> Iterator[Seen]:
                 yield kept_if(found, turn.exchange.request, "the session did not go on", turn.exchange.answer)
 
 
-def recalls(story: Story, turn: Turn) -> bool | None:
-    """Whether a turn that asks for something said earlier tells it; None if it asks for nothing."""
-    word = text(story.recording.facts.get("recalled"))
-    if not word or not marked(story, turn.exchange.request, "recall"):
-        return None
-    return word.lower() in said_text(turn.during, "agent_message_chunk").lower()
-
-
 @rule_v1("LOAD-09", side="agent", fix="Answer with -32002 if the session is not known, and say nothing else.")
 def a_session_that_is_missing_is_not_loaded(story: Story) -> Iterator[Seen]:
     yield from missing(story, "session/load")
@@ -254,11 +241,7 @@ def every_update_of_a_replay_names_the_session(story: Story) -> Iterator[Seen]:
 @rule_v1("LOAD-12", side="agent", fix="Send usage_update on load and resume when the usage is known.")
 def usage_is_told_again(story: Story) -> Iterator[Seen]:
     for one in [*quiet_loads(story, "session/load"), *quiet_loads(story, "session/resume")]:
-        before = any(
-            session_of(frame) == session_of(one) and frame.number < one.request.number
-            for frame in story.updates("usage_update")
-        )
-        if before or _fact(story, session_of(one)).get("usage") is True:
+        if told_before(story, session_of(one), one.request).usage:
             told = [*replay(story, one), *_until_next(story, one)]
             right = any(is_update(frame, "usage_update") for frame in told)
             yield kept_if(right, one.request, "usage was known, and was not told", one.answer)
@@ -267,12 +250,7 @@ def usage_is_told_again(story: Story) -> Iterator[Seen]:
 @rule_v1("LOAD-13", side="agent", fix="Leave notices out of the replay.")
 def notices_are_not_replayed(story: Story) -> Iterator[Seen]:
     for one in quiet_loads(story, "session/load"):
-        fact = _fact(story, session_of(one))
-        before = {text(title) for title in _list(fact.get("notices"))} | {
-            text(update_of(frame).get("title"))
-            for frame in story.updates("notice")
-            if session_of(frame) == session_of(one) and frame.number < one.request.number
-        }
+        before = told_before(story, session_of(one), one.request).notices
         if before:
             again = [
                 frame

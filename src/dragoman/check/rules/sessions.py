@@ -26,7 +26,7 @@ from dragoman.check.lives import (
 )
 from dragoman.check.paths import ends_with, is_absolute, is_same, is_under, normal
 from dragoman.check.recording import Frame
-from dragoman.check.rule import Seen, kept_if
+from dragoman.check.rule import Seen, kept_if, rule
 from dragoman.check.rules.first import rule_v1
 from dragoman.check.rules.modes import mode_fault
 from dragoman.check.rules.options import option_fault
@@ -34,9 +34,6 @@ from dragoman.check.story import Exchange, Story, Turn, is_update, update_of
 
 SCOPED = ("session/prompt", "session/set_mode", "session/set_config_option", "session/load", "session/resume")
 """Requests that need a session which is in use, or stored."""
-
-NOBODY = "00000000-0000-4000-8000-"
-"""How the ids begin that examinations use for sessions which nobody has."""
 
 _MISSING = re.compile(r"\bsession\b.*(not found|unknown|not exist)|(unknown|no such) session", re.IGNORECASE)
 _FILE = re.compile(r"(?<![\w/\\.:~@-])(?:[\w-]+/)*[\w-]+\.[A-Za-z]\w{0,5}(?![\w/\\])")
@@ -49,7 +46,7 @@ def a_new_session_has_its_folder_and_its_servers(story: Story) -> Iterator[Seen]
         yield kept_if(right, one.request, "cwd is no text, or mcpServers is no list")
 
 
-@rule_v1("SES-02", side="client", fix="Make the path absolute before it is sent.")
+@rule("SES-02", side="client", fix="Make the path absolute before it is sent.")
 def the_folder_of_a_session_is_absolute(story: Story) -> Iterator[Seen]:
     for one in asked_setups(story):
         if text(one.params.get("cwd")):
@@ -69,7 +66,7 @@ def missing_servers_are_refused_and_null_is_none(story: Story) -> Iterator[Seen]
             yield kept_if(one.has_result, one.request, "mcpServers null was refused", one.answer)
 
 
-@rule_v1("SES-04", side="agent", fix="Give every session an id of its own.")
+@rule("SES-04", side="agent", fix="Give every session an id of its own.")
 def every_session_has_an_id_of_its_own(story: Story) -> Iterator[Seen]:
     used: set[str] = set()
     for one in setups(story):
@@ -244,9 +241,7 @@ def is_missing(story: Story, one: Exchange) -> bool:
     """
     error = one.answer.message.get("error") if one.answer is not None else None
     said = text(error.get("message")) if type(error) is dict else ""
-    is_nobody = session_of(one).startswith(NOBODY) or marked(
-        story, one.request, "load of nobody", "resume of nobody"
-    )
+    is_nobody = marked(story, one.request, "load of nobody", "resume of nobody")
     return is_nobody or one.code == NOT_FOUND or bool(_MISSING.search(said))
 
 

@@ -1,12 +1,13 @@
 """TURN: how prompt turns begin, run and end.
 
-Two facts come from an examination: `recalled` is a word that a turn marked `recall` must tell again, because
-it was said earlier; a stretch marked `fail` is a turn whose model was made to fail.
+From an examination come the fact `word`, which a turn marked `recall` must tell again because it was said
+earlier, and stretches marked `fail`: turns whose model was made to fail.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from dragoman.check.lives import (
     BAD_PARAMS,
@@ -22,16 +23,17 @@ from dragoman.check.lives import (
     items,
     known_sessions,
     marked,
+    ran_at,
     reason_of,
     running,
     session_of,
     spoke_after,
     text,
 )
+from dragoman.check.memory import recalls
 from dragoman.check.recording import Frame
 from dragoman.check.rule import Seen, kept_if
 from dragoman.check.rules.first import rule_v1
-from dragoman.check.rules.loading import recalls
 from dragoman.check.story import Story, Turn, is_update
 
 REASONS = ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled")
@@ -112,31 +114,15 @@ def no_update_of_a_turn_comes_after_its_answer(story: Story) -> Iterator[Seen]:
 
 
 def late_updates(story: Story, turn: Turn) -> list[Frame]:
-    """Updates that belong to a turn and come after its answer, while nothing else is going on."""
-    busy = [
-        one
-        for one in [*asked_setups(story), *(other.exchange for other in story.turns)]
-        if session_of(one) == turn.session and one.request is not turn.exchange.request
-    ]
-    return [
-        frame
-        for frame in turn.after
-        if is_update(frame, *TURN_KINDS)
-        and not any(
-            one.request.number < frame.number and (one.answer is None or frame.number < one.answer.number)
-            for one in busy
-        )
-        and not _is_replay(story, turn, frame)
-    ]
-
-
-def _is_replay(story: Story, turn: Turn, frame: Frame) -> bool:
-    """A replay that goes on after its answer is another mistake."""
+    """Updates that belong to a turn and come after its answer, before the client does anything with the
+    session again. Another prompt that was waiting meanwhile has updates of its own.
+    """
     end = turn.exchange.answer
-    return any(
-        session_of(one) == turn.session and end is not None and end.number < one.request.number < frame.number
-        for one in asked_setups(story, "session/load")
-    )
+    waiting = [other for other in story.turns if other.session == turn.session and other is not turn]
+    if end is None or any(ran_at(other, end.number) for other in waiting):
+        return []
+    quiet = takewhile(lambda frame: frame.direction == "to_client", turn.after)
+    return [frame for frame in quiet if is_update(frame, *TURN_KINDS)]
 
 
 @rule_v1("TURN-07", side="agent", fix="Name the prompted session in every update.")

@@ -16,7 +16,7 @@ from dragoman.check.lives import (
 )
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Direction, Frame
-from dragoman.check.rule import Seen, kept_if, said_by
+from dragoman.check.rule import Seen, kept_if, rule, said_by
 from dragoman.check.rules.cancelling import ABORTED, cancels, stays_quiet
 from dragoman.check.rules.first import rule_v1
 from dragoman.check.rules.turns import late_updates
@@ -65,7 +65,7 @@ def _again(story: Story, one: Exchange) -> list[Frame]:
     ]
 
 
-@rule_v1("CRQ-01", fix="Send $/cancel_request as a notification with the id of a request of your own.")
+@rule("CRQ-01", fix="Send $/cancel_request as a notification with the id of a request of your own.")
 def a_withdrawal_names_a_request_of_its_sender(story: Story, side: Side) -> Iterator[Seen]:
     for frame in story.frames:
         if frame.method == "$/cancel_request" and frame.direction == said_by(side):
@@ -73,14 +73,14 @@ def a_withdrawal_names_a_request_of_its_sender(story: Story, side: Side) -> Iter
             yield kept_if(right, frame, "it has an id, or names no request of its sender")
 
 
-@rule_v1("CRQ-02", fix="Never answer a notification.")
+@rule("CRQ-02", fix="Never answer a notification.")
 def a_withdrawal_is_not_answered(story: Story, side: Side) -> Iterator[Seen]:
     for frame in withdrawals(story, _heard_by(side)):
         if _meant(story, frame) is not None:
             yield from stays_quiet(story, frame)
 
 
-@rule_v1("CRQ-03", fix="Answer a request that was taken back once: with its result or with -32800.")
+@rule("CRQ-03", fix="Answer a request that was taken back once: with its result or with -32800.")
 def what_was_taken_back_is_answered_once(story: Story, side: Side) -> Iterator[Seen]:
     for frame in withdrawals(story, _heard_by(side)):
         one = _meant(story, frame)
@@ -114,14 +114,14 @@ def updates_of_a_withdrawn_prompt_come_before_its_answer(story: Story) -> Iterat
                     yield kept_if(not late, turn.exchange.answer, "an update comes after it", *late[:1])
 
 
-@rule_v1("CRQ-05", fix="Answer what was cancelled with error code -32800.")
+@rule("CRQ-05", fix="Answer what was cancelled with error code -32800.")
 def what_was_cancelled_has_the_code_for_it(story: Story, side: Side) -> Iterator[Seen]:
     for one in story.calls(direction=_heard_by(side)):
         if one.code == CANCELLED or _sounds_aborted(one):
             yield kept_if(one.code == CANCELLED, one.answer, "it was cancelled, and the code is another")
 
 
-@rule_v1("CRQ-06", fix="Ignore $/cancel_request for what is answered already.")
+@rule("CRQ-06", fix="Ignore $/cancel_request for what is answered already.")
 def a_withdrawal_that_comes_late_does_nothing(story: Story, side: Side) -> Iterator[Seen]:
     for frame in withdrawals(story, _heard_by(side)):
         one = _meant(story, frame)
@@ -131,7 +131,7 @@ def a_withdrawal_that_comes_late_does_nothing(story: Story, side: Side) -> Itera
                 yield kept_if(not again, frame, "a request was answered again", *again[:1])
 
 
-@rule_v1("CRQ-07", fix="Ignore $/cancel_request with an id that is not known or makes no sense.")
+@rule("CRQ-07", fix="Ignore $/cancel_request with an id that is not known or makes no sense.")
 def a_withdrawal_of_nothing_is_ignored(story: Story, side: Side) -> Iterator[Seen]:
     for frame in withdrawals(story, _heard_by(side)):
         if _meant(story, frame) is None:
@@ -185,7 +185,7 @@ def a_withdrawn_question_is_cancelled(story: Story) -> Iterator[Seen]:
             yield kept_if(ended or one.code == CANCELLED, one.answer, "answered with something else", frame)
 
 
-@rule_v1("CRQ-11", fix="Answer unknown requests whose method begins with $/ with -32601.")
+@rule("CRQ-11", fix="Answer unknown requests whose method begins with $/ with -32601.")
 def an_unknown_dollar_request_is_refused(story: Story, side: Side) -> Iterator[Seen]:
     for one in story.calls(direction=_heard_by(side)):
         unknown = one.method.startswith("$/") and one.method != "$/cancel_request"

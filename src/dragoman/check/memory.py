@@ -1,0 +1,85 @@
+"""What was said in sessions, to be compared with what comes back when one is loaded.
+
+A scene that loads a session on another connection than the one it was made on leaves `told` of the first as
+the fact `told` of the second. Turns that were stopped, failed or ran a command are left out: agents differ in
+what they keep of those.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, convert, to_builtins
+
+from dragoman.check.lives import items, reason_of, session_of, text
+from dragoman.check.recording import Frame, Recording
+from dragoman.check.story import Story, Turn, is_update, update_of
+
+
+class Told(Struct):
+    """What was said in one session."""
+
+    user: list[str] = []
+    """What was prompted, one text for each turn."""
+    agent: list[list[str]] = []
+    """The chunks of each turn's answer."""
+    usage: bool = False
+    notices: list[str] = []
+    """Their titles."""
+
+
+def told(recording: Recording) -> dict[str, Any]:
+    """For every session of a recording, as a fact."""
+    story = Story(recording)
+    sessions = {turn.session for turn in story.turns} - {""}
+    return {session: to_builtins(told_before(story, session)) for session in sessions}
+
+
+def told_before(story: Story, session: str, frame: Frame | None = None) -> Told:
+    """What was said in a session before a frame, on connections before and on this one."""
+    found = _fact(story, session)
+    last = frame.number if frame is not None else len(story.frames) + 1
+    for turn in story.turns:
+        end = turn.exchange.answer
+        is_whole = reason_of(turn) == "end_turn" and not prompt_text(turn).startswith("/")
+        if turn.session == session and is_whole and end is not None and end.number < last:
+            found.user.append(prompt_text(turn))
+            found.agent.append(chunks(turn.during, "agent_message_chunk"))
+    for one in story.updates("usage_update", "notice"):
+        if session_of(one) == session and one.number < last:
+            found.usage = found.usage or is_update(one, "usage_update")
+            found.notices += [text(update_of(one)["title"])] if update_of(one).get("title") else []
+    return found
+
+
+def _fact(story: Story, session: str) -> Told:
+    facts = story.recording.facts.get("told")
+    fact = facts.get(session) if type(facts) is dict else None
+    try:
+        return convert({} if fact is None else fact, Told)
+    except ValueError:
+        return Told()  # a file from elsewhere may hold anything
+
+
+def prompt_text(turn: Turn) -> str:
+    """The text of a prompt that is nothing but a text."""
+    blocks = items(turn.exchange.params.get("prompt"))
+    return text(blocks[0].get("text")) if len(blocks) == 1 else ""
+
+
+def chunks(frames: list[Frame], kind: str) -> list[str]:
+    """The texts of the chunks of a kind."""
+    blocks = (update_of(frame).get("content") for frame in frames if is_update(frame, kind))
+    return [text(block.get("text")) for block in blocks if type(block) is dict]
+
+
+def recalls(story: Story, turn: Turn) -> bool | None:
+    """Whether a turn that asks for something said earlier tells it: the fact `word`, in a stretch `recall`.
+    None if it asks for nothing.
+    """
+    word = text(story.recording.facts.get("word"))
+    marks = story.recording.marks
+    number = turn.exchange.request.number
+    if not word or not any(mark.name == "recall" and mark.first < number <= mark.last for mark in marks):
+        return None
+    return word.lower() in "".join(chunks(turn.during, "agent_message_chunk")).lower()
