@@ -28,6 +28,9 @@ AREAS = (
     "commands",
     "tools",
     "shown",
+    "permission",
+    "refusals",
+    "plans",
 )
 """The modules of this package that hold rules."""
 

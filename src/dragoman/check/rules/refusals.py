@@ -1,0 +1,99 @@
+"""PERM: what happens after a question was answered with anything but a yes.
+
+A fact comes from an examination: `changed after X` names the files that changed in the turn marked `edit, X`,
+in which every question was refused in the way X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dragoman.check.calls import ASK, Question, contents, questions, tool_calls, turn_of
+from dragoman.check.lives import items, text
+from dragoman.check.paths import is_same
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.story import Story, update_of
+
+
+@rule("PERM-09", side="agent", fix="Do not run a tool whose permission was refused; end its call as failed.")
+def a_refused_tool_does_not_run(story: Story) -> Iterator[Seen]:
+    for question in questions(story):
+        if question.is_answered and question.is_refused:
+            yield _not_run(story, question)
+    yield from _unchanged(story, "reject_once", "cancelled")
+
+
+@rule("PERM-10", side="agent", fix="Take every answer that is no clear yes for a no.")
+def an_odd_answer_is_no_permission(story: Story) -> Iterator[Seen]:
+    for question in questions(story):
+        if question.is_answered and not question.is_refused and not question.is_allowed:
+            yield _not_run(story, question)
+    yield from _unchanged(story, "unknown option", "unknown outcome", "error")
+
+
+def _not_run(story: Story, question: Question) -> Seen:
+    answer = question.exchange.answer
+    done = _completed(story, question) or _written(story, question)
+    return kept_if(done is None, answer, "permission was not given, and the tool ran", done)
+
+
+def _completed(story: Story, question: Question) -> Frame | None:
+    """The update that says that its call was completed, unless somebody allowed it later."""
+    answer = question.exchange.answer
+    if answer is None or not question.call or _asked_again(story, question):
+        return None
+    for call in tool_calls(story):
+        if call.session == question.session and call.id == question.call:
+            for frame, status in call.statuses():
+                if status == "completed" and frame.number > answer.number and not call.is_replayed:
+                    return frame
+    return None
+
+
+def _asked_again(story: Story, question: Question) -> bool:
+    return any(
+        other.call == question.call
+        and other.session == question.session
+        and other.is_allowed
+        and other.exchange.request.number > question.exchange.request.number
+        for other in questions(story)
+    )
+
+
+def _written(story: Story, question: Question) -> Frame | None:
+    """A write to a file that it named, in the same turn, without another question in between."""
+    answer, turn = question.exchange.answer, turn_of(story, question.exchange.request, question.session)
+    paths = _paths(story, question)
+    if answer is None or turn is None or not paths:
+        return None
+    for frame in turn.during:
+        if frame.number > answer.number and frame.method in (ASK, "session/prompt"):
+            return None
+        if frame.number > answer.number and frame.method == "fs/write_text_file":
+            path = text(frame.params.get("path"))
+            if any(is_same(path, one) for one in paths):
+                return frame
+    return None
+
+
+def _paths(story: Story, question: Question) -> list[str]:
+    """The files that a question is about to change."""
+    request = question.exchange.request
+    shown = [
+        item
+        for frame, item in contents(story)
+        if frame is request or (question.call and update_of(frame).get("toolCallId") == question.call)
+    ]
+    diffs = [item.get("path") for item in items(shown) if item.get("type") == "diff"]
+    return [path for path in diffs if type(path) is str]
+
+
+def _unchanged(story: Story, *ways: str) -> Iterator[Seen]:
+    """In turns of an examination in which every question was refused: whether files were left alone."""
+    for way in ways:
+        changed = story.recording.facts.get(f"changed after {way}")
+        for frames in story.recording.marked(f"edit, {way}"):
+            asked = next((frame for frame in frames if frame.method == ASK), None)
+            if asked is not None and type(changed) is list:
+                yield kept_if(not changed, asked, "permission was not given, and a file was changed")
