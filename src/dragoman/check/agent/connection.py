@@ -21,7 +21,9 @@ from dragoman.transport.process import ChildTransport, spawn
 
 PATIENCE = 30.0
 SHORT = 3.0
-"""Seconds for an answer that any agent gives at once, if it gives one at all."""
+"""The least number of seconds for an answer that any agent gives at once, if it gives one at all; one with
+more patience waits a tenth of it.
+"""
 
 PAUSE = 0.3
 """Seconds that are waited with an agent that does not answer requests it does not know."""
@@ -67,6 +69,7 @@ class Connection:
         self.facts = self.recording.facts
         self.editor = editor
         self.patience = patience
+        self.brief = max(SHORT, patience / 10)
         self.has_ended = asyncio.Event()
         # The agent works elsewhere than whoever named its program.
         program = os.path.abspath(command[0]) if os.sep in command[0] else command[0]
@@ -198,14 +201,14 @@ class Connection:
         moment.
         """
         try:
-            await self.call("_dragoman/are_you_there", {}, seconds=PAUSE if self._is_deaf else SHORT)
+            await self.call("_dragoman/are_you_there", {}, seconds=PAUSE if self._is_deaf else self.brief)
         except Silence:
             self._is_deaf = True
 
-    async def close_input(self, *, seconds: float = 5.0) -> int | None:
+    async def close_input(self) -> int | None:
         """The end of its input; its exit status if it ends in time, None if not."""
         await self.child.close_input()
-        return self.child.tree.returncode if await self.child.tree.wait(seconds) else None
+        return self.child.tree.returncode if await self.child.tree.wait(2 * self.brief) else None
 
     def mark(self, name: str, first: int) -> None:
         """Name the stretch from there to here."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dragoman.check.agent.connection import SHORT, Connection, Gone, Silence
+from dragoman.check.agent.connection import Connection, Gone, Silence
 from dragoman.check.agent.editor import ASK, READ, WRITE, Editor
 from dragoman.check.recording import Frame
 
@@ -69,7 +69,7 @@ class Talk(Connection):
             return await self.answer(running, since=since)
         except Silence:
             self.notify("session/cancel", {"sessionId": session})
-            return await self.answer(running, since=since, seconds=SHORT)
+            return await self.answer(running, since=since, seconds=self.brief)
 
     def begin_prompt(self, session: str, *blocks: Any, request_id: Any = None) -> Any:
         return self.begin("session/prompt", prompting(session, *blocks), request_id=request_id)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.check.agent.connection import SHORT, Silence
+from dragoman.check.agent.connection import Silence
 from dragoman.check.agent.editor import ASK, EVERYTHING
 from dragoman.check.agent.scenes.settings import modes_of, options_of
 from dragoman.check.agent.stage import Stage
@@ -70,11 +70,11 @@ async def _end(talk: Talk, running: Any, session: str, since: int, name: str) ->
 async def _settle(talk: Talk, running: Any, session: str) -> None:
     """The end of a prompt that came while another one ran; agents differ in what they do with it."""
     try:
-        await talk.answer(running, seconds=SHORT)
+        await talk.answer(running, seconds=talk.brief)
     except Silence:
         talk.notify("session/cancel", {"sessionId": session})
         talk.release(session)
-        await talk.answer(running, seconds=SHORT)
+        await talk.answer(running, seconds=talk.brief)
 
 
 def _answer_cancelled(talk: Talk, session: str) -> None:
@@ -90,11 +90,11 @@ async def _change_meanwhile(talk: Talk, setup: dict[str, Any]) -> None:
     session, modes, options = setup.get("sessionId"), modes_of(setup), options_of(setup)
     if modes:
         mode = {"sessionId": session, "modeId": modes[-1]}
-        await talk.call("session/set_mode", mode, name="mode in a turn", seconds=SHORT)
+        await talk.call("session/set_mode", mode, name="mode in a turn", seconds=talk.brief)
     if options:
         same = {"configId": options[0].get("id"), "value": options[0].get("currentValue")}
         change = {"sessionId": session, **same}
-        await talk.call("session/set_config_option", change, name="option in a turn", seconds=SHORT)
+        await talk.call("session/set_config_option", change, name="option in a turn", seconds=talk.brief)
 
 
 async def _idle(talk: Talk, session: str, hello: str) -> None:
@@ -133,7 +133,7 @@ async def withdraws(stage: Stage) -> None:
 async def _withdrawn(talk: Talk, running: Any, session: str, first: int) -> None:
     """A receiver may ignore the withdrawal: then the turn is cancelled in the usual way, after the mark."""
     try:
-        await talk.answer(running, since=first, seconds=SHORT)
+        await talk.answer(running, since=first, seconds=talk.brief)
     except Silence:
         talk.facts["withdrawal ignored"] = True
     talk.mark("withdrawn", first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.check.agent.connection import SHORT, Gone, Silence
+from dragoman.check.agent.connection import Gone, Silence
 from dragoman.check.agent.stage import Stage, Step
 from dragoman.check.agent.talk import Talk
 
@@ -23,7 +23,7 @@ def before_the_handshake(stage: Stage) -> list[Step]:
 
     def early(name: str, method: str, params: Any) -> Step:
         async def play(talk: Talk) -> None:
-            await talk.call(method, params, name=name, seconds=SHORT)
+            await talk.call(method, params, name=name, seconds=talk.brief)
 
         return Step(name, play)
 
@@ -41,7 +41,7 @@ async def versions(stage: Stage) -> None:
             async with stage.talk(f"version {version}") as talk:
                 params = {"protocolVersion": version, "clientCapabilities": MALFORMED}
                 await talk.call("initialize", params, name="initialize")
-                await talk.call("session/list", {}, name="list", seconds=SHORT)
+                await talk.call("session/list", {}, name="list", seconds=talk.brief)
         except (Silence, Gone):
             pass  # told by the recording
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.check.agent.connection import SHORT
 from dragoman.check.agent.scenes.handshake import before_the_handshake
 from dragoman.check.agent.scenes.wrong_params import bad_params, lenient, unknown
 from dragoman.check.agent.stage import Stage, Step
@@ -13,15 +12,15 @@ from dragoman.check.agent.talk import Talk
 
 BAD_FRAMES: dict[str, bytes] = {
     "no version": b'{"id":50,"method":"session/list","params":{}}',
-    "other version": b'{"jsonrpc":"1.0","id":50,"method":"session/list","params":{}}',
+    "other version": b'{"jsonrpc":"1.0","id":51,"method":"session/list","params":{}}',
     "no JSON": b"{",
-    "not UTF-8": b'{"jsonrpc":"2.0","id":50,"method":"\xff"}',
+    "not UTF-8": b'{"jsonrpc":"2.0","id":52,"method":"\xff"}',
     "a number": b"42",
     "a string": b'"x"',
     "empty object": b"{}",
-    "method is a number": b'{"jsonrpc":"2.0","id":50,"method":5}',
+    "method is a number": b'{"jsonrpc":"2.0","id":53,"method":5}',
     "empty batch": b"[]",
-    "batch of a request": b'[{"jsonrpc":"2.0","id":50,"method":"session/list"}]',
+    "batch of a request": b'[{"jsonrpc":"2.0","id":54,"method":"session/list"}]',
     "batch of a notification": b'[{"jsonrpc":"2.0","method":"_tck/n"}]',
 }
 IDS: list[Any] = [7, -7, 0, 2**53 + 1, "abc", "17", "\U0001f409"]
@@ -85,7 +84,7 @@ def call(name: str, method: str, params: Any, request_id: Any = None) -> Step:
     """A request that any agent answers at once, in one way or another."""
 
     async def play(talk: Talk) -> None:
-        await talk.call(method, params, name=name, request_id=request_id, seconds=SHORT)
+        await talk.call(method, params, name=name, request_id=request_id, seconds=talk.brief)
 
     return Step(name, play)
 
@@ -107,14 +106,14 @@ async def _list_null(talk: Talk) -> None:
     first = talk.here
     talk.send(b'{"jsonrpc":"2.0","id":61,"method":"session/list","params":null}\n')
     try:
-        await talk.answer(61, since=first, seconds=SHORT)
+        await talk.answer(61, since=first, seconds=talk.brief)
     finally:
         talk.mark("list, params null", first)
 
 
 async def _twice(talk: Talk) -> None:
     first = talk.here
-    talk.send(b'{"jsonrpc":"2.0","id":9,"method":"session/list"}\n' * 2)
+    talk.send(b'{"jsonrpc":"2.0","id":9,"method":"session/list","params":{"cwd":"/nowhere"}}\n' * 2)
     await talk.quiet()
     talk.mark("twice", first)
 
@@ -135,7 +134,7 @@ async def _params(stage: Stage) -> None:
         async def play(talk: Talk) -> None:
             every = {**bad_params(stage, folder, state), **lenient(stage, folder, state)}
             method, params = every[name]
-            await talk.call(method, params, name=name, seconds=SHORT)
+            await talk.call(method, params, name=name, seconds=talk.brief)
             await talk.quiet()
 
         return Step(name, play)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dragoman.check.agent.connection import SHORT
 from dragoman.check.agent.editor import ASK
 from dragoman.check.agent.stage import APP, Stage
 from dragoman.check.agent.talk import Talk
@@ -34,7 +33,7 @@ async def _both(stage: Stage, talk: Talk, sessions: list[str]) -> None:
         return
     used = talk.editor.held[0].message["id"]
     # The agent's question has this id, and so has now a request of the client.
-    await talk.call("session/list", {}, name="same id", request_id=used, seconds=SHORT)
+    await talk.call("session/list", {}, name="same id", request_id=used, seconds=talk.brief)
     other = talk.here
     second = talk.begin_prompt(right, stage.say("ask", type(stage.folder)(folders[1])), request_id=4001)
     await talk.until_held(second, right, since=other)

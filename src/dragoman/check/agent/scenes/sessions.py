@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dragoman.check.agent.connection import SHORT, Gone, Silence
+from dragoman.check.agent.connection import Gone, Silence
 from dragoman.check.agent.stage import Stage
 from dragoman.check.agent.talk import Talk
 
@@ -151,7 +151,7 @@ async def servers(stage: Stage) -> None:
         told = await _logged(logs, "tools/list", seconds=MOUNTED if use else BRIEFLY) or bool(use)
         http = [{"type": "http", "name": "h", "url": "http://127.0.0.1:9/mcp", "headers": []}]
         params = {"cwd": str(folder), "mcpServers": http}
-        await talk.call("session/new", params, name="http server", seconds=SHORT)
+        await talk.call("session/new", params, name="http server", seconds=talk.brief)
         if stage.profile.has("sessionCapabilities", "close"):
             await talk.call("session/close", {"sessionId": session}, name="close")
             if told:

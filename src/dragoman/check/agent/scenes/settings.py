@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dragoman.check.agent.connection import SHORT
 from dragoman.check.agent.talk import Talk
 
 
@@ -20,9 +19,11 @@ async def _change_mode(talk: Talk, session: Any, modes: list[Any]) -> None:
         return
     talk.facts["modes"] = [modes[0], modes[-1]]
     other = {"sessionId": session, "modeId": modes[-1]}
-    await talk.call("session/set_mode", other, name="set mode", seconds=SHORT)
+    await talk.call("session/set_mode", other, name="set mode", seconds=talk.brief)
     await talk.quiet()
-    await talk.call("session/set_mode", {**other, "modeId": modes[0]}, name="set mode back", seconds=SHORT)
+    await talk.call(
+        "session/set_mode", {**other, "modeId": modes[0]}, name="set mode back", seconds=talk.brief
+    )
     await talk.quiet()
 
 
@@ -31,12 +32,12 @@ async def _change_option(talk: Talk, session: Any, option: dict[str, Any]) -> No
     values = values_of(option)
     other = next((value for value in values if value != current), current)
     change = {"sessionId": session, "configId": option.get("id"), "value": other}
-    await talk.call(method, change, name="set option", seconds=SHORT)
-    await talk.call(method, {**change, "type": "id"}, name="set option with type", seconds=SHORT)
-    await talk.call(method, {**change, "type": "_odd"}, name="set option, odd type", seconds=SHORT)
-    await talk.call(method, {**change, "value": "nobody's"}, name="set option wrongly", seconds=SHORT)
+    await talk.call(method, change, name="set option", seconds=talk.brief)
+    await talk.call(method, {**change, "type": "id"}, name="set option with type", seconds=talk.brief)
+    await talk.call(method, {**change, "type": "_odd"}, name="set option, odd type", seconds=talk.brief)
+    await talk.call(method, {**change, "value": "nobody's"}, name="set option wrongly", seconds=talk.brief)
     await talk.quiet()
-    await talk.call(method, {**change, "value": current}, name="set option back", seconds=SHORT)
+    await talk.call(method, {**change, "value": current}, name="set option back", seconds=talk.brief)
     await talk.quiet()
 
 
