@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,15 @@ def test_a_requirement_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert "\n  change   " in told
     assert "by no rule: " in told
     assert run("explain", "NO-01") == 2
+
+
+def test_an_agent_means_the_same_behind_the_interpreter(capsys: pytest.CaptureFixture[str]) -> None:
+    agent_command = (sys.executable, "-m", "dragoman", "agent", "echo")
+    assert run("translate", "--scene", "lists", "--only", "INIT-05,TURN-04", "--", *agent_command) == 0
+    assert capsys.readouterr().out == "0 worse, 0 lost, 0 other\n"
+
+
+def test_without_an_agent_there_is_nothing_to_translate(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("translate") == 2
+    assert run("translate", "--", "/nowhere/at/all") == 4
+    assert "without the interpreter" in capsys.readouterr().err

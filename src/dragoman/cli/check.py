@@ -34,9 +34,11 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _fill(check: argparse.ArgumentParser) -> None:
-    from dragoman.cli import check_agent, check_show, check_trace
+    from dragoman.cli import check_agent, check_client, check_show, check_trace, check_translate
 
     parts = check.add_subparsers(metavar="WHAT", required=True, prog="dragoman check")
     check_agent.add_parser(parts)
+    check_client.add_parser(parts)
     check_trace.add_parser(parts)
+    check_translate.add_parser(parts)
     check_show.add_parsers(parts)

@@ -54,7 +54,7 @@ class Wishes:
         from dragoman.check.packs import selection
         from dragoman.check.waivers import read_waivers
 
-        self.only = selection(_split(chosen.only), _split(chosen.exclude), chosen.pack)
+        self.only = selection(split(chosen.only), split(chosen.exclude), chosen.pack)
         self.packs: list[str] = chosen.pack
         self.waivers: list[Waiver] = (
             read_waivers(Path(chosen.waivers).read_text("utf-8")) if chosen.waivers else []
@@ -148,7 +148,8 @@ def _hiding() -> Callable[[bytes], bytes]:
     return Hiding(os.environ).hide
 
 
-def _split(values: Sequence[str]) -> list[str]:
+def split(values: Sequence[str]) -> list[str]:
+    """`["TURN,CAN", "SES-04"]` as three names."""
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 

@@ -80,7 +80,7 @@ def test_a_text_tells_the_worst_first_with_its_frames_and_what_to_change() -> No
     assert lines[0] == "FAILED TURN-04 SCHEMA (agent): is <one>"
     assert "recordings/one of.ndjson:4 frame 3 → agent" in lines[2]
     assert '"text":"[hidden] ' in lines[2]
-    assert "  … in 5 of 9 places" in lines
+    assert "  … broken in 5 of 9 places" in lines
     assert "  change: Do better." in lines
     statuses = [line.split()[0] for line in lines if line[:1].isupper() and line.split()[0].isupper()]
     assert statuses == ["FAILED", "WARNED", "RECORDED", "WAIVED"]

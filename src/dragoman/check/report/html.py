@@ -12,6 +12,7 @@ from dragoman.check.manifest import areas, requirements
 from dragoman.check.report.evidence import printable
 from dragoman.check.report.json import outcome
 from dragoman.check.report.model import STATUSES, PackResult, Part, Report
+from dragoman.check.report.text import distinct
 from dragoman.check.verdict import Finding, Status, Verdict
 
 _STYLE = """
@@ -82,11 +83,11 @@ def _verdict(report: Report, verdict: Verdict) -> Iterator[str]:
     yield f"{escape(verdict.requirement)} {escape(verdict.level)}</h3><p>{_text(verdict.text)}</p>"
     if verdict.reason:
         yield f"<p>waived: {_text(verdict.reason)}</p>"
-    shown = verdict.findings[:5]
+    shown = distinct(verdict)[:5]
     for finding in shown:
         yield from _finding(report, finding)
     if verdict.broken > len(shown):
-        yield f"<p>… in {verdict.broken} of {verdict.seen} places.</p>"
+        yield f"<p>… broken in {verdict.broken} of {verdict.seen} places.</p>"
     for fix in dict.fromkeys(finding.fix for finding in verdict.findings):
         yield f'<p class="change">{_text(fix)}</p>'
     yield "</article>"

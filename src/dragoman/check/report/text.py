@@ -9,7 +9,7 @@ from dragoman.check.report.model import STATUSES, PackResult, Part, Report
 from dragoman.check.verdict import Finding, Status, Verdict
 
 SHOWN = 3
-"""How many findings of one requirement are shown; the rest is counted."""
+"""How many different findings of one requirement are shown; the rest is counted."""
 
 _ARROW = {"to_agent": "→ agent ", "to_client": "→ client"}
 _DETAILED: tuple[Status, ...] = ("failed", "warned", "recorded", "waived")
@@ -43,6 +43,11 @@ def _lines(report: Report, details: bool) -> Iterator[str]:
         yield "What was not exercised or blocked is not known to be right."
 
 
+def distinct(verdict: Verdict) -> list[Finding]:
+    """One finding for each thing that is wrong: the same thing in twenty connections is read once."""
+    return list({(one.rule, one.why): one for one in reversed(verdict.findings)}.values())[::-1]
+
+
 def _whom(part: Part) -> str:
     return f"{part.side} {printable(part.peer)}".strip()
 
@@ -63,10 +68,11 @@ def _verdict(report: Report, part: Part, verdict: Verdict) -> Iterator[str]:
     yield f"{verdict.status.upper()} {verdict.requirement} {verdict.level} ({part.side}): {verdict.text}"
     if verdict.reason:
         yield f"  waived: {printable(verdict.reason)}"
-    for finding in verdict.findings[:SHOWN]:
+    shown = distinct(verdict)[:SHOWN]
+    for finding in shown:
         yield from _finding(report, finding)
-    if verdict.broken > SHOWN:
-        yield f"  … in {verdict.broken} of {verdict.seen} places"
+    if verdict.broken > len(shown):
+        yield f"  … broken in {verdict.broken} of {verdict.seen} places"
     for fix in dict.fromkeys(finding.fix for finding in verdict.findings):
         yield f"  change: {fix}"
 

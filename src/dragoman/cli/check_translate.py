@@ -1,0 +1,120 @@
+"""`dragoman check translate`: an agent examined with and without the interpreter in between, and compared."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dragoman.cli.check_report import BROKEN, CLEAN, MISTAKEN, UNEXAMINED
+from dragoman.errors import LocalMistake
+
+if TYPE_CHECKING:
+    from dragoman.check.agent.stage import Settings
+    from dragoman.check.comparison import Difference
+    from dragoman.check.verdict import Verdict
+
+EPILOG = """examples:
+  dragoman check translate -- my-agent --acp
+  dragoman check translate --agent v1 --only TURN,CAN -- my-agent --acp
+
+With and without `dragoman translate` in between, an agent must mean the same. The examination is that of
+`dragoman check agent`. A requirement is worse if it is broken only behind the interpreter, lost if it never
+showed there, better if it is mended there, shown if it shows only there.
+
+exit status:
+    0  nothing is worse
+    1  something is (with --strict: or lost)
+    2  the command line makes no sense
+    4  the agent could not be examined, with or without the interpreter
+"""
+
+
+class _Unexamined(LocalMistake):
+    """There is nothing to compare."""
+
+
+def add_parser(parts: argparse._SubParsersAction[Any]) -> None:
+    translate = parts.add_parser(
+        "translate",
+        help="examine an agent with and without the interpreter",
+        description="Examine an agent with and without `dragoman translate` in between, and compare.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    translate.splits = True
+    translate.add_argument("--client", metavar="DIALECT", default="v1", help="what the examiner speaks (v1)")
+    translate.add_argument("--agent", metavar="DIALECT", default="auto", help="what the agent speaks (auto)")
+    translate.add_argument("--only", metavar="IDS", action="append", default=[], help="ids, areas, patterns")
+    translate.add_argument("--exclude", metavar="IDS", action="append", default=[], help="all but these")
+    translate.add_argument("--prompts", metavar="FILE", help="TOML: what to say to make it do a thing")
+    translate.add_argument("--timeout", type=float, default=30.0, metavar="S", help="for each wait (30)")
+    translate.add_argument("--jobs", type=int, default=2, metavar="N", help="scenes at once (2)")
+    translate.add_argument("--scene", metavar="NAME", action="append", help="play only this scene")
+    translate.add_argument("--strict", action="store_true", help="what is lost counts like what is worse")
+    translate.add_argument("--json", action="store_true", help="the differences as JSON")
+    translate.add_argument("command", metavar="COMMAND", nargs="*", help="the agent's command, after --")
+    translate.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from dragoman.check.comparison import compare_verdicts
+    from dragoman.check.packs import selection
+    from dragoman.cli.check_report import split
+
+    between = [sys.executable, "-m", "dragoman", "translate"]
+    between += ["--client", chosen.client, "--agent", chosen.agent, "--"]
+    try:
+        only = selection(split(chosen.only), split(chosen.exclude), ())
+        direct = _settings(chosen, chosen.command)
+        through = _settings(chosen, [*between, *chosen.command])
+        before = _examined(direct, only, chosen.scene, how="without")
+        after = _examined(through, only, chosen.scene, how="with")
+    except (LocalMistake, OSError) as error:
+        print(f"dragoman check translate: {error}", file=sys.stderr)
+        return UNEXAMINED if isinstance(error, _Unexamined) else MISTAKEN
+    differences = compare_verdicts(before, after)
+    _show(differences, as_json=chosen.json)
+    grave = ("worse", "lost") if chosen.strict else ("worse",)
+    return BROKEN if any(one.change in grave for one in differences) else CLEAN
+
+
+def _settings(chosen: argparse.Namespace, command: Sequence[str]) -> Settings:
+    from dragoman.check.agent.prompts import read_prompts
+    from dragoman.check.agent.stage import Settings
+
+    if not chosen.command:
+        raise LocalMistake("name the agent's command after --")
+    return Settings(
+        command=command,
+        cwd=".",
+        patience=chosen.timeout,
+        jobs=chosen.jobs,
+        catalogue=read_prompts(chosen.prompts),
+    )
+
+
+def _examined(
+    settings: Settings, only: set[str] | None, scenes: Sequence[str] | None, *, how: str
+) -> list[Verdict]:
+    from dragoman.check.agent.examination import examine
+    from dragoman.check.verdict import judge
+
+    found = asyncio.run(examine(settings, scenes=scenes))
+    if found.failure:
+        raise _Unexamined(f"cannot be examined {how} the interpreter: {found.failure}")
+    return judge(found.recordings, "agent", only=only)
+
+
+def _show(differences: list[Difference], *, as_json: bool) -> None:
+    if as_json:
+        import msgspec
+
+        print(msgspec.json.encode({"differences": differences}).decode())
+        return
+    for one in differences:
+        print(f"{one.change}: {one.requirement} {one.before} → {one.after}: {one.why or one.text}")
+    counts = {change: sum(one.change == change for one in differences) for change in ("worse", "lost")}
+    print(f"{counts['worse']} worse, {counts['lost']} lost, {len(differences) - sum(counts.values())} other")
