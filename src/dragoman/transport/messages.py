@@ -124,6 +124,9 @@ class MessageTransport:
                     await self._stream.send(messages)
                 except Exception as error:  # noqa: BLE001 -- however it broke, it is broken
                     self._break(f"the peer can no longer be reached ({str(error) or type(error).__name__})")
+                    if self._reader is not None:
+                        self._reader.cancel()  # nothing that is still to come would make sense any more
+                    self._end(error)
                     return
                 self._pending -= sum(map(len, messages))
                 if self._pending <= self.limits.low:
