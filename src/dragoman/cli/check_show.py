@@ -7,6 +7,34 @@ import sys
 from typing import Any
 
 _WHOM = {"agent": "agents", "client": "clients", "server": "remote servers"}
+_SOURCES = {
+    "schema": "the published JSON schema",
+    "init": "the page on initialization",
+    "auth": "the page on authentication",
+    "setup": "the page on session setup",
+    "list": "the page on listing sessions",
+    "delete": "the page on deleting sessions",
+    "turn": "the page on prompt turns",
+    "content": "the page on content",
+    "tool": "the page on tool calls",
+    "plan": "the page on plans",
+    "modes": "the page on session modes",
+    "cfg": "the page on config options",
+    "slash": "the page on slash commands",
+    "fs": "the page on the file system",
+    "term": "the page on terminals",
+    "elic": "the page on elicitation",
+    "cancel": "the page on cancellation",
+    "ext": "the page on extensibility",
+    "over": "the overview",
+    "trans": "the page on transports",
+    "err": "the page on errors",
+    "jsonrpc": "JSON-RPC 2.0",
+    "rfd": "a proposal (RFD)",
+    "sdk": "the published SDK",
+    "silent": "nothing says it",
+    "security": "our reading, for safety",
+}
 _WORTH = {"fail": "a failure", "warn": "a warning", "record": "recorded, and held against nobody"}
 
 
@@ -82,6 +110,7 @@ def _explain(chosen: argparse.Namespace) -> int:
 
 
 def _explain_one(one: Any) -> None:
+    from dragoman.check.contradictions import contradictions_of
     from dragoman.check.manifest import areas
     from dragoman.check.unobserved import judged_by, reasons
 
@@ -91,12 +120,21 @@ def _explain_one(one: Any) -> None:
     print(f"  area     {areas().get(one.area, one.area)}")
     print(f"  binds    {' and '.join(_WHOM[side] for side in one.sides)}")
     print(f"  level    {one.level}: breaking it is {_WORTH[worth]}")
-    if one.is_contradicted:
-        print("           the official material says two things about it")
-    print(f"  source   {one.source}")
+    for text in contradictions_of(one):
+        print(f"           {text}")
+    print(f"  source   {one.source}{_pages(one.source)}")
     print(f"  shows    {one.observe}")
-    for rule in rules:
-        print(f"  judged   {rule.name.replace('_', ' ')} ({rule.side})")
-        print(f"  change   {rule.fix}")
+    for name in dict.fromkeys(rule.name for rule in rules):
+        same = [rule for rule in rules if rule.name == name]
+        print(f"  judged   {name.replace('_', ' ')} ({', '.join(rule.side for rule in same)})")
+        print(f"  change   {same[0].fix}")
     if not rules:
         print(f"  judged   by no rule: {reasons().get(one.id, 'there is none yet')}")
+
+
+def _pages(source: str) -> str:
+    """What the short names in a source stand for."""
+    import re
+
+    named = [_SOURCES[word] for word in dict.fromkeys(re.findall(r"[a-z]+", source)) if word in _SOURCES]
+    return f" ({', '.join(named)})" if named else ""
