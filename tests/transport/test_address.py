@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman.transport.address import Address, CommandAddress, StdioAddress, UnixAddress, parse_address
+from dragoman.transport import address
+from dragoman.transport.address import (
+    Address,
+    CommandAddress,
+    RemoteAddress,
+    StdioAddress,
+    UnixAddress,
+    parse_address,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +28,8 @@ from dragoman.transport.address import Address, CommandAddress, StdioAddress, Un
         ("unix:/run/agent.sock", UnixAddress("/run/agent.sock")),
         ("unix:///run/agent.sock", UnixAddress("/run/agent.sock")),
         ("unix:agent.sock", UnixAddress("agent.sock")),
+        ("ws://host/acp", RemoteAddress("ws://host/acp")),
+        ("https://host/acp", RemoteAddress("https://host/acp")),
     ],
 )
 def test_an_address_is_read_as_what_it_is(text: str, expected: Address) -> None:
@@ -40,13 +50,20 @@ def test_a_printed_address_reads_as_the_same(text: str) -> None:
         ("stdio:1", "nothing follows"),
         ("unix:", "names no socket"),
         ("unix://", "names no socket"),
-        ("ws://host/acp", r"dragoman\[ws\]"),
-        ("wss://host/acp", r"dragoman\[ws\]"),
-        ("http://host/acp", r"dragoman\[http\]"),
-        ("https://host/acp", r"dragoman\[http\]"),
         ("ftp://host/acp", "unknown scheme"),
     ],
 )
 def test_what_is_no_address_is_refused_with_a_reason(text: str, complaint: str) -> None:
     with pytest.raises(LocalMistake, match=complaint):
         parse_address(text)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "extra"), [("ws", "ws"), ("wss", "ws"), ("http", "http"), ("https", "http")]
+)
+def test_what_a_plain_installation_does_not_speak_names_its_extra(
+    scheme: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(address, "find_spec", lambda name: None)
+    with pytest.raises(LocalMistake, match=rf"dragoman\[{extra}\]"):
+        parse_address(f"{scheme}://host/acp")

@@ -262,5 +262,5 @@ async def test_closing_in_the_middle_of_a_file_stops_its_thread(tmp_path: Path) 
     assert heard.endings == [None]
     began = time.monotonic()
     while len(os.listdir("/proc/self/fd")) > before:
-        assert time.monotonic() - began < 2, "the thread still holds the file"
+        assert time.monotonic() - began < 4, "the thread still holds the file"
         await asyncio.sleep(0.01)

@@ -9,7 +9,7 @@ Leaving the block ends the conversation and, if we started one, the agent's whol
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -49,10 +49,12 @@ def connect(
     env: Env = None,
     on_stderr: Callable[[bytes], None] | None = None,
     tap: Tap | None = None,
+    headers: Mapping[str, str] | None = None,
     dialect: str = "v1",
     ledger: Ledger | None = None,
 ) -> Connecting:
-    """An agent, started if need be, and initialized. A string is a command line; no shell runs it.
+    """An agent, started if need be, and initialized. A string is a command line, which no shell runs, or the
+    address of a server (`ws://…`, `https://…`), which gets these `headers`.
 
     `env` is the whole environment of a command. Without one it gets no more of ours than it needs to run;
     `"inherit"` hands on everything (see `environment`). `tap(direction, block)` sees every frame that passes,
@@ -65,6 +67,10 @@ def connect(
 
             ours, theirs = memory_pair()
             return ours, serving(target, theirs, limits=limits)
+        if isinstance(target, str) and "://" in target.split(maxsplit=1)[0]:
+            from dragoman.transport.remote import remote
+
+            return remote(target, headers=headers), None
         if isinstance(target, str | Sequence):
             from dragoman.transport.owned import Grace
             from dragoman.transport.process import spawn

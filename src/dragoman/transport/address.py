@@ -3,6 +3,7 @@
     python3 agent.py --fast      a program to start
     stdio:                       our own standard input and output
     unix:/run/agent.sock         a socket on this machine
+    ws://host/acp, https://…     a server on the network
 
 Only the form is read here; nothing is opened, looked up or checked for existence.
 """
@@ -13,14 +14,18 @@ import os
 import re
 import shlex
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from dragoman.errors import LocalMistake
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.]+):", re.ASCII)
 """Lower case and two letters at least: `C:\\agent.exe` and `FOO:bar` are commands."""
 
-NEEDED = {"ws": "ws", "wss": "ws", "http": "http", "https": "http"}
-"""Schemes that a plain installation does not speak, and the extra that brings each."""
+NEEDED = {"ws": "websockets", "wss": "websockets", "http": "httpx2", "https": "httpx2"}
+"""Schemes that a plain installation does not speak, and the package that each needs."""
+
+EXTRAS = {"websockets": "ws", "httpx2": "http"}
+"""How those packages are installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,17 @@ class UnixAddress:
         return f"unix:{self.path}"
 
 
-Address = CommandAddress | StdioAddress | UnixAddress
+@dataclass(frozen=True, slots=True)
+class RemoteAddress:
+    """A server on the network."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return self.url
+
+
+Address = CommandAddress | StdioAddress | UnixAddress | RemoteAddress
 
 
 def parse_address(text: str) -> Address:
@@ -65,9 +80,11 @@ def parse_address(text: str) -> Address:
         return StdioAddress()
     if scheme == "unix":
         return UnixAddress(_socket_path(text, rest))
-    if scheme in NEEDED:
-        extra = NEEDED[scheme]
-        raise LocalMistake(f"{text!r} needs the extra {extra!r}: pip install 'dragoman[{extra}]'")
+    if scheme in NEEDED and rest.startswith("//"):
+        if find_spec(NEEDED[scheme]) is None:
+            extra = EXTRAS[NEEDED[scheme]]
+            raise LocalMistake(f"{text!r} needs the extra {extra!r}: pip install 'dragoman[{extra}]'")
+        return RemoteAddress(text)
     if scheme and rest.startswith("//"):
         known = ", ".join(["stdio:", "unix:", *(f"{name}:" for name in NEEDED)])
         raise LocalMistake(f"{text!r} has an unknown scheme; known are {known}, or give a command")

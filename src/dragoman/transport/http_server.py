@@ -120,7 +120,7 @@ class HttpConnections:
         if isinstance(connection, int):
             await respond(send, connection, b"")
             return
-        connection.end()
+        self._forget(connection)
         await respond(send, 202, b"")
 
     def _forget(self, connection: HttpConnection) -> None:

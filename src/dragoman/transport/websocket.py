@@ -7,6 +7,7 @@ Binary messages are ignored, as the official server does.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +26,33 @@ OPENING = 10.0
 CONNECTION_ID = "acp-connection-id"
 
 
+def websocket(
+    url: str, *, headers: Mapping[str, str] | None = None, limits: Limits = DEFAULT_LIMITS
+) -> MessageTransport:
+    """A transport that connects when it is used; whoever reads from it hears why it could not."""
+    return MessageTransport(_ClientStream(lambda: _connect(url, headers, limits)), limits=limits)
+
+
 async def open_websocket(
     url: str, *, headers: Mapping[str, str] | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> MessageTransport:
-    """Connect to a server. Raises `LinkClosed` with what it said, if it does not want us."""
+    """The same, connected. Raises `LinkClosed` with what the server said, if it does not want us."""
+    connection = await _connect(url, headers, limits)
+
+    async def connected() -> ClientConnection:
+        return connection
+
+    return MessageTransport(_ClientStream(connected), limits=limits)
+
+
+async def _connect(url: str, headers: Mapping[str, str] | None, limits: Limits) -> ClientConnection:
     try:
         from websockets.asyncio.client import connect
         from websockets.exceptions import InvalidStatus, InvalidURI, WebSocketException
     except ImportError:
         raise LocalMistake(f"{url!r} needs the extra 'ws': pip install 'dragoman[ws]'") from None
     try:
-        connection = await connect(
+        return await connect(
             url,
             additional_headers=dict(headers or {}),
             max_size=hard_limit(limits),
@@ -50,7 +67,6 @@ async def open_websocket(
         raise LinkClosed(f"{url} refused the connection with status {error.response.status_code}") from None
     except (OSError, TimeoutError, WebSocketException) as error:
         raise LinkClosed(f"{url} cannot be reached: {str(error) or type(error).__name__}") from None
-    return MessageTransport(_ClientStream(connection), limits=limits)
 
 
 def hard_limit(limits: Limits) -> int:
@@ -59,26 +75,37 @@ def hard_limit(limits: Limits) -> int:
 
 
 class _ClientStream:
-    def __init__(self, connection: ClientConnection) -> None:
-        self._connection = connection
+    def __init__(self, connect: Callable[[], Awaitable[ClientConnection]]) -> None:
+        self._connect = connect
+        self._connection: ClientConnection | None = None
+        self._connecting = asyncio.Lock()  # who receives and who sends come at the same time
+
+    async def _connected(self) -> ClientConnection:
+        async with self._connecting:
+            if self._connection is None:
+                self._connection = await self._connect()
+        return self._connection
 
     async def receive(self) -> bytes | None:
+        connection = await self._connected()
         from websockets.exceptions import ConnectionClosedOK
 
         try:
             while True:
-                message = await self._connection.recv(decode=None)
+                message = await connection.recv(decode=None)
                 if isinstance(message, str):
                     return message.encode()
         except ConnectionClosedOK:
             return None
 
     async def send(self, messages: list[bytes]) -> None:
+        connection = await self._connected()
         for message in messages:
-            await self._connection.send(message, text=True)
+            await connection.send(message, text=True)
 
     async def close(self) -> None:
-        await self._connection.close()
+        if self._connection is not None:
+            await self._connection.close()
 
 
 Receive = Callable[[], Awaitable[Any]]

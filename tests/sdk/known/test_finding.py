@@ -102,7 +102,7 @@ def test_an_address_is_where_an_agent_runs_already(tmp_path: Path) -> None:
         ("goose", "install Goose CLI"),
         ("", "no agent was named"),
         ("stdio:", "our own input and output"),
-        ("ws://host", "needs the extra"),
+        ("gopher://host", "unknown scheme"),
         ("'open", "no command line"),
     ],
 )

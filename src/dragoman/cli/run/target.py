@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from dragoman.cli.run.mistakes import Mistake
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import KnownAgent, reach_agent, read_config
-from dragoman.transport.address import UnixAddress, parse_address
+from dragoman.transport.address import RemoteAddress, UnixAddress, parse_address
 from dragoman.transport.contract import Transport
 
 CONNECT_SECONDS = 5.0
@@ -59,8 +60,14 @@ def find_target(wanted: str | None, variables: Iterable[str]) -> Target:
 
 def _dial(text: str) -> Transport:
     address = parse_address(text)
+    if isinstance(address, RemoteAddress):
+        from dragoman.transport.remote import remote
+
+        return remote(address.url, headers=_authorization())
     if not isinstance(address, UnixAddress):
-        raise Mistake(f"{text!r} cannot be reached from here", "give a command or unix:/path")
+        raise Mistake(
+            f"{text!r} cannot be reached from here", "give a command, unix:/path, ws://… or http://…"
+        )
     from dragoman.transport.pipe import PipeTransport
 
     peer = socket.socket(socket.AF_UNIX)
@@ -73,3 +80,9 @@ def _dial(text: str) -> Transport:
         raise SpawnFailed(f"cannot reach {text}: {error.strerror or error}") from error
     fd = peer.detach()
     return PipeTransport(fd, fd)
+
+
+def _authorization() -> dict[str, str]:
+    """A token for a server is given by the environment: a command line is for everybody to read."""
+    token = os.environ.get("DRAGOMAN_TOKEN", "")
+    return {"authorization": f"Bearer {token}"} if token else {}
