@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, convert, to_builtins
 
-from dragoman.check.lives import items, reason_of, session_of, text
+from dragoman.check.lives import items, marked, reason_of, session_of, text
 from dragoman.check.recording import Frame, Recording
 from dragoman.check.story import Story, Turn, is_update, update_of
 
@@ -75,11 +75,26 @@ def chunks(frames: list[Frame], kind: str) -> list[str]:
 
 def recalls(story: Story, turn: Turn) -> bool | None:
     """Whether a turn that asks for something said earlier tells it: the fact `word`, in a stretch `recall`.
-    None if it asks for nothing.
+    None if it asks for nothing, or if it is not sure that the word was said.
     """
-    word = text(story.recording.facts.get("word"))
-    marks = story.recording.marks
-    number = turn.exchange.request.number
-    if not word or not any(mark.name == "recall" and mark.first < number <= mark.last for mark in marks):
+    word = text(story.recording.facts.get("word")).lower()
+    if not word or not marked(story, turn.exchange.request, "recall"):
         return None
-    return word.lower() in "".join(chunks(turn.during, "agent_message_chunk")).lower()
+    if word in "".join(chunks(turn.during, "agent_message_chunk")).lower():
+        return True
+    return False if word in _said_before(story, turn).lower() else None
+
+
+def _said_before(story: Story, turn: Turn) -> str:
+    """What was surely said in a session before: in the stretch `remember`, in a replay, or elsewhere."""
+    begun = turn.exchange.request
+    known = _fact(story, turn.session)
+    asked = [one for one in story.turns if marked(story, one.exchange.request, "remember")]
+    heard = [frame for one in asked if one.session == turn.session for frame in one.during]
+    for one in story.calls("session/load", direction="to_agent"):
+        if session_of(one) == turn.session and one.request.number < begun.number:
+            heard += [frame for frame in story.between(one.request, one.answer) if is_update(frame)]
+    parts = [*known.user, *(part for parts in known.agent for part in parts)]
+    parts += [prompt_text(one) for one in asked if one.session == turn.session]
+    parts += chunks(heard, "agent_message_chunk") + chunks(heard, "user_message_chunk")
+    return "".join(parts)

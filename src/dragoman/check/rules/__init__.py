@@ -12,6 +12,7 @@ AREAS = (
     "login",
     "turns",
     "sessions",
+    "folders",
     "servers",
     "loading",
     "resuming",

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragoman.check.lives import (
+    BAD_PARAMS,
+    BAD_REQUEST,
+    NO_METHOD,
     is_fair,
     items,
     lacks,
@@ -99,7 +102,9 @@ def a_command_is_recognised(story: Story) -> Iterator[Seen]:
         names = names_at(story, turn.session, turn.exchange.request.number)
         if _runs(turn, names) and is_fair(story, turn.exchange):
             right = turn.exchange.has_result
-            yield kept_if(right, turn.exchange.request, "an announced command failed", turn.exchange.answer)
+            if not right and turn.exchange.code not in (BAD_REQUEST, NO_METHOD, BAD_PARAMS):
+                continue  # it was recognised, and failed
+            yield kept_if(right, turn.exchange.request, "a known command was refused", turn.exchange.answer)
 
 
 @rule_v1("CMD-06", side="agent", fix="Take an unknown command as text, or say that it is unknown.")

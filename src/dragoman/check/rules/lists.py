@@ -9,11 +9,13 @@ from typing import Any
 
 from dragoman.check.lives import (
     NO_METHOD,
+    NOT_FOUND,
     asked_setups,
     is_fair,
     items,
     lacks,
     lived_on,
+    marked,
     session_of,
     setup_at,
     spoke_after,
@@ -75,7 +77,9 @@ def no_match_is_an_empty_list(story: Story) -> Iterator[Seen]:
     for one in lists(story):
         if one.params.get("cwd") is None or not _is_plain(one) or not is_fair(story, one):
             continue
-        if one.code != NO_METHOD and not listed(one):
+        # Other errors have other reasons.
+        is_about_it = one.has_result or one.code == NOT_FOUND or marked(story, one.request, "list nowhere")
+        if is_about_it and not listed(one):
             right = one.has_result and one.result.get("sessions") == []
             yield kept_if(right, one.request, "nothing matched, and that is no empty list", one.answer)
 

@@ -9,7 +9,7 @@ from dragoman.check.lives import BAD_PARAMS, asked_setups, is_fair, items, sessi
 from dragoman.check.paths import is_absolute, is_same, is_under, normal
 from dragoman.check.rule import Seen, kept_if
 from dragoman.check.rules.first import rule_v1
-from dragoman.check.rules.sessions import file_requests, named_files, touched_paths, was_allowed
+from dragoman.check.rules.folders import file_requests, named_files, touched_paths, was_allowed
 from dragoman.check.story import Exchange, Story
 
 UNOBSERVED: dict[str, str] = {
@@ -56,8 +56,10 @@ def without_roots_there_is_only_the_folder(story: Story) -> Iterator[Seen]:
         setup = setup_at(story, session_of(one), one.request.number)
         if setup is None or setup.roots or not is_absolute(setup.cwd) or was_allowed(story, one):
             continue
+        roots = [root for other in setups(story) for root in other.roots if is_absolute(root)]
         inside = is_under(one.params["path"], [setup.cwd])
-        yield kept_if(inside, one.request, "a file outside of cwd, and there are no other roots")
+        if inside or is_under(one.params["path"], roots):
+            yield kept_if(inside, one.request, "a root was used that this session was not given")
 
 
 @rule_v1("ADIR-05", side="agent", fix="Forget the roots of a session when it is loaded without them.")

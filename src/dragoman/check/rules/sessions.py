@@ -1,4 +1,4 @@
-"""SES: how sessions are made, and that each has its own folder, id and life."""
+"""SES: how sessions are made, and that each has its own id and life."""
 
 from __future__ import annotations
 
@@ -14,29 +14,24 @@ from dragoman.check.lives import (
     is_fair,
     is_open,
     is_ready,
-    items,
     known_sessions,
     lived_on,
     marked,
-    running,
     session_of,
-    setup_at,
     setups,
     text,
 )
-from dragoman.check.paths import ends_with, is_absolute, is_same, is_under, normal
-from dragoman.check.recording import Frame
+from dragoman.check.paths import is_absolute
 from dragoman.check.rule import Seen, kept_if, rule
 from dragoman.check.rules.first import rule_v1
 from dragoman.check.rules.modes import mode_fault
 from dragoman.check.rules.options import option_fault
-from dragoman.check.story import Exchange, Story, Turn, is_update, update_of
+from dragoman.check.story import Exchange, Story, is_update
 
 SCOPED = ("session/prompt", "session/set_mode", "session/set_config_option", "session/load", "session/resume")
 """Requests that need a session which is in use, or stored."""
 
 _MISSING = re.compile(r"\bsession\b.*(not found|unknown|not exist)|(unknown|no such) session", re.IGNORECASE)
-_FILE = re.compile(r"(?<![\w/\\.:~@-])(?:[\w-]+/)*[\w-]+\.[A-Za-z]\w{0,5}(?![\w/\\])")
 
 
 @rule_v1("SES-01", side="client", fix="Send session/new with cwd and a list of mcpServers.")
@@ -76,87 +71,6 @@ def every_session_has_an_id_of_its_own(story: Story) -> Iterator[Seen]:
             used.add(one.session)
 
 
-@rule_v1("SES-05", "SES-06", "SES-07", side="agent", fix="Resolve relative paths against the session's cwd.")
-def files_that_a_prompt_names_are_looked_for_in_the_folder(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
-        setup = setup_at(story, turn.session, turn.exchange.request.number)
-        if setup is None or not is_absolute(setup.cwd):
-            continue
-        touched = touched_paths(turn)
-        for name in named_files(turn):
-            places = [(frame, path) for frame, path in touched if ends_with(path, name)]
-            # A folder may be a link to another: its own name tells that it is meant.
-            there = f"{normal(setup.cwd)}/{normal(name)}"
-            meant = f"{normal(setup.cwd).rsplit('/', 1)[-1]}/{name}"
-            found = [frame for frame, path in places if is_same(path, there) or ends_with(path, meant)]
-            if found:
-                yield kept_if(True, found[0], "")
-            elif places and not any(is_under(path, setup.folders) for _, path in places):
-                yield kept_if(False, places[0][0], "a file that the prompt names was looked for elsewhere")
-
-
-def named_files(turn: Turn) -> list[str]:
-    """Relative names of files in the texts of a prompt."""
-    found = [
-        name
-        for block in items(turn.exchange.params.get("prompt"))
-        if block.get("type") == "text"
-        for name in _FILE.findall(text(block.get("text")))
-    ]
-    return list(dict.fromkeys(found))
-
-
-def touched_paths(turn: Turn) -> list[tuple[Frame, str]]:
-    """What the agent read, wrote, or said it works on."""
-    found: list[tuple[Frame, str]] = []
-    for frame in turn.during:
-        if frame.method in ("fs/read_text_file", "fs/write_text_file"):
-            found.append((frame, text(frame.params.get("path"))))
-        elif is_update(frame, "tool_call", "tool_call_update"):
-            found += [(frame, text(place.get("path"))) for place in items(update_of(frame).get("locations"))]
-    return [(frame, path) for frame, path in found if is_absolute(path)]
-
-
-def file_requests(story: Story) -> list[Exchange]:
-    """The agent's requests for files, with a path that can be judged."""
-    asked = story.calls("fs/read_text_file", "fs/write_text_file", direction="to_client")
-    return [one for one in asked if is_absolute(one.params.get("path"))]
-
-
-def was_allowed(story: Story, exchange: Exchange) -> bool:
-    """Whether somebody had a say in it: a permission in this turn, or a link to the file in the prompt."""
-    session = session_of(exchange)
-    path = text(exchange.params.get("path", exchange.params.get("cwd")))
-    turns = running(story, exchange.request.number, session)
-    if any(path in uri for turn in turns for uri in _links(turn)):
-        return True
-    begun = turns[-1].exchange.request.number if turns else 0
-    return any(
-        begun < question.request.number < exchange.request.number
-        and session_of(question) == session
-        and type(question.result.get("outcome")) is dict
-        and question.result["outcome"].get("outcome") == "selected"
-        for question in story.calls("session/request_permission", direction="to_client")
-    )
-
-
-def _links(turn: Turn) -> Iterator[str]:
-    for block in items(turn.exchange.params.get("prompt")):
-        held = block.get("resource")
-        yield text(held.get("uri") if type(held) is dict else block.get("uri"))
-
-
-@rule_v1("SES-08", side="agent", fix="Ask before a file outside of the session's folders is touched.")
-def files_outside_of_the_folders_are_not_touched_unasked(story: Story) -> Iterator[Seen]:
-    for one in file_requests(story):
-        setup = setup_at(story, session_of(one), one.request.number)
-        if setup is None or not all(map(is_absolute, setup.folders)):
-            continue
-        inside = is_under(one.params["path"], setup.folders)
-        if inside or not was_allowed(story, one):
-            yield kept_if(inside, one.request, "a file outside of the folders, and nobody was asked")
-
-
 @rule_v1("SES-09", side="agent", fix="Refuse a relative cwd with -32602.")
 def a_relative_folder_is_refused(story: Story) -> Iterator[Seen]:
     for one in asked_setups(story, "session/new"):
@@ -177,30 +91,6 @@ def whole_settings(story: Story, method: str) -> Iterator[Seen]:
             fault = "" if modes is None else mode_fault(modes)
             fault = fault or ("" if options is None else option_fault(options))
             yield kept_if(not fault, one.answer, fault)
-
-
-@rule_v1("SES-18", side="agent", fix="Keep the folders of sessions apart.")
-def sessions_do_not_work_in_the_folders_of_others(story: Story) -> Iterator[Seen]:
-    for one in [*file_requests(story), *story.calls("terminal/create", direction="to_client")]:
-        path = text(one.params.get("path", one.params.get("cwd")))
-        apart = _folders_of_others(story, one)
-        if apart and is_absolute(path) and not was_allowed(story, one):
-            yield kept_if(not is_under(path, apart), one.request, "the folder of another session was used")
-
-
-def _folders_of_others(story: Story, one: Exchange) -> list[str]:
-    """Where other sessions work, as far as this one does not."""
-    mine = setup_at(story, session_of(one), one.request.number)
-    if mine is None:
-        return []
-    others = {other.cwd for other in setups(story) if other.session != mine.session}
-    return [
-        other
-        for other in others
-        if is_absolute(other)
-        and not is_under(other, mine.folders)
-        and not any(is_under(folder, [other]) for folder in mine.folders)
-    ]
 
 
 @rule_v1("SES-19", side="agent", fix="Answer session/new before the first update of that session.")

@@ -232,7 +232,8 @@ def a_turn_has_words_or_tool_calls(story: Story) -> Iterator[Seen]:
     for turn in story.turns:
         if reason_of(turn) == "end_turn" and turn.exchange.params.get("prompt"):
             said = turn.updates("agent_message_chunk", "tool_call")
-            yield kept_if(bool(said), turn.exchange.answer, "the turn has neither words nor tool calls")
+            if said or not turn.updates():
+                yield kept_if(bool(said), turn.exchange.answer, "nothing was said at all")
 
 
 @rule_v1("TURN-25", side="agent", fix="Use the client's files and terminals only if it lends them.")

@@ -1,0 +1,166 @@
+"""SES: every session works in its own folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dragoman.check.lives import (
+    items,
+    marked,
+    ran_at,
+    running,
+    session_of,
+    setup_at,
+    setups,
+    text,
+)
+from dragoman.check.paths import ends_with, is_absolute, is_same, is_under, normal
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Seen, kept_if
+from dragoman.check.rules.first import rule_v1
+from dragoman.check.story import Exchange, Story, Turn, is_update, update_of
+
+_FILE = re.compile(r"(?<![\w/\\.:~@-])(?:[\w-]+/)*[\w-]+\.[A-Za-z]\w{0,5}(?![\w/\\])")
+
+
+@rule_v1("SES-05", "SES-06", "SES-07", side="agent", fix="Resolve relative paths against the session's cwd.")
+def files_that_a_prompt_names_are_looked_for_in_the_folder(story: Story) -> Iterator[Seen]:
+    for turn in story.turns:
+        setup = setup_at(story, turn.session, turn.exchange.request.number)
+        if setup is None or not is_absolute(setup.cwd):
+            continue
+        touched = touched_paths(turn)
+        for name in named_files(turn):
+            places = [(frame, path) for frame, path in touched if ends_with(path, name)]
+            # A folder may be a link to another: its own name tells that it is meant.
+            there = f"{normal(setup.cwd)}/{normal(name)}"
+            meant = f"{normal(setup.cwd).rsplit('/', 1)[-1]}/{name}"
+            found = [frame for frame, path in places if is_same(path, there) or ends_with(path, meant)]
+            if found:
+                yield kept_if(True, found[0], "")
+            elif places and not any(is_under(path, setup.folders) for _, path in places):
+                yield kept_if(False, places[0][0], "a file that the prompt names was looked for elsewhere")
+
+
+@rule_v1("SES-05", side="agent", fix="Start the session's commands in its cwd.")
+def commands_run_in_the_folder(story: Story) -> Iterator[Seen]:
+    """In a stretch `run` the agent was asked to run `pwd`."""
+    for turn in story.turns:
+        setup = setup_at(story, turn.session, turn.exchange.request.number)
+        if setup is None or not is_absolute(setup.cwd) or not marked(story, turn.exchange.request, "run"):
+            continue
+        for one in story.calls("terminal/output", direction="to_client"):
+            printed = text(one.result.get("output")).strip()
+            if session_of(one) == turn.session and ran_at(turn, one.request.number) and is_absolute(printed):
+                right = is_same(printed, setup.cwd) or is_under(printed, setup.folders)
+                yield kept_if(right, one.request, "a command was run in another folder", one.answer)
+
+
+@rule_v1("SES-07", side="agent", fix="Let tools work on files in the session's cwd.")
+def files_in_the_folder_can_be_used(story: Story) -> Iterator[Seen]:
+    """In the stretches `read` and `work` the agent was asked to look at a file that is there."""
+    lends = story.client_can("fs", "readTextFile") is True  # some have no other way to files
+    for turn in story.turns:
+        setup = setup_at(story, turn.session, turn.exchange.request.number)
+        if setup is None or not is_absolute(setup.cwd):
+            continue
+        ends: dict[str, Frame] = {}
+        inside: set[str] = set()
+        for frame in turn.updates("tool_call", "tool_call_update"):
+            call = text(update_of(frame).get("toolCallId"))
+            places = [text(place.get("path")) for place in items(update_of(frame).get("locations"))]
+            inside |= {call for path in places if is_absolute(path) and is_under(path, [setup.cwd])}
+            if update_of(frame).get("status") in ("completed", "failed"):
+                ends[call] = frame
+        done = [frame for call, frame in ends.items() if call in inside]
+        worked = [frame for frame in done if update_of(frame)["status"] == "completed"]
+        asked = marked(story, turn.exchange.request, "read", "work") and lends
+        if worked or (done and asked):
+            yield kept_if(bool(worked), (worked or done)[0], "a file in the folder could not be used")
+
+
+def named_files(turn: Turn) -> list[str]:
+    """Relative names of files in the texts of a prompt."""
+    found = [
+        name
+        for block in items(turn.exchange.params.get("prompt"))
+        if block.get("type") == "text"
+        for name in _FILE.findall(text(block.get("text")))
+    ]
+    return list(dict.fromkeys(found))
+
+
+def touched_paths(turn: Turn) -> list[tuple[Frame, str]]:
+    """What the agent read, wrote, or said it works on."""
+    found: list[tuple[Frame, str]] = []
+    for frame in turn.during:
+        if frame.method in ("fs/read_text_file", "fs/write_text_file"):
+            found.append((frame, text(frame.params.get("path"))))
+        elif is_update(frame, "tool_call", "tool_call_update"):
+            found += [(frame, text(place.get("path"))) for place in items(update_of(frame).get("locations"))]
+    return [(frame, path) for frame, path in found if is_absolute(path)]
+
+
+def file_requests(story: Story) -> list[Exchange]:
+    """The agent's requests for files, with a path that can be judged."""
+    asked = story.calls("fs/read_text_file", "fs/write_text_file", direction="to_client")
+    return [one for one in asked if is_absolute(one.params.get("path"))]
+
+
+def was_allowed(story: Story, exchange: Exchange) -> bool:
+    """Whether somebody had a say in it: a permission in this turn, or a link to the file in the prompt."""
+    session = session_of(exchange)
+    path = text(exchange.params.get("path", exchange.params.get("cwd")))
+    turns = running(story, exchange.request.number, session)
+    if any(path in uri for turn in turns for uri in _links(turn)):
+        return True
+    begun = turns[-1].exchange.request.number if turns else 0
+    return any(
+        begun < question.request.number < exchange.request.number
+        and session_of(question) == session
+        and type(question.result.get("outcome")) is dict
+        and question.result["outcome"].get("outcome") == "selected"
+        for question in story.calls("session/request_permission", direction="to_client")
+    )
+
+
+def _links(turn: Turn) -> Iterator[str]:
+    for block in items(turn.exchange.params.get("prompt")):
+        held = block.get("resource")
+        yield text(held.get("uri") if type(held) is dict else block.get("uri"))
+
+
+@rule_v1("SES-08", side="agent", fix="Ask before a file outside of the session's folders is touched.")
+def files_outside_of_the_folders_are_not_touched_unasked(story: Story) -> Iterator[Seen]:
+    for one in file_requests(story):
+        setup = setup_at(story, session_of(one), one.request.number)
+        if setup is None or not all(map(is_absolute, setup.folders)):
+            continue
+        inside = is_under(one.params["path"], setup.folders)
+        if inside or not was_allowed(story, one):
+            yield kept_if(inside, one.request, "a file outside of the folders, and nobody was asked")
+
+
+@rule_v1("SES-18", side="agent", fix="Keep the folders of sessions apart.")
+def sessions_do_not_work_in_the_folders_of_others(story: Story) -> Iterator[Seen]:
+    for one in [*file_requests(story), *story.calls("terminal/create", direction="to_client")]:
+        path = text(one.params.get("path", one.params.get("cwd")))
+        apart = _folders_of_others(story, one)
+        if apart and is_absolute(path) and not was_allowed(story, one):
+            yield kept_if(not is_under(path, apart), one.request, "the folder of another session was used")
+
+
+def _folders_of_others(story: Story, one: Exchange) -> list[str]:
+    """Where other sessions work, as far as this one does not."""
+    mine = setup_at(story, session_of(one), one.request.number)
+    if mine is None:
+        return []
+    others = {other.cwd for other in setups(story) if other.session != mine.session}
+    return [
+        other
+        for other in others
+        if is_absolute(other)
+        and not is_under(other, mine.folders)
+        and not any(is_under(folder, [other]) for folder in mine.folders)
+    ]
