@@ -24,7 +24,7 @@ RECORDING = conversation(
 
 
 def finding(why: str = "wrong", *frames: int) -> Finding:
-    return Finding(rule="a_rule", why=why, fix="Do better.", connection=1, frames=frames or (3, 4))
+    return Finding(rule="a_rule", why=why, fix="Do better.", connection=1, frames=frames or (4, 3))
 
 
 def verdicts() -> list[Verdict]:

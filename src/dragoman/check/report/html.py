@@ -5,6 +5,7 @@ Everything that a peer said is text, escaped; a policy in the page forbids it to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 
@@ -32,7 +33,7 @@ article h3 { margin: 0 0 .4rem; } article p { margin: .3rem 0; }
 .frame { font: 12.5px/1.45 ui-monospace, monospace; border-left: 3px solid var(--line); padding: .15rem .6rem;
   margin: .25rem 0; overflow-wrap: anywhere; }
 .where { color: var(--quiet); }
-.change { font-weight: 600; }
+code { font: .92em ui-monospace, monospace; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 td, th { text-align: left; vertical-align: top; border-top: 1px solid var(--line); padding: .25rem .5rem; }
 """
@@ -51,8 +52,8 @@ def _page(report: Report) -> Iterator[str]:
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>ACP: {_text(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
     yield f"<h1>{_text(report.title)}: {outcome(report)}</h1>"
-    yield f'<p class="where">{_text(report.tool)}, {len(report.recordings)} connections, '
-    yield f"{sum(len(one.frames) for one in report.recordings)} frames. "
+    yield f'<p class="where">{_text(report.tool)}, {_many(len(report.recordings), "connection")}, '
+    yield f"{_many(sum(len(one.frames) for one in report.recordings), 'frame')}. "
     yield "What was not exercised is not known to be right.</p>"
     if report.blocked:
         yield f'<p><span class="badge">blocked</span> {_text(report.blocked)}</p>'
@@ -71,16 +72,16 @@ def _part(report: Report, part: Part) -> Iterator[str]:
     cells = (f"<li><b>{part.counts[one]}</b>{one}</li>" for one in STATUSES if part.counts[one])
     yield f'<ul class="counts">{"".join(cells)}</ul>'
     for verdict in sorted(part.of(*_DETAILED), key=lambda one: STATUSES.index(one.status)):
-        yield from _verdict(report, verdict)
+        yield from _verdict(report, part, verdict)
     yield "<details><summary>All requirements</summary><table>"
     yield "<tr><th>Requirement<th>Level<th>Status<th>Seen<th>Area</tr>"
     yield from (_row(verdict) for verdict in part.verdicts)
     yield "</table></details>"
 
 
-def _verdict(report: Report, verdict: Verdict) -> Iterator[str]:
-    yield f'<article id="{escape(verdict.requirement)}"><h3>{_badge(verdict.status)} '
-    yield f"{escape(verdict.requirement)} {escape(verdict.level)}</h3><p>{_text(verdict.text)}</p>"
+def _verdict(report: Report, part: Part, verdict: Verdict) -> Iterator[str]:
+    yield f'<article id="{part.side}-{escape(verdict.requirement)}"><h3>{_badge(verdict.status)} '
+    yield f"{escape(verdict.requirement)} {escape(verdict.level)}</h3><p>{_code(verdict.text)}</p>"
     if verdict.reason:
         yield f"<p>waived: {_text(verdict.reason)}</p>"
     shown = distinct(verdict)[:5]
@@ -89,7 +90,7 @@ def _verdict(report: Report, verdict: Verdict) -> Iterator[str]:
     if verdict.broken > len(shown):
         yield f"<p>… broken in {verdict.broken} of {verdict.seen} places.</p>"
     for fix in dict.fromkeys(finding.fix for finding in verdict.findings):
-        yield f'<p class="change">{_text(fix)}</p>'
+        yield f"<p><b>Change:</b> {_code(fix)}</p>"
     yield "</article>"
 
 
@@ -107,7 +108,7 @@ def _row(verdict: Verdict) -> str:
     area = areas().get(known.area, known.area) if known else ""
     why = f": {_text(verdict.reason)}" if verdict.reason else ""
     return (
-        f"<tr><td>{escape(verdict.requirement)} {_text(verdict.text)}<td>{escape(verdict.level)}"
+        f"<tr><td>{escape(verdict.requirement)} {_code(verdict.text)}<td>{escape(verdict.level)}"
         f"<td>{_badge(verdict.status)}{why}<td>{verdict.seen}<td>{_text(area)}</tr>"
     )
 
@@ -118,6 +119,15 @@ def _pack(pack: PackResult) -> Iterator[str]:
         yield f"<tr><td>{_badge(item.status)}<td>{_text(item.says)}<td>{_text(item.reason)}"
         yield f"<td>{escape(' '.join(item.requirements))}</tr>"
     yield "</table>"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _code(text: str) -> str:
+    """Text of ours, in which backticks mean code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", _text(text))
 
 
 def _badge(status: Status) -> str:

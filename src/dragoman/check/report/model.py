@@ -103,7 +103,7 @@ class Report(Struct, kw_only=True):
         if not 0 < finding.connection <= len(self.recordings):
             return []
         frames = self.recordings[finding.connection - 1].frames
-        numbers = [number for number in finding.frames if 0 < number <= len(frames)]
+        numbers = sorted({number for number in finding.frames if 0 < number <= len(frames)})
         chosen = numbers if len(numbers) <= FRAMES else [*numbers[: FRAMES - 1], numbers[-1]]
         began = frames[0].at if frames else 0.0
         return [

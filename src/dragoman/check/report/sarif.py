@@ -64,7 +64,7 @@ def _result(report: Report, part: Part, verdict: Verdict, finding: Finding, inde
         "ruleIndex": index,
         "level": _LEVEL[verdict.status],
         "message": {"text": f"{finding.why} ({part.side} {part.peer})".replace(" )", ")")},
-        "locations": [_location(report, finding, finding.frames[-1] if finding.frames else 1)],
+        "locations": [_location(report, finding, finding.frames[0] if finding.frames else 1)],
         "relatedLocations": [
             {**_location(report, finding, one.number), "message": {"text": f"{one.direction}: {one.text}"}}
             for one in report.evidence(finding)
