@@ -83,7 +83,7 @@ async def test_the_children_of_echo_end_with_it_however_it_ends(how: str) -> Non
         else:
             peer.send_signal(signal.SIGKILL)
         assert await peer.wait() == (0 if how == "eof" else -signal.SIGKILL)
-        await eventually(lambda: not any(map(alive, tree)), seconds=1)
+        await eventually(lambda: not any(map(alive, tree)))
 
 
 def test_echo_works_on_files(tmp_path: Path) -> None:

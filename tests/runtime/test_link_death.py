@@ -75,13 +75,14 @@ async def test_a_signal_is_named() -> None:
         assert "the model is on fire" in died.stderr
 
 
+@pytest.mark.bound(20)
 async def test_a_death_is_noticed_without_waiting_for_anything() -> None:
     async with child("import sys; sys.stdin.readline(); sys.exit(7)") as (link, _):
         calls = calling(link, 1)
         await asyncio.sleep(0)
         start = time.monotonic()
         await obituaries(calls)
-        assert time.monotonic() - start < 2  # of which nearly all is the interpreter's start
+        assert time.monotonic() - start < 10  # of which nearly all is the interpreter's start
 
 
 async def test_later_calls_fail_with_the_same_reason() -> None:
@@ -207,7 +208,7 @@ time.sleep(1000)
         assert len(started) == 2
     with pytest.raises(LinkClosed):
         await call
-    assert not [pid for pid in started if alive(pid)]
+    await eventually(lambda: not any(map(alive, started)))
     assert asyncio.all_tasks() == tasks
     await eventually(lambda: set(os.listdir("/proc/self/fd")) <= fds)
 

@@ -147,7 +147,7 @@ async def test_cancellation_is_handled_gracefully(folder: Path, sessions: Path) 
         answer = await peer.answer(number)
         took = time.monotonic() - begun
         assert answer == {"jsonrpc": "2.0", "id": number, "result": {"stopReason": "cancelled"}}
-        assert took < 5  # a rule has twenty seconds
+        assert took < 15  # a rule has twenty seconds
         assert peer.raw.processes() == [peer.raw.pid]
         assert open_calls(peer) == {}
         # The next turn knows nothing of it.

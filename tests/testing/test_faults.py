@@ -79,7 +79,7 @@ async def test_a_client_gets_an_answer_or_an_error_from_a_process_too(fault: str
     outcome = ""
     try:
         async with connect(
-            ScriptedAgent(variant.script).command(tmp_path), limits=Limits(silence_seconds=5)
+            ScriptedAgent(variant.script).command(tmp_path), limits=Limits(silence_seconds=5, end_seconds=0.5)
         ) as handle:
             session = await handle.new_session(cwd="/tmp")
             outcome = (await session.prompt("go")).text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman import Agent, Turn, connect
+from dragoman import Agent, Limits, Turn, connect
 from dragoman.errors import BadAnswer, CallFailed, LinkClosed, LocalMistake, PeerDied, VersionMismatch
 from dragoman.testing import RawPeer, ScriptedAgent, ScriptedClient, ScriptFailed, normalised, talking_to
 from dragoman.transport.memory import memory_pair
@@ -227,7 +227,7 @@ async def test_a_process_dies_after_everything_it_said_has_left(tmp_path: Path) 
 @pytest.mark.bound(20)
 async def test_a_process_that_lingers_has_to_be_killed(tmp_path: Path) -> None:
     agent = ScriptedAgent("start\n  linger\non prompt\n  say hello", folder=tmp_path)
-    async with connect(agent.command()) as handle:
+    async with connect(agent.command(), limits=Limits(end_seconds=0.5)) as handle:
         session = await handle.new_session(cwd="/tmp")
         assert (await session.prompt("go")).text == "hello"
         transport = handle.link.transport

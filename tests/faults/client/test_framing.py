@@ -89,7 +89,7 @@ async def test_half_a_message_is_not_shown_and_the_death_is_reported(fault: str,
     run = await complete("framing", fault, tmp_path)
     assert (run.status, run.outcome) == (9, "agent_died")
     assert run.text == "all "
-    assert run.seconds < 5
+    assert run.seconds < IN_TIME
 
 
 @fault("CFR-X12")
