@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -22,8 +22,13 @@ from dragoman.check.story import Exchange, Story
 
 T = TypeVar("T")
 
-Kind: TypeAlias = Literal["text", "batch", "value", "object", "version", "answer"]
-"""No JSON; an array; another value; an object, but no request; of another version; an answer to nothing."""
+Kind: TypeAlias = Literal["text", "odd", "blank", "batch", "value", "object", "version", "answer"]
+"""No JSON; what some readers forgive; nothing; an array; a number or a text; an object, but no request; of
+another version; an answer to nothing.
+"""
+
+QUIET = ("blank lines", "BOM")
+"""Stretches in which a refusal without an id may belong to something that was not recorded."""
 
 CUT = ("dribbled", "1 MB", "10 MB", "50 MB")
 """Stretches in which a line may be recorded in pieces."""
@@ -45,11 +50,16 @@ class Proof(Struct, frozen=True):
 
     asked: list[int]
     first: list[int]
+    restarts: list[int] = []
+    """Where another connection begins, in recordings that hold several."""
 
     def after(self, number: int) -> int | None:
         """The answer that shows that everything up to a frame was read."""
         at = bisect_right(self.asked, number)
-        return self.first[at] if at < len(self.first) else None
+        if at == len(self.asked):
+            return None
+        is_same = bisect_right(self.restarts, number) == bisect_right(self.restarts, self.first[at])
+        return self.first[at] if is_same else None
 
 
 def remembered(story: Story, key: tuple[str, str], make: Callable[[], T]) -> T:
@@ -82,15 +92,29 @@ def told(story: Story, side: Side) -> list[Frame]:
 
 
 def proof(story: Story, side: Side) -> Proof:
-    return remembered(story, ("proof", side), lambda: _proof(asked_of(story, side)))
+    return remembered(story, ("proof", side), lambda: _proof(asked_of(story, side), restarts(story)))
 
 
-def _proof(exchanges: list[Exchange]) -> Proof:
+def restarts(story: Story) -> list[int]:
+    """Handshakes under an id that was used before: some recorders put several connections into one file."""
+    tried = story.calls("initialize", direction="to_agent")
+    known: set[str] = set()
+    found = []
+    for one in tried:
+        key = repr(one.request.message["id"])
+        if key in known:
+            found.append(one.request.number)
+        if one.has_result:
+            known.add(key)
+    return found
+
+
+def _proof(exchanges: list[Exchange], begins: list[int]) -> Proof:
     done = [(one.request.number, one.answer.number) for one in exchanges if one.answer is not None]
     first: list[int] = []
     for _, number in reversed(done):
         first.append(min(number, first[-1]) if first else number)
-    return Proof([number for number, _ in done], first[::-1])
+    return Proof([number for number, _ in done], first[::-1], begins)
 
 
 def spoke_after(story: Story, side: Side, frame: Frame) -> bool:
@@ -124,7 +148,9 @@ def loose(story: Story, side: Side) -> list[Frame]:
 
 def _strays(story: Story, side: Side) -> tuple[list[Stray], list[Frame]]:
     waiting = list(_waiting(story, side))
-    replies, left = _matched([frame for frame, _ in waiting], _without_id(story, side), proof(story, side))
+    noted = [frame.number for frame in told(story, side) if frame.is_notification]
+    lines = [frame for frame, _ in waiting]
+    replies, left = _matched(lines, _without_id(story, side), noted, proof(story, side))
     left = _late([frame for frame, kind in waiting if kind != "answer"], replies, left)
     under_id = _under_id(story, side)
     found = []
@@ -136,16 +162,22 @@ def _strays(story: Story, side: Side) -> tuple[list[Stray], list[Frame]]:
 
 
 def _matched(
-    waiting: list[Frame], refusals: list[Frame], proven: Proof
+    waiting: list[Frame], refusals: list[Frame], noted: list[int], proven: Proof
 ) -> tuple[dict[int, Frame], list[Frame]]:
     """The refusal of each line by the line's number, and those that are left."""
+
+    def is_about_a_note(refusal: Frame) -> bool:
+        at = bisect_right(noted, refusal.number)
+        closed = proven.after(noted[at - 1]) if at else 0
+        return code_of(refusal) in (-32601, -32602, -32603) and (closed is None or closed > refusal.number)
+
     queue = deque(waiting)
     replies: dict[int, Frame] = {}
     left: list[Frame] = []
     for refusal in refusals:
         while queue and (proven.after(queue[0].number) or refusal.number) < refusal.number:
             queue.popleft()
-        if queue and queue[0].number < refusal.number:
+        if queue and queue[0].number < refusal.number and not is_about_a_note(refusal):
             replies[queue.popleft().number] = refusal
         else:
             left.append(refusal)
@@ -175,14 +207,16 @@ def _waiting(story: Story, side: Side) -> Iterator[tuple[Frame, Kind]]:
     unasked = {frame.number for frame in story.unasked}
     for frame in told(story, side):
         kind = _kind(frame, is_unasked=frame.number in unasked)
-        if kind is not None and not _is_cut(story, frame):
+        if kind is not None and not is_marked(story, frame, CUT):
             yield frame, kind
 
 
 def _kind(frame: Frame, *, is_unasked: bool) -> Kind | None:
     value = frame.json
+    if not frame.raw.strip():
+        return "blank"
     if value is BROKEN:
-        return "text" if is_no_json(frame.raw) else None
+        return "text" if is_no_json(frame.raw) else "odd"
     if type(value) is not dict:
         return "batch" if type(value) is list else "value"
     if "method" not in value:
@@ -193,8 +227,10 @@ def _kind(frame: Frame, *, is_unasked: bool) -> Kind | None:
     return None if value.get("jsonrpc") == "2.0" else "version"
 
 
-def _is_cut(story: Story, frame: Frame) -> bool:
-    return any(mark.name in CUT and mark.first < frame.number <= mark.last for mark in story.recording.marks)
+def is_marked(story: Story, frame: Frame, names: Iterable[str]) -> bool:
+    """Whether a frame is in a stretch of one of these names."""
+    marks = story.recording.marks
+    return any(mark.name in names and mark.first < frame.number <= mark.last for mark in marks)
 
 
 def _without_id(story: Story, side: Side) -> list[Frame]:
@@ -216,6 +252,27 @@ def _under_id(story: Story, side: Side) -> dict[int, Frame]:
             if reply is not None:
                 found[frame.number] = reply
     return found
+
+
+def ids_inside(story: Story, side: Side) -> set[str]:
+    """The ids of requests to a side that are inside of arrays, or of lines that only some can read."""
+    found: set[str] = set()
+    for frame in told(story, side):
+        value = frame.json
+        if value is BROKEN:
+            value = _forgiving(frame.raw)
+        elif type(value) is not list:
+            continue
+        entries = value if type(value) is list else [value]
+        found |= {repr(one["id"]) for one in entries if type(one) is dict and "id" in one}
+    return found
+
+
+def _forgiving(raw: bytes) -> Any:
+    try:
+        return json.loads(raw.decode(errors="replace").removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return None
 
 
 def is_no_json(raw: bytes) -> bool:

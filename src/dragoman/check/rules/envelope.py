@@ -11,7 +11,7 @@ from typing import Any
 
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
-from dragoman.check.replies import asked_of, loose, proof, said, strays, told
+from dragoman.check.replies import QUIET, asked_of, ids_inside, is_marked, loose, proof, said, strays, told
 from dragoman.check.rule import Seen, kept_if, rule, said_by
 from dragoman.check.story import Exchange, Story
 from dragoman.check.walks import KEPT, camel, judged, members, names, words
@@ -73,20 +73,14 @@ def an_answer_repeats_the_id_of_a_request(story: Story, side: Side) -> Iterator[
     yield from (KEPT for one in asked_of(story, side) if one.answer is not None)
     allowed = {stray.reply.number for stray in strays(story, side) if stray.reply is not None}
     allowed |= {frame.number for frame in loose(story, side)}  # judged with RPC-05
-    batched = _batched(story, side)
+    inside = ids_inside(story, side)
     for frame in story.unasked:
         if frame.direction != said_by(side):
             continue
         if "id" not in frame.message:
             yield Seen(False, (frame.number,), "an answer without an id; where none is known it is null")
-        elif begins(story) and frame.number not in allowed and repr(frame.message["id"]) not in batched:
+        elif begins(story) and frame.number not in allowed and repr(frame.message["id"]) not in inside:
             yield Seen(False, (frame.number,), _why_unasked(frame, asked_of(story, side)))
-
-
-def _batched(story: Story, side: Side) -> set[str]:
-    """The ids of requests inside of arrays, which have a rule of their own."""
-    arrays = [frame.json for frame in told(story, side) if type(frame.json) is list]
-    return {repr(one["id"]) for array in arrays for one in array if type(one) is dict and "id" in one}
 
 
 def _why_unasked(frame: Frame, asked: list[Exchange]) -> str:
@@ -115,6 +109,8 @@ def a_notification_is_never_answered(story: Story, side: Side) -> Iterator[Seen]
     known = proof(story, side)
     yield from (KEPT for frame in notes if known.after(frame.number) is not None)
     for answer in loose(story, side):
+        if is_marked(story, answer, QUIET):
+            continue
         note = next((frame for frame in reversed(notes) if frame.number < answer.number), None)
         if note is not None:
             yield kept_if(False, answer, "an answer without an id, when nothing but notifications came", note)

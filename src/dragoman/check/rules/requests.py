@@ -61,7 +61,8 @@ def never_answered(story: Story, side: Side, exchange: Exchange) -> bool:
 @rule("RPC-09", fix="Answer a request for a method you do not have with -32601.")
 def an_unknown_method_is_refused(story: Story, side: Side) -> Iterator[Seen]:
     for one in asked_of(story, side):
-        if not is_made_up(one.method) or not is_ready(story, one):
+        is_request = one.request.message.get("jsonrpc") == "2.0"
+        if not is_request or not is_made_up(one.method) or not is_ready(story, one):
             continue
         if never_answered(story, side, one):
             yield kept_if(False, one.request, "a request for an unknown method was never answered")

@@ -1,0 +1,98 @@
+"""RPC: numbers keep their bounds, paths are absolute, lines count from one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.check.manifest import Side
+from dragoman.check.paths import is_absolute
+from dragoman.check.recording import Frame
+from dragoman.check.replies import said
+from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.story import Exchange, Story
+from dragoman.check.walks import KEPT, Member, members, words
+
+BOUNDS: dict[str, tuple[int, int]] = {
+    "protocolVersion": (0, 2**16 - 1),
+    "line": (0, 2**32 - 1),
+    "limit": (0, 2**32 - 1),
+    "exitCode": (0, 2**32 - 1),
+    "used": (0, 2**64 - 1),
+    "size": (0, 2**64 - 1),
+    "outputByteLimit": (0, 2**64 - 1),
+}
+"""The least and the largest number under each name."""
+
+PATHS = frozenset({"cwd", "path"})
+LISTS_OF_PATHS = frozenset({"additionalDirectories"})
+
+
+def _members(story: Story, side: Side) -> Iterator[tuple[Frame, Member]]:
+    for frame in said(story, side):
+        value = words(frame, story)
+        if value:
+            for member in members(value):
+                yield frame, member
+
+
+@rule("RPC-23", fix="Keep numbers within the bounds that the schema gives them.")
+def numbers_keep_their_bounds(story: Story, side: Side) -> Iterator[Seen]:
+    for frame, member in _members(story, side):
+        # Only numbers: what else is wrong with a member is judged by its shape.
+        if member.name in BOUNDS and type(member.value) in (int, float):
+            least, largest = BOUNDS[member.name]
+            whole = type(member.value) is int and least <= member.value <= largest
+            yield KEPT if whole else kept_if(False, frame, f"{member.path}.{member.name} is out of bounds")
+    for frame in said(story, side):
+        found = frame.message.get("id")
+        if type(found) is int and not -(2**63) <= found < 2**63:
+            yield kept_if(False, frame, "id is no 64-bit integer")
+
+
+@rule("RPC-24", fix="Write every path as an absolute one.")
+def paths_are_absolute(story: Story, side: Side) -> Iterator[Seen]:
+    for frame, member in _members(story, side):
+        found = member.value if member.name in LISTS_OF_PATHS else [member.value]
+        if member.name not in PATHS | LISTS_OF_PATHS or type(found) is not list:
+            continue
+        for path in found:
+            if type(path) is str:
+                why = f"{member.path}.{member.name} is no absolute path"
+                yield KEPT if is_absolute(path) else kept_if(False, frame, why)
+
+
+@rule("RPC-25", side="agent", fix="Count lines from 1.")
+def lines_count_from_one(story: Story) -> Iterator[Seen]:
+    for frame, member in _members(story, "agent"):
+        if member.name == "line" and type(member.value) is int:
+            why = f"{member.path}.line is below 1"
+            yield KEPT if member.value >= 1 else kept_if(False, frame, why)
+
+
+@rule("RPC-25", side="client", fix="Count lines from 1: line 1 is the first line of a file.")
+def the_first_line_is_line_one(story: Story) -> Iterator[Seen]:
+    """A part of a file is compared with the whole of it, as long as nothing was written in between."""
+    whole: dict[str, tuple[Exchange, str]] = {}
+    for one in story.calls("fs/read_text_file", "fs/write_text_file", direction="to_client"):
+        path, text = one.params.get("path"), one.result.get("content")
+        if type(path) is not str:
+            continue
+        if one.method == "fs/write_text_file":
+            whole.pop(path, None)
+        elif type(text) is str and one.params.get("line") is None and one.params.get("limit") is None:
+            whole[path] = (one, text)
+        elif type(text) is str and path in whole and type(one.params.get("line")) is int:
+            before, everything = whole[path]
+            fine = _is_part(text, everything, one.params["line"], one.params.get("limit"))
+            yield kept_if(
+                fine, one.answer, "the lines are others than those that were asked for", before.answer
+            )
+
+
+def _is_part(text: str, everything: str, line: int, limit: Any) -> bool:
+    if line < 1 or type(limit) not in (int, type(None)):
+        return True  # the agent's fault
+    lines = everything.split("\n")[line - 1 :]
+    wanted = lines if limit is None else lines[: max(0, limit)]
+    return text.rstrip("\r\n") == "\n".join(wanted).rstrip("\r\n")
