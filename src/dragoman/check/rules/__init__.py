@@ -38,6 +38,11 @@ AREAS = (
     "permission",
     "refusals",
     "plans",
+    "files",
+    "terminals",
+    "processes",
+    "elicitation",
+    "elicited",
 )
 """The modules of this package that hold rules."""
 

@@ -215,7 +215,9 @@ def _is_bad(told: dict[str, Any]) -> bool:
     bad_places = places is not None and (
         type(places) is not list or any(not _is_place(one) for one in places)
     )
-    is_odd = (kind is not None and kind not in KINDS) or (status is not None and status not in STATUSES)
+    is_odd = (kind is not None and text(kind) not in KINDS) or (
+        status is not None and text(status) not in STATUSES
+    )
     return bool(text(told.get("toolCallId"))) and (is_odd or bad_places)
 
 

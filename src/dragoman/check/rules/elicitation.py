@@ -1,0 +1,250 @@
+"""ELIC: how an agent asks the client's user for something, and what it makes of the answer.
+
+In an examination, the stretches `elicit, accept`, `elicit, decline`, `elicit, cancel` and `elicit, error` are
+turns whose forms were answered so; in a stretch `elicit` the client may offer no forms at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from dragoman.check.calls import turn_of
+from dragoman.check.lives import marked, session_of, text
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.story import Exchange, Story
+
+CREATE, COMPLETE = "elicitation/create", "elicitation/complete"
+MODES = ("form", "url")
+TYPES = ("string", "number", "integer", "boolean", "array")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+_SECRET = re.compile(
+    r"(your |the |enter |enter your )?(new |current )?"
+    r"(password|passphrase|passwd|api[ _-]?key|secret[ _-]?key|client[ _-]?secret|access[ _-]?token"
+    r"|auth[ _-]?token|bearer[ _-]?token|private[ _-]?key|credit[ _-]?card([ _-]?number)?|cvv|pin code)",
+    re.IGNORECASE,
+)
+_CREDENTIAL = re.compile(
+    r"(access_|auth_|id_|refresh_|session_)?token|password|passwd|api_?key|secret|client_secret|jwt|bearer",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"https?://", re.IGNORECASE)
+
+UNOBSERVED: dict[str, str] = {
+    "ELIC-06": "it takes a second connection and a verified user to see it",
+    "ELIC-12": "what a client shows is seen on its screen only",
+    "ELIC-13": "what a client lets its user edit is seen on its screen only",
+    "ELIC-14": "what is shown before a page is opened is seen on the screen only",
+    "ELIC-15": "where a page is opened is not on the wire",
+    "ELIC-17": "what an agent does with a value that it got is not on the wire",
+    "ELIC-22": "what an agent concludes from a consent is not on the wire",
+    "ELIC-24": "what a client makes of an id is not on the wire",
+    "ELIC-30": "what a client warns of is seen on its screen only",
+    "ELIC-31": "who finishes a flow in a browser is not on the wire",
+    "ELIC-35": "what a user can retry is seen on the client's screen only",
+}
+
+
+def asked(story: Story) -> list[Exchange]:
+    return story.calls(CREATE, direction="to_client")
+
+
+def can(story: Story, mode: str) -> bool:
+    """Whether the client advertised a mode."""
+    return type(story.client_can("elicitation", mode)) is dict
+
+
+def properties(one: Exchange) -> dict[str, dict[str, Any]]:
+    """The fields of a form that are objects."""
+    schema = one.params.get("requestedSchema")
+    fields = schema.get("properties") if type(schema) is dict else None
+    if type(fields) is not dict:
+        return {}
+    return {name: field for name, field in fields.items() if type(field) is dict}
+
+
+@rule("ELIC-01", side="agent", fix="Ask only in modes that the client advertised.")
+def only_advertised_modes_are_asked_for(story: Story) -> Iterator[Seen]:
+    if story.initialize is None:
+        return
+    for one in asked(story):
+        mode = text(one.params.get("mode"))
+        yield kept_if(can(story, mode), one.request, "the client did not advertise this mode")
+    if not any(can(story, mode) for mode in MODES):
+        for turn in story.turns:
+            if turn.end is not None and not any(frame.method == CREATE for frame in turn.during):
+                yield kept_if(True, turn.end, "")  # it was not asked
+
+
+@rule("ELIC-03", side="agent", fix="Find another way, or say so, where the client has no forms.")
+def there_is_a_way_without_forms(story: Story) -> Iterator[Seen]:
+    for turn in story.turns:
+        tried = marked(story, turn.exchange.request, "elicit") and not can(story, "form")
+        if tried and turn.exchange.answer is not None:
+            yield kept_if(turn.exchange.has_result, turn.exchange.answer, "without forms, the turn fails")
+
+
+@rule("ELIC-04", side="agent", fix="Send mode, message, and either sessionId or requestId.")
+def a_request_to_the_user_is_whole(story: Story) -> Iterator[Seen]:
+    for one in asked(story):
+        missing = [name for name in ("mode", "message") if type(one.params.get(name)) is not str]
+        request_id = one.params.get("requestId")
+        has_request = type(request_id) in (int, str)
+        if type(one.params.get("sessionId")) is not str and not has_request:
+            missing.append("sessionId or requestId")
+        if one.params.get("mode") == "url":
+            missing += [name for name in ("url", "elicitationId") if type(one.params.get(name)) is not str]
+        yield kept_if(not missing, one.request, f"{', '.join(missing)} is missing or wrong")
+
+
+@rule(
+    "ELIC-05",
+    side="agent",
+    fix="Name in requestId a request of the client that is still open.",
+    unavoidable=True,
+)
+def the_named_request_is_open(story: Story) -> Iterator[Seen]:
+    for one in asked(story):
+        named = one.params.get("requestId")
+        if named is not None and type(one.params.get("sessionId")) is not str:
+            right = any(_is_open(other, named, one.request) for other in story.calls(direction="to_agent"))
+            yield kept_if(right, one.request, "requestId is no open request of the client")
+
+
+def _is_open(other: Exchange, named: Any, frame: Frame) -> bool:
+    found = other.request.message["id"]
+    is_it = type(found) is type(named) and found == named and other.request.number < frame.number
+    return is_it and (other.answer is None or other.answer.number > frame.number)
+
+
+def _forms(story: Story) -> list[Exchange]:
+    return [one for one in asked(story) if one.params.get("mode") == "form"]
+
+
+@rule("ELIC-07", side="agent", fix="Ask for strings, numbers, integers, booleans or lists, all on one level.")
+def a_form_is_flat(story: Story) -> Iterator[Seen]:
+    for one in _forms(story):
+        schema = one.params.get("requestedSchema")
+        fields = schema.get("properties") if type(schema) is dict else None
+        right = type(schema) is dict and type(fields) in (dict, type(None))
+        if type(fields) is dict:
+            right = right and all(_is_flat(field) for field in fields.values())
+        yield kept_if(right, one.request, "requestedSchema is missing, or a field is of another type")
+
+
+def _is_flat(field: Any) -> bool:
+    kind = field.get("type") if type(field) is dict else None
+    return type(kind) is str and (kind in TYPES or kind.startswith("_"))
+
+
+@rule("ELIC-08", side="agent", fix='Write "type": "object" and properties into requestedSchema.')
+def a_form_says_that_it_is_an_object(story: Story) -> Iterator[Seen]:
+    for one in _forms(story):
+        schema = one.params.get("requestedSchema")
+        if type(schema) is dict:
+            right = schema.get("type") == "object" and type(schema.get("properties")) is dict
+            yield kept_if(right, one.request, "type or properties is missing or wrong")
+
+
+@rule("ELIC-10", "ELIC-11", side="agent", fix="Never ask for secrets in a form: use the mode url.")
+def forms_ask_for_no_secrets(story: Story) -> Iterator[Seen]:
+    for one in _forms(story):
+        secret = any(_is_secret(name, field) for name, field in properties(one).items())
+        yield kept_if(not secret, one.request, "a field of the form asks for a secret")
+
+
+def _is_secret(name: str, field: dict[str, Any]) -> bool:
+    if field.get("type") != "string" or field.get("enum") or field.get("oneOf"):
+        return False
+    title = text(field.get("title")).strip(" :*")
+    return field.get("format") == "password" or any(_SECRET.fullmatch(one) for one in (name, title))
+
+
+@rule(
+    "ELIC-19",
+    "ELIC-21",
+    side="agent",
+    fix="Go on after every answer: accept without content, decline, cancel and errors.",
+)
+def every_answer_of_the_user_is_lived_with(story: Story) -> Iterator[Seen]:
+    for one in asked(story):
+        turn = turn_of(story, one.request, session_of(one))
+        if one.answer is None or turn is None or turn.exchange.answer is None:
+            continue
+        if one.result.get("action") != "accept" or one.result.get("content") is None:
+            right = turn.exchange.has_result
+            yield kept_if(right, turn.exchange.answer, "the turn failed after this answer", one.answer)
+
+
+@rule("ELIC-23", side="agent", fix="Give every open url elicitation an id of its own.", unavoidable=True)
+def ids_of_elicitations_are_unique(story: Story) -> Iterator[Seen]:
+    outstanding: dict[str, Frame] = {}
+    answers = {one.answer.number: one for one in asked(story) if one.answer is not None}
+    requests = {one.request.number: one for one in asked(story)}
+    for frame in story.frames:
+        if frame.number in requests and frame.params.get("mode") == "url":
+            name = text(frame.params.get("elicitationId"))
+            earlier = outstanding.get(name)
+            yield kept_if(earlier is None, frame, "elicitationId names another one that is open", earlier)
+            outstanding[name] = frame
+        elif frame.number in answers and answers[frame.number].result.get("action") != "accept":
+            outstanding.pop(text(answers[frame.number].params.get("elicitationId")), None)
+        elif frame.method == COMPLETE:
+            outstanding.pop(text(frame.params.get("elicitationId")), None)
+
+
+@rule("ELIC-25", side="agent", fix="Complete only elicitations that you asked for.")
+def only_what_was_asked_is_completed(story: Story) -> Iterator[Seen]:
+    for frame in story.notes(COMPLETE, direction="to_client"):
+        name = frame.params.get("elicitationId")
+        known = any(
+            one.params.get("elicitationId") == name and one.request.number < frame.number
+            for one in asked(story)
+        )
+        yield kept_if(known, frame, "it completes an elicitation that nobody asked for")
+
+
+def _urls(story: Story) -> Iterator[tuple[Exchange, str]]:
+    for one in asked(story):
+        if one.params.get("mode") == "url" and type(one.params.get("url")) is str:
+            yield one, one.params["url"]
+
+
+@rule("ELIC-28", side="agent", fix="Put no passwords, tokens or keys into URLs.")
+def urls_hold_no_credentials(story: Story) -> Iterator[Seen]:
+    for one, url in _urls(story):
+        yield kept_if(not _has_credentials(url), one.request, "the url holds credentials")
+
+
+def _has_credentials(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        pairs = parse_qsl(parts.query) + parse_qsl(parts.fragment)
+        return parts.password is not None or any(
+            _CREDENTIAL.fullmatch(name) for name, value in pairs if value
+        )
+    except ValueError:
+        return False
+
+
+@rule("ELIC-29", side="agent", fix="Use https, and write no links into the fields of a form.")
+def urls_are_safe(story: Story) -> Iterator[Seen]:
+    for one, url in _urls(story):
+        yield kept_if(_is_safe(url), one.request, "the url is not https")
+    for one in _forms(story):
+        shown = [
+            text(field.get(name)) for field in properties(one).values() for name in ("title", "description")
+        ]
+        yield kept_if(not any(map(_LINK.search, shown)), one.request, "a field of the form holds a link")
+
+
+def _is_safe(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme.lower() != "http" or parts.hostname in LOOPBACK
+    except ValueError:
+        return True

@@ -1,0 +1,165 @@
+"""ELIC: how a client takes the questions of an agent to its user, and how it answers them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.check.lives import BAD_PARAMS, items, lived_on, text
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.rules.elicitation import COMPLETE, MODES, asked, can, properties
+from dragoman.check.story import Exchange, Story
+
+ACTIONS = ("accept", "decline", "cancel")
+FORMATS = ("email", "uri", "date", "date-time")
+
+_NESTED = re.compile(r"[+*]\)[+*{]")
+"""A repetition of a repetition: patterns that can take for ever."""
+
+_NUMBERS = {"integer": (int,), "number": (int, float)}
+
+
+@rule("ELIC-02", "ELIC-27", side="client", fix="Refuse a mode that you did not advertise with -32602.")
+def a_mode_that_was_not_advertised_is_refused(story: Story) -> Iterator[Seen]:
+    if story.initialize is None:
+        return
+    for one in asked(story):
+        mode = one.params.get("mode")
+        if mode in MODES and not can(story, mode) and one.answer is not None:
+            yield kept_if(one.code == BAD_PARAMS, one.answer, "not refused with -32602", one.request)
+
+
+@rule(
+    "ELIC-09",
+    side="client",
+    fix="Take a form without type for an object, and one without properties for empty.",
+)
+def incomplete_forms_are_taken(story: Story) -> Iterator[Seen]:
+    for one in asked(story):
+        schema = one.params.get("requestedSchema")
+        if one.params.get("mode") != "form" or type(schema) is not dict or one.answer is None:
+            continue
+        if "properties" in schema and schema["properties"] is None:
+            yield kept_if(one.has_error, one.answer, "properties is null, and it was taken", one.request)
+        elif schema.get("type") != "object" or "properties" not in schema:
+            yield kept_if(one.code != BAD_PARAMS, one.answer, "an incomplete form was refused", one.request)
+
+
+@rule("ELIC-18", side="client", fix="Answer with an action, and with content only if it is accept.")
+def an_answer_has_an_action(story: Story) -> Iterator[Seen]:
+    for one in asked(story):
+        if one.has_result:
+            content = one.result.get("content")
+            right = one.result.get("action") in ACTIONS and type(content) in (dict, type(None))
+            yield kept_if(right, one.answer, "action is none of the three, or content is no object")
+
+
+@rule(
+    "ELIC-16",
+    "ELIC-20",
+    side="client",
+    fix="Look whether what was filled in fits the form before you send it.",
+)
+def what_is_accepted_fits_the_form(story: Story) -> Iterator[Seen]:
+    for one in asked(story):
+        content = one.result.get("content")
+        if one.result.get("action") != "accept" or one.params.get("mode") != "form":
+            continue
+        fault = _fault(one, content if type(content) is dict else {})
+        yield kept_if(not fault, one.answer, fault, one.request)
+
+
+def _fault(one: Exchange, content: dict[str, Any]) -> str:
+    schema = one.params.get("requestedSchema")
+    needed = schema.get("required") if type(schema) is dict else None
+    if type(needed) is list and any(type(name) is str and name not in content for name in needed):
+        return "a required field is missing"
+    for name, field in properties(one).items():
+        if content.get(name) is not None and not _fits(content[name], field):
+            return "a field does not fit the form"
+    return ""
+
+
+def _fits(value: Any, field: dict[str, Any]) -> bool:
+    kind = text(field.get("type"))
+    if kind == "string":
+        return type(value) is str and _fits_text(value, field)
+    if kind == "boolean":
+        return type(value) is bool
+    if kind == "array":
+        return type(value) is list and _fits_list(value, field)
+    if kind in _NUMBERS:
+        return type(value) in _NUMBERS[kind] and _is_between(
+            value, field.get("minimum"), field.get("maximum")
+        )
+    return True
+
+
+def _fits_text(value: str, field: dict[str, Any]) -> bool:
+    known = _choices(field)
+    inside = _is_between(len(value), field.get("minLength"), field.get("maxLength"))
+    return inside and (not known or value in known)
+
+
+def _fits_list(value: list[Any], field: dict[str, Any]) -> bool:
+    inner = field.get("items")
+    known = _choices(inner) if type(inner) is dict else []
+    inside = _is_between(len(value), field.get("minItems"), field.get("maxItems"))
+    return inside and (not known or all(one in known for one in value))
+
+
+def _choices(field: dict[str, Any]) -> list[Any]:
+    listed = field.get("enum")
+    if type(listed) is list:
+        return listed
+    return [one.get("const") for one in (items(field.get("oneOf")) or items(field.get("anyOf")))]
+
+
+def _is_between(value: float, least: Any, most: Any) -> bool:
+    above = type(least) not in (int, float) or value >= least
+    return above and (type(most) not in (int, float) or value <= most)
+
+
+@rule("ELIC-26", side="client", fix="Ignore the completion of what you do not know, or know to be complete.")
+def odd_completions_are_ignored(story: Story) -> Iterator[Seen]:
+    known = {text(one.params.get("elicitationId")) for one in asked(story)}
+    done: set[str] = set()
+    odd: list[Frame] = []
+    for frame in story.notes(COMPLETE, direction="to_client"):
+        name = text(frame.params.get("elicitationId"))
+        if name not in known or name in done:
+            odd.append(frame)
+        done.add(name)
+    yield from lived_on(story, odd, "a completion that it could not know")
+
+
+@rule("ELIC-32", side="client", fix="Never take a mode that you do not know for one that you know.")
+def an_unknown_mode_is_not_accepted(story: Story) -> Iterator[Seen]:
+    for one in asked(story):
+        mode = one.params.get("mode")
+        if type(mode) is str and mode not in MODES and one.answer is not None:
+            accepted = one.result.get("action") == "accept"
+            yield kept_if(not accepted, one.answer, "a question of an unknown mode was accepted", one.request)
+
+
+@rule("ELIC-33", side="client", fix="Give up on a pattern that takes too long.")
+def slow_patterns_do_not_hang_a_client(story: Story) -> Iterator[Seen]:
+    slow = [one.request for one in asked(story) if any(map(_is_slow, properties(one).values()))]
+    yield from lived_on(story, slow, "a pattern that can take for ever")
+
+
+def _is_slow(field: dict[str, Any]) -> bool:
+    return bool(_NESTED.search(text(field.get("pattern"))))
+
+
+@rule("ELIC-34", side="client", fix="Keep a format that you do not know, and show the field as plain text.")
+def unknown_formats_do_not_spoil_a_form(story: Story) -> Iterator[Seen]:
+    for one in asked(story):
+        formats = [field.get("format") for field in properties(one).values()]
+        odd = any(type(name) is str and name not in FORMATS for name in formats)
+        if odd and can(story, "form") and one.answer is not None:
+            yield kept_if(
+                one.code != BAD_PARAMS, one.answer, "a form with an unknown format was refused", one.request
+            )

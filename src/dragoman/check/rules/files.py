@@ -1,0 +1,227 @@
+"""FS: files that a client lends to an agent.
+
+Some things show only in an examination, in stretches marked `write a file`, `write into a missing folder`,
+`read a missing file`, `read what is no text`, `read outside`, `read through dots` and `read through a link`.
+The fact `written` says whether the first of them did what it should.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.check.lives import BAD_PARAMS, NOT_FOUND, marked, session_of, spoke_after, text
+from dragoman.check.paths import is_absolute, normal
+from dragoman.check.recording import Frame
+from dragoman.check.rule import Seen, kept_if, rule
+from dragoman.check.shapes import shape_errors
+from dragoman.check.story import Exchange, Story, is_update
+
+READ, WRITE = "fs/read_text_file", "fs/write_text_file"
+FLAGS = {READ: "readTextFile", WRITE: "writeTextFile"}
+OUTSIDE = ("read outside", "read through dots", "read through a link")
+UINT32 = range(2**32)
+
+UNOBSERVED: dict[str, str] = {
+    "FS-04": "what an editor holds that was not saved is not on the wire",
+}
+
+
+def _calls(story: Story, *methods: str) -> list[Exchange]:
+    return story.calls(*(methods or FLAGS), direction="to_client")
+
+
+def _marked(story: Story, *names: str) -> list[Exchange]:
+    return [one for one in _calls(story) if marked(story, one.request, *names)]
+
+
+@rule(
+    "FS-01", side="agent", fix="Call fs methods only if the client set the flag of that very method to true."
+)
+def files_are_asked_for_only_where_they_are_lent(story: Story) -> Iterator[Seen]:
+    if story.initialize is None:
+        return
+    for one in _calls(story):
+        right = story.client_can("fs", FLAGS[one.method]) is True
+        yield kept_if(right, one.request, f"the client did not advertise fs.{FLAGS[one.method]}")
+    if any(story.client_can("fs", flag) is not True for flag in FLAGS.values()):
+        for turn in story.turns:
+            if turn.end is not None and turn.updates("tool_call", "tool_call_update"):
+                yield kept_if(True, turn.end, "")  # it worked without
+
+
+@rule("FS-02", side="agent", fix="Send sessionId and path; line and limit as numbers; content with a write.")
+def requests_for_files_are_whole(story: Story) -> Iterator[Seen]:
+    for one in _calls(story):
+        faults = shape_errors(one.request, story)
+        yield kept_if(not faults, one.request, str(faults[0]) if faults else "")
+
+
+@rule("FS-03", side="agent", fix="Ask for files by absolute paths.")
+def paths_of_files_are_absolute(story: Story) -> Iterator[Seen]:
+    for one in _calls(story):
+        if type(one.params.get("path")) is str:
+            yield kept_if(is_absolute(one.params["path"]), one.request, "path is not absolute")
+
+
+@rule("FS-05", side="client", fix="Count lines from 1, and give no more of them than limit says.")
+def parts_of_a_file_are_those_asked_for(story: Story) -> Iterator[Seen]:
+    for one, whole in _reads_of_known_texts(story):
+        line, limit = one.params.get("line"), one.params.get("limit")
+        start = line if type(line) is int else 1
+        count = limit if type(limit) is int else len(whole)
+        wanted = whole[start - 1 : start - 1 + count] if start > 0 and count > 0 else []
+        if wanted and one.has_result and (line is not None or limit is not None):
+            right = _plain(_lines(text(one.result.get("content")))) == _plain(wanted)
+            yield kept_if(right, one.answer, "these are other lines than those asked for", one.request)
+
+
+def _reads_of_known_texts(story: Story) -> Iterator[tuple[Exchange, list[str]]]:
+    """Reads of files whose text is known, because it was just read or written and nothing else happened."""
+    known: dict[str, list[str]] = {}
+    files = {one.request.number: one for one in _calls(story)}
+    for frame in story.frames:
+        if _may_change_files(frame):
+            known.clear()
+        one = files.get(frame.number)
+        if one is None:
+            continue
+        path = normal(text(one.params.get("path")))
+        if one.method == WRITE:
+            known.pop(path, None)
+            if one.has_result or (one.answer is not None and "result" in one.answer.message):
+                known[path] = _lines(text(one.params.get("content")))
+        elif one.params.get("line") is None and one.params.get("limit") is None:
+            known.pop(path, None)
+            if one.has_result:
+                known[path] = _lines(text(one.result.get("content")))
+        elif path in known:
+            yield one, known[path]
+
+
+def _may_change_files(frame: Frame) -> bool:
+    changes = ("terminal/create", "session/prompt", "session/request_permission")
+    return frame.method in changes or is_update(frame, "tool_call", "tool_call_update")
+
+
+def _lines(content: str) -> list[str]:
+    return [line.removesuffix("\r") for line in content.split("\n")]
+
+
+def _plain(lines: list[str]) -> list[str]:
+    """Whether a part ends with a newline is nobody's rule."""
+    while lines and not lines[-1]:
+        lines = lines[:-1]
+    return lines
+
+
+@rule("FS-06", side="client", fix="Answer reads of line 0, past the end, and of no lines.")
+def odd_reads_are_answered(story: Story) -> Iterator[Seen]:
+    known = {one.request.number: whole for one, whole in _reads_of_known_texts(story)}
+    for one in _calls(story, READ):
+        line, limit = one.params.get("line"), one.params.get("limit")
+        whole = known.get(one.request.number)
+        past = whole is not None and type(line) is int and line > len(whole)
+        if (type(line) is int and line == 0) or (type(limit) is int and limit == 0) or past:
+            yield from answered(story, one)
+
+
+def answered(story: Story, one: Exchange) -> Iterator[Seen]:
+    """Whatever the answer is: that there is one."""
+    if one.answer is not None:
+        yield kept_if(True, one.answer, "")
+    elif spoke_after(story, one.request, "client"):
+        yield kept_if(False, one.request, "it was never answered")
+
+
+@rule("FS-07", side="client", fix="Make a file that is written to if there is none.")
+def a_write_makes_a_file(story: Story) -> Iterator[Seen]:
+    written = story.recording.facts.get("written")
+    for one in _marked(story, "write a file"):
+        if one.answer is not None:
+            right = not one.has_error and written is not False
+            yield kept_if(right, one.answer, "a new file could not be written", one.request)
+    for missed, write in _missing(story):
+        yield kept_if(True, write.answer, "", missed.request)
+
+
+def _missing(story: Story) -> Iterator[tuple[Exchange, Exchange]]:
+    """Reads that failed, each with the write that made the file in the same turn."""
+    failed: dict[str, Exchange] = {}
+    seen: set[str] = set()
+    for one in _calls(story):
+        path = normal(text(one.params.get("path")))
+        if one.method == WRITE and one.answer is not None and not one.has_error and path in failed:
+            if session_of(failed[path]) == session_of(one):
+                yield failed[path], one
+            del failed[path]
+        elif one.method == READ and one.has_error and path not in seen and one.code != BAD_PARAMS:
+            failed[path] = one
+        if one.answer is not None and not one.has_error:
+            seen.add(path)
+
+
+@rule("FS-08", side="client", fix="Answer a write into a folder that is not there.")
+def a_write_into_a_missing_folder_is_answered(story: Story) -> Iterator[Seen]:
+    for one in _marked(story, "write into a missing folder"):
+        yield from answered(story, one)
+
+
+@rule("FS-09", side="client", fix="Answer a write with an empty object.", versions=(1,))
+def a_write_is_answered_with_an_object(story: Story) -> Iterator[Seen]:
+    for one in _calls(story, WRITE):
+        if one.answer is not None and not one.has_error:
+            right = type(one.answer.message.get("result")) in (dict, type(None))
+            yield kept_if(right, one.answer, "the result of a write is neither an object nor null")
+
+
+@rule("FS-09", side="agent", fix="Take null for the result of a write.", versions=(1,))
+def null_is_a_result_of_a_write(story: Story) -> Iterator[Seen]:
+    for turn in story.turns:
+        nulls = [
+            one
+            for one in _calls(story, WRITE)
+            if one.answer is not None
+            and one.answer.message.get("result", 0) is None
+            and turn.exchange.request.number < one.request.number
+            and turn.session == session_of(one)
+            and turn.exchange.answer is not None
+            and one.answer.number < turn.exchange.answer.number
+        ]
+        if nulls:
+            right = turn.exchange.has_result
+            yield kept_if(right, turn.exchange.answer, "the turn failed after null was the result of a write")
+
+
+@rule("FS-10", side="client", fix="Answer a read of a file that is not there with -32002.")
+def a_missing_file_is_not_found(story: Story) -> Iterator[Seen]:
+    missing = _marked(story, "read a missing file")
+    for one in [*missing, *(read for read, _ in _missing(story) if read not in missing)]:
+        if one.answer is not None:
+            yield kept_if(one.code == NOT_FOUND, one.answer, "a missing file is not answered with -32002")
+
+
+@rule("FS-11", side="client", fix="Resolve dots and links before you look whether a file was lent.")
+def what_was_not_lent_stays_closed(story: Story) -> Iterator[Seen]:
+    tried = [one for one in _marked(story, *OUTSIDE) if one.answer is not None]
+    if any(one.has_error for one in tried):  # who lets everything through has never said that it would not
+        for one in tried:
+            yield kept_if(one.has_error, one.answer, "a file outside was read by a detour", one.request)
+
+
+@rule("FS-12", side="client", fix="Answer a read of what is no text with an error.")
+def what_is_no_text_is_not_read(story: Story) -> Iterator[Seen]:
+    for one in _marked(story, "read what is no text"):
+        if one.answer is not None:
+            yield kept_if(one.has_error, one.answer, "bytes that are no text were given out as text")
+
+
+@rule("FS-13", side="client", fix="Answer a line or a limit that is no number with -32602.")
+def a_bad_line_is_refused(story: Story) -> Iterator[Seen]:
+    for one in _calls(story, READ):
+        if one.answer is not None and any(_is_bad(one.params.get(name)) for name in ("line", "limit")):
+            yield kept_if(one.code == BAD_PARAMS, one.answer, "not refused with -32602", one.request)
+
+
+def _is_bad(number: Any) -> bool:
+    return number is not None and (type(number) is not int or number not in UINT32)
