@@ -41,6 +41,10 @@ class Silence(DragomanError):
     """The agent did not say in time what the scene waits for."""
 
 
+class Hung(Silence):
+    """The agent answered requests that it does not know, and now it does not any more."""
+
+
 class Gone(DragomanError):
     """The agent ended, or closed its output."""
 
@@ -79,7 +83,7 @@ class Connection:
         self._arrived = asyncio.Event()
         self._ids = 1000
         self._heard = 0
-        self._is_deaf = False  # to requests that it does not know
+        self._listens: bool | None = None  # whether it answers requests that it does not know
         self._complaints = bytearray()
 
     async def __aenter__(self) -> Connection:
@@ -200,10 +204,15 @@ class Connection:
         """Until the agent has dealt with everything that was sent: it answers in order, or says nothing for a
         moment.
         """
+        seconds = PAUSE if self._listens is False else self.brief
         try:
-            await self.call("_dragoman/are_you_there", {}, seconds=PAUSE if self._is_deaf else self.brief)
+            await self.call("_dragoman/are_you_there", {}, seconds=seconds)
         except Silence:
-            self._is_deaf = True
+            if self._listens:
+                raise Hung("the agent has stopped to answer") from None
+            self._listens = False
+        else:
+            self._listens = True
 
     async def close_input(self) -> int | None:
         """The end of its input; its exit status if it ends in time, None if not."""

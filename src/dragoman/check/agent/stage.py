@@ -17,7 +17,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from dragoman.check.agent.connection import PATIENCE, Gone, Silence
+from dragoman.check.agent.connection import PATIENCE, Gone, Hung, Silence
 from dragoman.check.agent.editor import Editor
 from dragoman.check.agent.prompts import Catalogue, Prompts, packaged
 from dragoman.check.agent.talk import Talk
@@ -156,16 +156,27 @@ class Stage:
     async def _play(self, talk: Talk, left: list[Step]) -> None:
         while left:
             step = left.pop(0)
-            first = talk.here
             try:
                 await step.play(talk)
             except Gone:
                 talk.facts["died"] = step.name
-                talk.mark(step.name, first)
+                raise
+            except Hung:
+                talk.facts["hung"] = step.name
+                talk.child.tree.kill()  # it would not end by itself
                 raise
             except Silence:
                 talk.facts.setdefault("unanswered", []).append(step.name)
-                await talk.quiet()
+                await self._wake(talk, step)
+
+    async def _wake(self, talk: Talk, step: Step) -> None:
+        """Whether it is only this that it does not answer."""
+        try:
+            await talk.quiet()
+        except Hung:
+            talk.facts["hung"] = step.name
+            talk.child.tree.kill()
+            raise
 
     def close(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -32,6 +32,7 @@ class Terminal:
         self._kept = bytearray()
         self._dropped = False
         self._waiting: list[Ended] = []
+        self._over = asyncio.Event()
         self.status: dict[str, Any] | None = None
         command, args = str(params.get("command", "")), [str(arg) for arg in params.get("args") or ()]
         # A command without arguments may be a whole line, as it is typed.
@@ -60,6 +61,7 @@ class Terminal:
             "exitCode": code if code is not None and code >= 0 else None,
             "signal": None if code is None or code >= 0 else SIGNALS.get(code, str(-code)),
         }
+        self._over.set()
         waiting, self._waiting = self._waiting, []
         for tell in waiting:
             tell(self.status)
@@ -76,6 +78,10 @@ class Terminal:
         text = bytes(self._kept).decode(errors="ignore")
         found = {"output": text, "truncated": self._dropped}
         return found if self.status is None else {**found, "exitStatus": self.status}
+
+    async def wait(self) -> None:
+        """Until it has ended."""
+        await self._over.wait()
 
     def kill(self) -> None:
         self._child.tree.kill()

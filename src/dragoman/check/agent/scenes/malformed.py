@@ -63,6 +63,7 @@ async def _nothing(talk: Talk) -> None:
 
 async def _open(talk: Talk) -> None:
     await talk.open({})
+    await talk.quiet()  # whether it answers what it does not know: then its silence tells something
 
 
 def _frames(stage: Stage) -> Iterator[Step]:
@@ -74,8 +75,10 @@ def _send(name: str, line: bytes) -> Step:
     async def play(talk: Talk) -> None:
         first = talk.here
         talk.send(line + b"\n")
-        await talk.quiet()
-        talk.mark(name, first)
+        try:
+            await talk.quiet()
+        finally:
+            talk.mark(name, first)
 
     return Step(name, play)
 

@@ -34,6 +34,7 @@ async def streams(stage: Stage) -> None:
 
 async def _open(talk: Talk) -> None:
     await talk.open({})
+    await talk.quiet()
 
 
 async def _crlf(talk: Talk) -> None:

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli import main
+from dragoman.cli.recordings import read_recording
+from tests.check.agent.agents import raw
+
+
+def check(*words: str) -> int:
+    try:
+        return main(["check", "agent", *words])
+    except SystemExit as left:  # argparse leaves so
+        return int(left.code or 0)
+
+
+def test_recordings_are_kept_and_can_be_judged_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "kept"
+    wishes = ["--scene", "versions", "--save", str(folder), "--format", "json", "--only", "INIT"]
+    status = check(*wishes, "--", *raw())
+    out, err = capsys.readouterr()
+    assert status == 0
+    assert err == "scene 1 of 1: versions\n"
+    assert json.loads(out)
+    names = [path.name for path in sorted(folder.iterdir())]
+    assert names == [
+        "01-hello.ndjson",
+        "02-version-0.ndjson",
+        "03-version-2.ndjson",
+        "04-version-65535.ndjson",
+    ]
+    recording = read_recording(folder / names[3])
+    assert recording.facts["scene"] == "version 65535"
+    assert recording.marked("initialize")[0][0].params["protocolVersion"] == 65535
+
+
+def test_an_agent_behind_a_login_has_an_exit_status_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check("--scene", "lists", "--quiet", "--only", "SES", "--", *raw("login")) == 3
+    out, err = capsys.readouterr()
+    assert "wants a login" in out
+    assert err == ""
+
+
+def test_an_agent_that_ends_at_once_has_an_exit_status_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert check("--", *raw("exits")) == 4
+    assert "there is no model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ((), "after --"),
+        (("--scene", "dance", "--", "x"), "no scene is called 'dance'"),
+        (("--prompts", "/no/such/file", "--", "x"), "/no/such/file"),
+        (("--only", "NOPE-99", "--", "x"), "NOPE-99"),
+        (("--format", "paper", "--", "x"), "paper"),
+        (("--timeout", "-1", "--", "x"), "seconds"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_starts_nothing(
+    words: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(*words) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_folder_with_something_in_it_is_not_written_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine").write_text("x")
+    assert check("--save", str(tmp_path), "--", "x") == 2
+    assert "not empty" in capsys.readouterr().err

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from dragoman.check.agent import connection
+from dragoman.check.agent.examination import Examination, examine
+from tests.check.agent.agents import settings
+
+pytestmark = pytest.mark.bound(60)
+
+
+def names(found: Examination) -> list[str]:
+    return [recording.facts["scene"] for recording in found.recordings]
+
+
+async def test_an_agent_is_met_before_anything_is_tried() -> None:
+    found = await examine(settings(), scenes=())
+    assert names(found) == ["hello"]
+    assert found.profile.name == "raw"
+    assert found.failure == found.profile.blocked == ""
+    assert {mark.name for mark in found.recordings[0].marks} == {"initialize", "new", "hello"}
+    assert found.recordings[0].facts["exit"] == 0
+
+
+async def test_an_agent_that_ends_at_once_cannot_be_examined() -> None:
+    found = await examine(settings("exits"))
+    assert found.failure == "the agent ended before it answered initialize\n  there is no model"
+    assert names(found) == ["hello"]
+
+
+async def test_an_agent_that_does_not_answer_cannot_be_examined() -> None:
+    found = await examine(settings("mute", patience=0.2))
+    assert found.failure.startswith("no handshake")
+
+
+async def test_a_command_that_does_not_exist_cannot_be_examined() -> None:
+    chosen = settings()
+    found = await examine(type(chosen)(command=["/no/such/agent"], cwd="."))
+    assert "/no/such/agent" in found.failure
+
+
+@pytest.mark.parametrize(("fault", "refused"), [("login", "session/new"), ("paid", "session/prompt")])
+async def test_an_agent_behind_a_login_is_asked_only_what_needs_no_session(fault: str, refused: str) -> None:
+    seen: list[tuple[str, int, int]] = []
+    found = await examine(
+        settings(fault),
+        progress=lambda *told: seen.append(told),
+        scenes=("story", "versions", "lists"),
+    )
+    assert found.profile.blocked == refused
+    assert seen == [("versions", 1, 1)]
+    assert names(found) == ["hello", "version 0", "version 2", "version 65535"]
+
+
+async def test_an_agent_that_dies_of_a_frame_is_asked_the_rest_by_another_connection() -> None:
+    found = await examine(settings("dies"), scenes=("probes",))
+    died = [recording for recording in found.recordings if "died" in recording.facts]
+    assert [recording.facts["died"] for recording in died] == ["no JSON", "not UTF-8"]
+    marks = [mark.name for recording in found.recordings for mark in recording.marks]
+    for name in ("no version", "no JSON", "not UTF-8", "a number", "answer to nothing", "id 7", "after all"):
+        assert marks.count(name) == 1, name
+
+
+async def test_an_agent_that_hangs_ends_no_examination(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "SHORT", 1.0)
+    found = await examine(settings("hangs", patience=10.0), scenes=("probes",))
+    hung = [recording.facts["hung"] for recording in found.recordings if "hung" in recording.facts]
+    assert {"no JSON", "not UTF-8"} <= set(hung)
+    marks = {mark.name for recording in found.recordings for mark in recording.marks}
+    assert {"no JSON", "a number", "after all"} <= marks

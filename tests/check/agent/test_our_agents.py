@@ -1,0 +1,33 @@
+"""The agent that does all that an agent can do, examined in every scene."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.check.agent.examination import examine
+from dragoman.check.agent.stage import Settings
+from dragoman.check.verdict import judge
+
+ENDED_EARLY = {"died", "silent", "hung", "unanswered", "flood"}
+ECHO = [sys.executable, "-m", "dragoman", "agent", "echo"]
+
+
+@pytest.mark.bound(200)
+@pytest.mark.timeout(220)
+async def test_the_echo_agent_has_no_failure_and_shows_most_of_what_is_judged(tmp_path: Path) -> None:
+    # As much patience as it takes: how fast a busy machine is, is not the question.
+    found = await examine(Settings(command=ECHO, cwd=str(tmp_path), patience=180, jobs=6))
+    assert found.failure == found.profile.blocked == ""
+    assert not [one.facts for one in found.recordings if one.facts.keys() & ENDED_EARLY]
+    verdicts = judge(found.recordings, "agent")
+    failures = [
+        (one.requirement, finding.why, found.recordings[finding.connection - 1].facts["scene"])
+        for one in verdicts
+        if one.status == "failed"
+        for finding in one.findings
+    ]
+    assert failures == []
+    assert sum(one.status == "passed" for one in verdicts) > 100
