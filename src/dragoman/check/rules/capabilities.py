@@ -141,32 +141,25 @@ def the_baseline_is_there(story: Story) -> Iterator[Seen]:
     "INIT-22", side="agent", fix="Take text and resource links in prompts: no capability is needed for them."
 )
 def text_and_links_are_taken(story: Story) -> Iterator[Seen]:
-    for one in plain_prompts(story):
-        if "resource_link" in _kinds(one):
-            yield from taken(one)
+    for one in ready_prompts(story):
+        if "resource_link" in kinds_of(one):
+            yield from _taken(story, one)
 
 
 @rule("CONT-08", side="agent", fix="Take text in prompts.")
 def text_is_taken(story: Story) -> Iterator[Seen]:
-    for one in plain_prompts(story):
-        if set(_kinds(one)) == {"text"}:
-            yield from taken(one)
+    for one in ready_prompts(story):
+        if "text" in kinds_of(one) and "resource_link" not in kinds_of(one):
+            yield from _taken(story, one)
 
 
-def taken(one: Exchange) -> Iterator[Seen]:
-    """Whether a prompt was taken; an error about something else says nothing."""
+def _taken(story: Story, one: Exchange) -> Iterator[Seen]:
+    """Whether a prompt was taken; a refusal counts if every agent takes what is in it."""
+    plain = all(kind in ALWAYS_READ for kind in kinds_of(one)) and not read_frame(one.request, story).forgiven
     if one.has_result:
         yield KEPT
-    elif one.code in (-32601, -32602):
+    elif plain and one.code in (-32601, -32602):
         yield kept_if(False, one.answer, "a prompt that every agent takes was refused", one.request)
-
-
-def plain_prompts(story: Story) -> Iterator[Exchange]:
-    """Prompts of nothing but text and links, to a session that is there and does nothing else."""
-    for one in ready_prompts(story):
-        kinds = _kinds(one)
-        if kinds and set(kinds) <= set(ALWAYS_READ) and not read_frame(one.request, story).forgiven:
-            yield one
 
 
 def ready_prompts(story: Story) -> Iterator[Exchange]:
@@ -202,7 +195,7 @@ def ready_prompts(story: Story) -> Iterator[Exchange]:
 _NEVER = 10**12
 
 
-def _kinds(one: Exchange) -> list[Any]:
+def kinds_of(one: Exchange) -> list[Any]:
     blocks = one.params.get("prompt")
     found = blocks if type(blocks) is list else []
     return [block.get("type") if type(block) is dict else None for block in found]

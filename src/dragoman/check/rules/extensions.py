@@ -48,6 +48,18 @@ def meta_is_an_object(story: Story, side: Side) -> Iterator[Seen]:
                 yield KEPT if fine else kept_if(False, frame, f"{path}._meta is no object")
 
 
+@rule("EXT-02", fix="Take _meta in every message.")
+def meta_is_taken(story: Story, side: Side) -> Iterator[Seen]:
+    for one in asked_of(story, side):
+        meta = one.params.get("_meta", 0)
+        if type(meta) not in (dict, type(None)) or not is_harmless(one):
+            continue
+        if one.has_result:
+            yield KEPT
+        elif one.code == -32602 and not (type(meta) is dict and _contradicts(meta, one.params)):
+            yield kept_if(False, one.answer, "refused because of _meta", one.request)
+
+
 @rule("EXT-03", fix="Write traceparent, tracestate and baggage as W3C trace context defines them.")
 def trace_context_is_w3c(story: Story, side: Side) -> Iterator[Seen]:
     for frame in said(story, side):
