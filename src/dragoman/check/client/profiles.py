@@ -1,0 +1,148 @@
+"""Whom the stand-in plays: what it advertises, what a session offers, and which scenes it plays.
+
+A client is started once for each of them, because much of what a client must do shows only with an agent
+that says less, says it oddly, or wants a login.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+INFO = {"name": "dragoman-stand-in", "title": "Dragoman's stand-in", "version": "1"}
+
+EVERYTHING: dict[str, Any] = {
+    "loadSession": True,
+    "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
+    "mcpCapabilities": {"http": True, "sse": True},
+    "sessionCapabilities": {
+        "list": {},
+        "delete": {},
+        "additionalDirectories": {},
+        "resume": {},
+        "close": {},
+    },
+    "auth": {"logout": {}},
+}
+
+MALFORMED: dict[str, Any] = {
+    "loadSession": "yes",
+    "promptCapabilities": [],
+    "mcpCapabilities": {"http": 7},
+    "sessionCapabilities": {"list": None, "close": {}, "someday": {"since": 3}},
+    "auth": 5,
+    "someday": True,
+    "_meta": {"example.org/odd": [1, 2]},
+}
+"""Counts as nothing but `close`."""
+
+MODES = {
+    "currentModeId": "ask",
+    "availableModes": [
+        {"id": "ask", "name": "Ask", "description": "Asks before it does anything"},
+        {"id": "code", "name": "Code"},
+    ],
+}
+
+MODE_OPTION = {
+    "id": "mode",
+    "name": "Mode",
+    "category": "mode",
+    "type": "select",
+    "currentValue": "ask",
+    "options": [{"value": "ask", "name": "Ask"}, {"value": "code", "name": "Code"}],
+}
+
+MODEL_OPTION = {
+    "id": "model",
+    "name": "Model",
+    "description": "Which model answers",
+    "category": "model",
+    "type": "select",
+    "currentValue": "small",
+    "options": [
+        {"group": "near", "name": "Near", "options": [{"value": "small", "name": "Small"}]},
+        {"group": "far", "name": "Far", "options": [{"value": "large", "name": "Large"}]},
+    ],
+}
+
+BOOLEAN_OPTION = {"id": "terse", "name": "Terse", "type": "boolean", "currentValue": False}
+
+ODD_OPTIONS: list[Any] = [
+    {"id": "warmth", "name": "Warmth", "type": "slider", "currentValue": 3, "from": 1, "to": 9},
+    {**MODEL_OPTION, "category": "_example.org/odd"},
+    {"id": "broken"},
+    {key: value for key, value in MODE_OPTION.items() if key != "category"},
+]
+"""A kind that nobody knows, a category that nobody knows, one that is broken, and one without a category."""
+
+LOGIN = "agent-login"
+
+METHODS: list[Any] = [
+    {},
+    {"id": "broken-terminal", "name": "Broken", "type": "terminal", "args": 5},
+    {"id": "unknown-kind", "name": "Some day", "type": "oauth2"},
+    {"id": LOGIN, "name": "Log in", "description": "The agent does it by itself"},
+]
+"""Only the last one may be used with `authenticate`."""
+
+TERMINAL_METHOD = {"id": "terminal-login", "name": "In a terminal", "type": "terminal", "args": ["--log-in"]}
+
+
+class Profile(Struct, frozen=True, kw_only=True):
+    """One part that the stand-in plays."""
+
+    name: str
+    about: str
+    version: int = 1
+    capabilities: dict[str, Any] | None = None
+    has_info: bool = True
+    login: bool = False
+    """Whether it wants one."""
+    polite: bool = False
+    """Whether sessions offer modes and options as they should be."""
+    odd: bool = False
+    """Whether sessions offer them oddly."""
+    closes: bool = True
+    """Whether it knows a session that is closed."""
+    scenes: tuple[str, ...] = ()
+    """Names of groups; see `scenes`."""
+
+
+PROFILES: dict[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        Profile(
+            name="full",
+            about="an agent that can do everything, and does",
+            capabilities=EVERYTHING,
+            polite=True,
+            scenes=("polite", "questions", "odd", "frames"),
+        ),
+        Profile(
+            name="bare",
+            about="an agent that advertises nothing, and is badly brought up",
+            has_info=False,
+            scenes=("odd", "frames"),
+        ),
+        Profile(
+            name="odd",
+            about="an agent whose answers are odd, as far as a client must take them",
+            capabilities=MALFORMED,
+            odd=True,
+            closes=False,
+            scenes=("greeting",),
+        ),
+        Profile(
+            name="future", about="an agent of a version that nobody speaks", version=99, scenes=("greeting",)
+        ),
+        Profile(
+            name="login",
+            about="an agent behind a login",
+            capabilities={"sessionCapabilities": {"close": {}}},
+            login=True,
+            scenes=("greeting",),
+        ),
+    )
+}

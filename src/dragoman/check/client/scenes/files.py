@@ -1,0 +1,103 @@
+"""Files that a client lends: written, read whole and in part, missing, and outside of what was lent.
+
+Everything happens in a folder of our own within the session's, which is gone afterwards. Where the session's
+folder is not on this machine, only what the client itself keeps is tried.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from dragoman.check.client.turn import Turn
+
+READ, WRITE = "fs/read_text_file", "fs/write_text_file"
+
+LINES = "one\ntwo \U0001f409\nthree\n\nfive\n"
+
+
+async def files(turn: Turn) -> None:
+    if not turn.can("fs", "readTextFile") and not turn.can("fs", "writeTextFile"):
+        return
+    place, outside = _place(turn.folder), Path(tempfile.mkdtemp(prefix="dragoman-check-outside-"))
+    try:
+        (outside / "secret.txt").write_text("must not be read\n")
+        file = place / "lines.txt"
+        if turn.can("fs", "writeTextFile"):
+            await _writes(turn, file)
+        if turn.can("fs", "readTextFile"):
+            await _reads(turn, file)
+            await _strays(turn, place, outside)
+    finally:
+        for folder in {place, outside} - {turn.folder}:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _place(folder: Path) -> Path:
+    """Ours, if the session's folder is here at all."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="dragoman-check-", dir=folder))
+    except OSError:
+        return folder
+
+
+def _holds(file: Path) -> bool | None:
+    """Whether it holds what was written; None if this machine does not have its folder."""
+    if not file.parent.is_dir():
+        return None
+    try:
+        return file.read_bytes() == LINES.encode()
+    except OSError:
+        return False
+
+
+def _put(file: Path) -> None:
+    with contextlib.suppress(OSError):
+        file.write_bytes(LINES.encode())
+
+
+async def _writes(turn: Turn, file: Path) -> None:
+    await turn.call(WRITE, {"path": str(file), "content": LINES}, name="write a file")
+    turn.fact("written", _holds(file))
+    more = {"path": str(file.parent / "missing folder" / "file.txt"), "content": "x\n"}
+    await turn.call(WRITE, more, name="write into a missing folder")
+    await turn.call(WRITE, {"path": str(file), "content": LINES}, name="write a file again")
+
+
+async def _reads(turn: Turn, file: Path) -> None:
+    if _holds(file) is False:
+        _put(file)
+    tries: dict[str, dict[str, Any]] = {
+        "read a file": {},
+        "read lines": {"line": 2, "limit": 2},
+        "read from a line": {"line": 3},
+        "read some lines": {"limit": 1},
+        "read past the end": {"line": 99, "limit": 1},
+        "read line 0": {"line": 0, "limit": 1},
+        "read no lines": {"line": 1, "limit": 0},
+        "read with null": {"line": None, "limit": None},
+        "read with a bad line": {"line": "x"},
+        "read with meta": {"bogus": 1, "_meta": {"path": "/etc/hostname"}},
+    }
+    for name, more in tries.items():
+        await turn.call(READ, {"path": str(file), **more}, name=name)
+    await turn.call(READ, {"path": str(file.parent / "missing.txt")}, name="read a missing file")
+
+
+async def _strays(turn: Turn, place: Path, outside: Path) -> None:
+    """Only on this machine, where such files are."""
+    if place == turn.folder:
+        return
+    await turn.call(READ, {"path": str(outside / "secret.txt")}, name="read outside")
+    dots = place / ".." / ".." / ".." / outside.relative_to(outside.anchor) / "secret.txt"
+    await turn.call(READ, {"path": str(dots)}, name="read through dots")
+    with contextlib.suppress(OSError, NotImplementedError):
+        (place / "link.txt").symlink_to(outside / "secret.txt")
+        await turn.call(READ, {"path": str(place / "link.txt")}, name="read through a link")
+    (place / "bytes.txt").write_bytes(b"\xff\xfe\x00no text")
+    await turn.call(READ, {"path": str(place / "bytes.txt")}, name="read what is no text")
+    stranger = {"path": str(place / "lines.txt"), "sessionId": "nobody's"}
+    await turn.call(READ, stranger, name="read for an unknown session")

@@ -1,0 +1,55 @@
+"""Frames that are none, and frames that are cut oddly. Something right follows each of them."""
+
+from __future__ import annotations
+
+from dragoman.check.client.connection import Silence, is_answer_to
+from dragoman.check.client.turn import SHORT, Turn
+
+BAD: dict[str, bytes] = {
+    "no JSON": b"{",
+    "words": b"Debug: this is not for you",
+    "not UTF-8": b'{"jsonrpc":"2.0","id":50,"method":"\xff"}',
+    "no version": b'{"id":50,"method":"_tck/x","params":{}}',
+    "other version": b'{"jsonrpc":"1.0","id":50,"method":"_tck/x","params":{}}',
+    "a number": b"42",
+    "a string": b'"x"',
+    "empty object": b"{}",
+    "method is a number": b'{"jsonrpc":"2.0","id":50,"method":5}',
+    "empty batch": b"[]",
+    "batch of a notification": b'[{"jsonrpc":"2.0","method":"_tck/n"}]',
+    "batch of a request": b'[{"jsonrpc":"2.0","id":50,"method":"_tck/x"}]',
+}
+
+MEGABYTE = 1_000_000
+
+
+async def bad_frames(turn: Turn) -> None:
+    for name, line in BAD.items():
+        async with turn.stretch(name):
+            turn.connection.send(line + b"\n")
+    async with turn.stretch("after all"):
+        turn.say("You are still there. That was all.")
+
+
+async def streams(turn: Turn) -> None:
+    """How bytes are cut does not matter."""
+    request = b'{"jsonrpc":"2.0","id":"%b","method":"_tck/x","params":{}}'
+    await _sent(turn, "CRLF", request % b"crlf" + b"\r\n", "crlf")
+    await _sent(turn, "blank lines", b"\n\r\n  \n" + request % b"blank" + b"\n", "blank")
+    dragon = "\U0001f409\u00e9"
+    await _sent(turn, "dribbled", request % dragon.encode() + b"\n", dragon, pieces=1)
+    both = request % b"first" + b"\n" + request % b"second" + b"\n"
+    await _sent(turn, "two in one write", both, "second")
+    head = b'{"jsonrpc":"2.0","id":"long","method":"_tck/x","params":{"pad":"'
+    await _sent(turn, "1 MB", head + b"x" * MEGABYTE + b'"}}\n', "long")
+
+
+async def _sent(turn: Turn, name: str, block: bytes, request_id: str, *, pieces: int = 0) -> None:
+    first = turn.here
+    turn.connection.send(block, pieces=pieces)
+    try:
+        await turn.until(lambda frame: is_answer_to(frame, request_id), seconds=2 * SHORT, since=first)
+    except Silence:
+        pass  # the next one is cut in another way
+    finally:
+        turn.mark(name, first)

@@ -1,0 +1,212 @@
+"""The stand-in itself: hears what the client says, answers, and plays scenes in its turns.
+
+The scenes of a profile stand in a line; every prompt goes on where the last one stopped, and the first one
+plays as many as it can. When all are played, turns end in every way that turns end. Slash commands play what
+only the client's user can bring about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any
+
+from dragoman.check.client.answers import Answers, error
+from dragoman.check.client.connection import Connection, Gone, Keeper, Silence, Stopped, is_answer_to
+from dragoman.check.client.profiles import Profile
+from dragoman.check.client.scenes import Scene, held, scenes_of
+from dragoman.check.client.turn import SHORT, Patience, Turn
+from dragoman.check.recording import Frame
+from dragoman.transport.contract import Transport
+
+ENDINGS: tuple[dict[str, Any], ...] = (
+    {"result": {"stopReason": "max_tokens"}},
+    {"result": {"stopReason": "max_turn_requests"}},
+    {"result": {"stopReason": "refusal"}},
+    error(-31999, "An error that nobody knows, on purpose"),
+    error(-32000, "A login is needed, on purpose"),
+)
+"""How turns end when all scenes are played, one after another."""
+
+END = {"result": {"stopReason": "end_turn"}}
+
+
+class StandIn:
+    """`await StandIn(transport, keeper, profile, patience=…).run()` until the client has gone."""
+
+    def __init__(self, transport: Transport, keeper: Keeper, profile: Profile, *, patience: Patience) -> None:
+        self.connection = Connection(transport, keeper, self)
+        self._transport = transport
+        self._patience = patience
+        self._answers = Answers(profile, tell=self._tell)
+        self._scenes: deque[Scene] = deque(scenes_of(*profile.scenes))
+        self._endings = deque(ENDINGS)
+        self._turns: dict[str, Turn] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.connection.fact("profile", profile.name)
+
+    async def run(self) -> None:
+        """Ends with the client's last word."""
+        self._transport.start(self.connection)
+        await self.connection.has_ended.wait()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._transport.aclose()
+
+    # What the client says.
+
+    def heard(self, frame: Frame) -> None:
+        try:
+            if frame.is_notification:
+                self._noted(frame)
+            elif frame.method == "session/prompt":
+                self._prompted(frame)
+            else:
+                answer = self._answers.answer(frame)
+                self.connection.reply(frame, answer)
+                self._answers.after(frame, answer)
+        except Gone:
+            pass  # whoever waits learns of it
+
+    def _noted(self, frame: Frame) -> None:
+        if frame.method == "session/cancel":
+            turn = self._turns.get(str(frame.params.get("sessionId")))
+        elif frame.method == "$/cancel_request":
+            turn = self._turn_of(frame.params.get("requestId"))
+        else:
+            return
+        if turn is not None and turn.cancelled is None:
+            turn.cancelled = frame
+            turn.withdrawn = frame.method == "$/cancel_request"
+            self.connection.wake()
+
+    def _turn_of(self, request_id: Any) -> Turn | None:
+        for turn in self._turns.values():
+            found = turn.prompt.message["id"]
+            if type(found) is type(request_id) and found == request_id:
+                return turn
+        return None
+
+    def _prompted(self, frame: Frame) -> None:
+        session = self._answers.sessions.get(str(frame.params.get("sessionId")))
+        if session is None or session.id in self._turns:
+            why = "No such session" if session is None else "A turn is running"
+            self.connection.reply(frame, error(-32002 if session is None else -32600, why))
+            return
+        turn = Turn(
+            self.connection,
+            frame,
+            folder=session.folder,
+            capabilities=self._answers.capabilities,
+            patience=self._patience,
+        )
+        self._turns[session.id] = turn
+        task = asyncio.ensure_future(self._play(turn))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # Turns.
+
+    async def _play(self, turn: Turn) -> None:
+        try:
+            answer = await self._answer(turn)
+            del self._turns[turn.session]  # the client may prompt again as soon as it is answered
+            self.connection.reply(turn.prompt, answer)
+            await _afterwards(turn)
+        except Gone:
+            pass  # the end of the conversation, in whichever scene
+
+    async def _answer(self, turn: Turn) -> dict[str, Any]:
+        text = _text(turn.prompt)
+        try:
+            if text.startswith("/hold"):
+                await held(turn)
+            elif text.startswith("/refuse"):
+                return {"result": {"stopReason": "refusal"}}
+            elif text.startswith("/fail"):
+                return ENDINGS[3]
+            elif not self._scenes and self._endings:
+                return self._ending(turn)
+            while self._scenes:
+                await self._scene(turn, self._scenes.popleft())
+        except Stopped:
+            return await _cancelled(turn)
+        return END
+
+    def _ending(self, turn: Turn) -> dict[str, Any]:
+        turn.say("All scenes are played; this turn ends in one of the other ways that there are.")
+        return self._endings.popleft()
+
+    async def _scene(self, turn: Turn, scene: Scene) -> None:
+        name = scene.__name__.replace("_", " ")
+        self.connection.fact("scene", name)
+        try:
+            await scene(turn)
+        except Silence as silence:
+            self.connection.fact(f"silence in {name}", str(silence))
+        except (Gone, Stopped):
+            raise
+        except Exception as mistake:  # ours: it costs one scene, and not the turn of whoever waits for it
+            self.connection.fact(f"mistake in {name}", repr(mistake))
+
+    def _tell(self, session: str, update: Any) -> None:
+        self.connection.notify("session/update", {"sessionId": session, "update": update})
+
+
+async def _cancelled(turn: Turn) -> dict[str, Any]:
+    """What a good agent does: end what runs, wait for what it has asked, and say so."""
+    assert turn.cancelled is not None
+    connection, first = turn.connection, turn.cancelled.number - 1
+    if turn.last_call:
+        turn.update("tool_call_update", toolCallId=turn.last_call, status="failed", title="Was cancelled")
+    for frame in _unanswered(turn):
+        request_id = frame.message["id"]
+        try:
+            await connection.until(
+                lambda one, wanted=request_id: is_answer_to(one, wanted),  # type: ignore[misc]
+                seconds=SHORT,
+                since=frame.number,
+            )
+        except Silence:
+            pass  # a rule will see that it was not answered
+    connection.mark("cancelled", first)
+    if turn.withdrawn:
+        return error(-32800, "Request cancelled")
+    return {"result": {"stopReason": "cancelled"}}
+
+
+def _unanswered(turn: Turn) -> list[Frame]:
+    """Our requests about its session that have no answer."""
+    frames = turn.connection.frames
+    asked = [
+        frame
+        for frame in frames
+        if frame.direction == "to_client"
+        and frame.is_request
+        and frame.params.get("sessionId") == turn.session
+    ]
+    return [
+        frame
+        for frame in asked
+        if not any(is_answer_to(answer, frame.message["id"]) for answer in frames[frame.number :])
+    ]
+
+
+async def _afterwards(turn: Turn) -> None:
+    """Late words: a client takes them although the turn is over."""
+    first = turn.here
+    turn.update("session_info_update", title="What was played")
+    turn.update("usage_update", used=1200, size=200_000, cost={"amount": 0.02, "currency": "EUR"})
+    if turn.last_call:
+        turn.update("tool_call_update", toolCallId=turn.last_call, title="Came late")
+    turn.say("This came after the answer.")
+    turn.cancelled = None
+    await turn.quiet()
+    turn.mark("updates after the answer", first)
+
+
+def _text(prompt: Frame) -> str:
+    blocks = prompt.params.get("prompt")
+    first = blocks[0] if isinstance(blocks, list) and blocks else None
+    text = first.get("text") if isinstance(first, dict) else None
+    return text if isinstance(text, str) else ""

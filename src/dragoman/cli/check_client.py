@@ -1,0 +1,212 @@
+"""`dragoman check client`: starts a client with a stand-in for its agent, and judges what the client did."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dragoman.cli import check_stand_in
+from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options
+
+if TYPE_CHECKING:
+    from dragoman.check.client.starting import Run
+    from dragoman.check.recording import Recording
+
+EPILOG = """examples:
+  dragoman check client -- dragoman run hello --approve all --no-history --agent {agent}
+  dragoman check client --say hello -- python3 my_client.py {agent_words}
+  dragoman check client                        prints what to put into an editor's configuration
+
+{agent} becomes the stand-in's command as one line, {agent_json} the same as a JSON list, and {agent_words}
+as many words as it has. The client is started once for each part that the stand-in plays, and should send a
+prompt and end. It works in the folder that it is started in; the stand-in makes a folder of its own there,
+and removes it.
+"""
+
+
+def add_parser(parts: argparse._SubParsersAction[Any]) -> None:
+    client = parts.add_parser(
+        "client",
+        help="examine a client, with a stand-in for its agent",
+        description="Examine a client: it is started with a stand-in for its agent, or pointed at one.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    client.splits = True
+    client.fill = _fill
+    check_stand_in.add_parser(parts)
+
+
+def _fill(client: argparse.ArgumentParser) -> None:
+    client.add_argument("--save", metavar="DIR", help="keep the recordings there, a file a connection")
+    client.add_argument("--say", metavar="TEXT", action="append", default=[], help="a line for its input")
+    client.add_argument("--profile", metavar="NAME", action="append", default=[], help="only these parts")
+    client.add_argument("--cwd", metavar="DIR", help="where to start the client (here)")
+    client.add_argument("--timeout", metavar="S", type=float, default=10.0, help="for any answer (10)")
+    client.add_argument("--deadline", metavar="S", type=float, default=120.0, help="for one run (120)")
+    client.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    add_options(client)
+    client.add_argument("command", metavar="COMMAND", nargs="*", help="the client's command, after --")
+    client.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    import tempfile
+
+    from dragoman.errors import LocalMistake, SpawnFailed
+
+    try:
+        wishes = Wishes(chosen)
+        _look_over(chosen)
+        if not chosen.command:
+            return _pointed(chosen, wishes)
+        with tempfile.TemporaryDirectory(prefix="dragoman-check-client-") as temporary:
+            folder = Path(chosen.save or temporary)
+            complaints = _start_all(chosen, folder)
+            return _finish(chosen, wishes, folder, complaints)
+    except SpawnFailed as error:
+        return _say(str(error), UNEXAMINED)
+    except (LocalMistake, OSError) as error:
+        return _say(str(error), MISTAKEN)
+
+
+def _look_over(chosen: argparse.Namespace) -> None:
+    """Raises `LocalMistake` for what makes no sense, before anything is started."""
+    from dragoman.check.client.profiles import PROFILES
+    from dragoman.check.client.starting import filled
+    from dragoman.errors import LocalMistake
+
+    unknown = [name for name in chosen.profile if name not in PROFILES]
+    if unknown:
+        raise LocalMistake(f"no profile is called {unknown[0]!r}; there are {', '.join(PROFILES)}")
+    if chosen.command:
+        filled(chosen.command, [])
+    if chosen.save and Path(chosen.save).is_dir() and any(Path(chosen.save).glob("*.ndjson")):
+        raise LocalMistake(f"{chosen.save} has recordings already; name a folder that is empty or not there")
+
+
+# A client that we start.
+
+
+def _start_all(chosen: argparse.Namespace, folder: Path) -> list[str]:
+    """One run for each profile; what was wrong with the runs themselves."""
+    import asyncio
+
+    from dragoman.check.client.profiles import PROFILES
+    from dragoman.check.client.starting import filled, run_client
+
+    complaints = []
+    names = chosen.profile or list(PROFILES)
+    for number, name in enumerate(names, 1):
+        _progress(chosen, f"run {number} of {len(names)}: {PROFILES[name].about}")
+        stand_in = _stand_in(chosen, folder.absolute(), name, people=chosen.timeout)
+        command = filled(chosen.command, stand_in)
+        run = asyncio.run(run_client(command, says=chosen.say, cwd=chosen.cwd, seconds=chosen.deadline))
+        _note(folder, name, run)
+        complaints += _complaints(chosen, folder, name, run)
+    return complaints
+
+
+def _stand_in(chosen: argparse.Namespace, folder: Path, profile: str, *, people: float) -> list[str]:
+    record = str(folder / f"{profile}.ndjson")
+    options = ["--record", record, "--profile", profile, "--timeout", f"{chosen.timeout:g}"]
+    return [sys.executable, "-m", "dragoman", "check", "stand-in", *options, "--people", f"{people:g}"]
+
+
+def _note(folder: Path, profile: str, run: Run) -> None:
+    """How the client ended is a fact of its last connection."""
+    import msgspec
+
+    from dragoman.journal.contract import Entry
+    from dragoman.journal.transcript import line
+
+    paths = _paths(folder, profile)
+    if paths:
+        fact = {"event": "fact", "name": "client exit", "value": run.status}
+        with paths[-1].open("ab") as file:
+            file.write(line(Entry("note", msgspec.json.encode(fact), 0.0)))
+
+
+def _complaints(chosen: argparse.Namespace, folder: Path, profile: str, run: Run) -> list[str]:
+    found = []
+    if run.status is None:
+        found.append(f"with the part {profile!r} the client did not end within {chosen.deadline:g} s")
+    if not _paths(folder, profile):
+        last = (run.complaints or run.output).strip().splitlines()[-1:]
+        why = f"; its last words: {last[0]}" if last else ""
+        found.append(f"with the part {profile!r} the client did not start the stand-in{why}")
+    return found
+
+
+# A client that somebody else starts.
+
+
+def _pointed(chosen: argparse.Namespace, wishes: Wishes) -> int:
+    import shlex
+    import tempfile
+
+    import msgspec
+
+    folder = Path(chosen.save or tempfile.mkdtemp(prefix="dragoman-check-client-")).absolute()
+    profile = (chosen.profile or ["full"])[0]
+    words = _stand_in(chosen, folder, profile, people=600.0)
+    print("Give your client this agent, send it a prompt, and close it:", file=sys.stderr)
+    print(f"  {shlex.join(words)}", file=sys.stderr)
+    server = {"command": words[0], "args": words[1:], "env": {}}
+    print(f"  {msgspec.json.encode(server).decode()}", file=sys.stderr)
+    print(f"Recordings: {folder}. Ctrl-C judges what there is.", file=sys.stderr)
+    try:
+        _wait(folder)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+    return _finish(chosen, wishes, folder, [])
+
+
+def _wait(folder: Path) -> None:
+    """Until a connection was made, and all have ended."""
+    import time
+
+    from dragoman.cli.recordings import read_recording
+
+    while not (paths := _paths(folder)) or not all("over" in read_recording(path).facts for path in paths):
+        time.sleep(0.3)
+
+
+# Both.
+
+
+def _finish(chosen: argparse.Namespace, wishes: Wishes, folder: Path, complaints: list[str]) -> int:
+    from dragoman.check.story import Story
+    from dragoman.cli.recordings import read_recording
+
+    paths = _paths(folder)
+    recordings: list[Recording] = [read_recording(path) for path in paths]
+    if not any(Story(recording).initialize for recording in recordings):
+        for complaint in complaints:
+            _say(complaint, UNEXAMINED)
+        return _say("no client has introduced itself to the stand-in", UNEXAMINED)
+    title = " ".join(chosen.command) or "a client"
+    names = [path.stem if not chosen.save else str(path) for path in paths]
+    return wishes.finish(recordings, sides=("client",), title=title, names=names, complaints=complaints)
+
+
+def _paths(folder: Path, profile: str = "") -> list[Path]:
+    """The recordings in the order in which they were begun."""
+    from dragoman.check.client.profiles import PROFILES
+
+    order = list(PROFILES)
+    found = [path for path in folder.glob("*.ndjson") if path.name.split(".")[0] in order]
+    mine = [path for path in found if not profile or path.name.split(".")[0] == profile]
+    return sorted(mine, key=lambda path: (order.index(path.name.split(".")[0]), len(path.name), path.name))
+
+
+def _progress(chosen: argparse.Namespace, text: str) -> None:
+    if not chosen.quiet:
+        print(f"dragoman check client: {text}", file=sys.stderr)
+
+
+def _say(text: str, status: int) -> int:
+    print(f"dragoman check client: {text}", file=sys.stderr)
+    return status

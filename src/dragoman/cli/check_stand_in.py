@@ -1,0 +1,85 @@
+"""`dragoman check stand-in`: the agent that a client under examination is pointed at."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dragoman.trace.tap.recorder import Recorder
+
+LARGEST = 1 << 40
+"""Bytes of a recording: one connection is one file."""
+
+
+def add_parser(parts: argparse._SubParsersAction[Any]) -> None:
+    stand_in = parts.add_parser(
+        "stand-in",
+        help="the agent that `check client` uses",
+        description="An agent on stdin and stdout that plays the scenes of `dragoman check client`.",
+    )
+    stand_in.add_argument("--record", metavar="FILE", required=True, help="where to write what is said")
+    stand_in.add_argument("--profile", metavar="NAME", default="full", help="whom to play (full)")
+    stand_in.add_argument("--timeout", metavar="S", type=float, default=10.0, help="for any answer (10)")
+    stand_in.add_argument("--people", metavar="S", type=float, default=600.0, help="for a person's (600)")
+    stand_in.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    import asyncio
+
+    from dragoman.check.client.profiles import PROFILES
+
+    if chosen.profile not in PROFILES:
+        print(f"dragoman check stand-in: no profile is called {chosen.profile!r}", file=sys.stderr)
+        return 2
+    try:
+        recorder = _recorder(Path(chosen.record))
+    except OSError as error:
+        print(f"dragoman check stand-in: cannot write the recording: {error}", file=sys.stderr)
+        return 2
+    try:
+        asyncio.run(_play(chosen, recorder))
+    finally:
+        recorder.note({"event": "fact", "name": "over", "value": True})
+        recorder.close()
+    return 0
+
+
+async def _play(chosen: argparse.Namespace, recorder: Recorder) -> None:
+    import asyncio
+    import signal
+
+    from dragoman.check.client.profiles import PROFILES
+    from dragoman.check.client.standin import StandIn
+    from dragoman.check.client.turn import Patience
+    from dragoman.transport.stdio import claim_stdio
+
+    transport = claim_stdio().open()
+    patience = Patience(chosen.timeout, people=chosen.people)
+    stand_in = StandIn(transport, recorder, PROFILES[chosen.profile], patience=patience)
+
+    def asked_to_end() -> None:
+        recorder.note({"event": "fact", "name": "asked to end", "value": True})
+        stand_in.connection.has_ended.set()
+        stand_in.connection.wake()
+
+    if sys.platform != "win32":
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked_to_end)
+    await stand_in.run()
+
+
+def _recorder(path: Path) -> Recorder:
+    """The first name that is free: a client may start its agent again."""
+    from dragoman.trace.tap.recorder import Recorder
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number = 1
+    while True:
+        free = path if number == 1 else path.with_name(f"{path.stem}.{number}{path.suffix}")
+        try:
+            return Recorder(free, name="dragoman check client", hiding=None, full=LARGEST, keep=1)
+        except FileExistsError:
+            number += 1
