@@ -21,6 +21,7 @@ from dragoman.cli import (
     policy,
     replay,
     review,
+    serve,
     sessions,
     tap,
     translate,
@@ -94,6 +95,7 @@ def make_parser() -> argparse.ArgumentParser:
     policy.add_parser(commands)
     replay.add_parser(commands)
     review.add_parser(commands)
+    serve.add_parser(commands)
     sessions.add_parser(commands)
     tap.add_parser(commands)
     translate.add_parser(commands)

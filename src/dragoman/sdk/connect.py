@@ -67,7 +67,7 @@ def connect(
 
             ours, theirs = memory_pair()
             return ours, serving(target, theirs, limits=limits)
-        if isinstance(target, str) and "://" in target.split(maxsplit=1)[0]:
+        if isinstance(target, str) and "://" in target.partition(" ")[0]:
             from dragoman.transport.remote import remote
 
             return remote(target, headers=headers), None

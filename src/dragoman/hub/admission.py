@@ -1,0 +1,122 @@
+"""Who may come in: a token, a host that we are, an origin that we trust.
+
+A page of somebody else's, opened in a browser on this machine, can reach every port of it. It cannot choose
+the `Host` and `Origin` headers that its browser sends, and it does not know our token; each of the three is
+asked for. Tokens are kept as hashes and compared in constant time. A browser cannot set headers on a
+WebSocket, so whoever holds a token may trade it for a ticket: good once, for half a minute.
+
+Nothing here listens. Time and randomness come from the caller's side only in tests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Scope: TypeAlias = Literal["observe", "prompt", "approve", "admin"]
+ALL: frozenset[Scope] = frozenset({"observe", "prompt", "approve", "admin"})
+
+TICKET_SECONDS = 30.0
+TICKETS = 1000
+"""Tickets that are open at once; more than that, nobody needs."""
+
+
+class Refused(Struct, frozen=True):
+    """Why somebody may not come in; what they are told says no more than its status."""
+
+    status: int
+    why: str
+
+
+class Grant(Struct, frozen=True):
+    """What a token is good for."""
+
+    name: str
+    scopes: frozenset[Scope] = ALL
+
+
+def new_token() -> str:
+    """256 bits that nobody guesses."""
+    return secrets.token_urlsafe(32)
+
+
+def hashed(token: str) -> str:
+    # A token is random: nothing would be gained by a slow hash, and each request would pay for it.
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Admission:
+    """Decides about one request at a time. `hosts` are the names that we go by, with their ports."""
+
+    def __init__(
+        self,
+        grants: Mapping[str, Grant],
+        *,
+        hosts: Iterable[str],
+        origins: Iterable[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._grants = dict(grants)  # hash of the token → what it is good for
+        self._hosts = {host.lower() for host in hosts}
+        self._origins = {origin.lower() for origin in origins}
+        self._tickets: dict[str, tuple[Grant, float]] = {}
+        self._clock = clock
+
+    def admit(self, headers: Mapping[bytes, bytes], *, ticket: str = "") -> Grant | Refused:
+        """By the headers of a request, or by a ticket, which is used up by that."""
+        host = headers.get(b"host", b"").decode(errors="replace").lower()
+        if host not in self._hosts:
+            return Refused(421, f"a request for another host than ours: {host!r}")
+        origin = headers.get(b"origin")
+        if origin is not None and not self._is_ours(origin.decode(errors="replace").lower()):
+            return Refused(403, "a page of somebody else's")
+        if ticket:
+            return self._redeem(ticket)
+        kind, _, token = headers.get(b"authorization", b"").decode(errors="replace").partition(" ")
+        if kind.lower() != "bearer" or not token:
+            return Refused(401, "no token was given")
+        return self._known(token.strip()) or Refused(401, "a token that is not known")
+
+    def ticket(self, grant: Grant) -> str:
+        """Good once, for a short while, for whoever holds the grant."""
+        now = self._clock()
+        self._tickets = {key: held for key, held in self._tickets.items() if held[1] > now}
+        while len(self._tickets) >= TICKETS:
+            del self._tickets[next(iter(self._tickets))]
+        ticket = new_token()
+        self._tickets[hashed(ticket)] = (grant, now + TICKET_SECONDS)
+        return ticket
+
+    def replace(self, grants: Mapping[str, Grant]) -> None:
+        """Tokens were added, changed or revoked; tickets of those that are gone are gone too."""
+        self._grants = dict(grants)
+        held = set(self._grants.values())
+        self._tickets = {key: one for key, one in self._tickets.items() if one[0] in held}
+
+    def _is_ours(self, origin: str) -> bool:
+        _, _, host = origin.partition("://")
+        return origin in self._origins or host in self._hosts
+
+    def _known(self, token: str) -> Grant | None:
+        given, found = hashed(token), None
+        for stored, grant in self._grants.items():  # all of them, so that time tells nothing
+            if hmac.compare_digest(stored, given):
+                found = grant
+        return found
+
+    def _redeem(self, ticket: str) -> Grant | Refused:
+        held = self._tickets.pop(hashed(ticket), None)
+        if held is None or held[1] < self._clock():
+            return Refused(401, "a ticket that is not good any more")
+        return held[0]
+
+
+def local_hosts(port: int) -> list[str]:
+    """The names of this machine to itself."""
+    return [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]

@@ -1,0 +1,109 @@
+"""A listener: an ASGI application on an address, closed by default.
+
+Off loopback, TLS is demanded unless it is waived in so many words. Compression is off, because it costs forty
+kilobytes a connection; HTTP/2 is spoken where the package for it is installed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import uvicorn
+from msgspec import Struct
+
+from dragoman.errors import LocalMistake
+from dragoman.transport.contract import DEFAULT_LIMITS, Limits
+from dragoman.transport.websocket import hard_limit
+
+
+class Tls(Struct, frozen=True):
+    """Files in PEM form."""
+
+    certificate: str
+    key: str
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """`HOST:PORT`; port 0 takes any free one."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit() or int(port) > 65535:
+        raise LocalMistake(f"{text!r} is no place to listen at: write HOST:PORT, such as 127.0.0.1:8765")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> socket.socket:
+    """Bound and ready. Raises `LocalMistake` for what must not be, and for what cannot be."""
+    if not (is_loopback(host) or tls or insecure):
+        raise LocalMistake(
+            f"{host} can be reached by others, so TLS is needed: give --tls-cert and --tls-key, "
+            "or --insecure if something in front of it speaks TLS"
+        )
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise LocalMistake(f"cannot listen at {host}:{port}: {error.strerror or error}") from None
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to whoever runs us, and says when it is up."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.is_up = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.is_up.set()
+
+
+@asynccontextmanager
+async def listening(
+    app: Any, bound: socket.socket, *, tls: Tls | None = None, limits: Limits = DEFAULT_LIMITS
+) -> AsyncIterator[None]:
+    """Serve for the length of the block; connections that are open at its end are ended."""
+    second: dict[str, Any] = {"http": "zttp", "http2": True} if find_spec("zttp") else {}
+    config = uvicorn.Config(
+        app,
+        ws="websockets-sansio",
+        ws_max_size=hard_limit(limits),
+        ws_per_message_deflate=False,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ssl_certfile=tls.certificate if tls else None,
+        ssl_keyfile=tls.key if tls else None,
+        timeout_graceful_shutdown=2,
+        **second,
+    )
+    server = _Server(config)
+    running = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]))
+    up = asyncio.get_running_loop().create_task(server.is_up.wait())
+    try:
+        await asyncio.wait((running, up), return_when=asyncio.FIRST_COMPLETED)
+        yield
+    finally:
+        up.cancel()
+        server.should_exit = True
+        await asyncio.wait((running, up))
+        bound.close()

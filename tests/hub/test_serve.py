@@ -1,0 +1,103 @@
+"""`dragoman serve` as a process: reached over both transports, closed to everybody else, gone when told."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from dragoman import connect
+from dragoman.errors import LinkClosed, LocalMistake
+from dragoman.hub.admission import new_token
+from dragoman.hub.listening import open_socket, parse_listen
+from dragoman.transport.websocket import open_websocket
+from tests.transport.programs import alive, eventually
+
+ECHO = [sys.executable, "-m", "dragoman", "agent", "echo"]
+
+
+class Served:
+    def __init__(self, process: asyncio.subprocess.Process, addresses: list[str], token: str) -> None:
+        self.process = process
+        self.ws, self.http = addresses
+        self.headers = {"authorization": f"Bearer {token}"}
+
+
+@asynccontextmanager
+async def serving(folder: Path, *options: str) -> AsyncIterator[Served]:
+    token = new_token()
+    (folder / "token").write_text(token)
+    words = ["serve", "--token-file", str(folder / "token"), *options, "--", *ECHO]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "dragoman", *words, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    try:
+        lines = [(await process.stdout.readline()).decode().strip() for _ in range(2)]
+        yield Served(process, lines, token)
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+        await process.wait()
+
+
+@pytest.mark.bound(30)
+async def test_an_agent_is_reached_over_both_transports_and_nobody_else_comes_in(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        for address in (served.ws, served.http):
+            async with connect(address, headers=served.headers) as agent:
+                session = await agent.new_session(cwd="/tmp")
+                assert (await session.prompt("hello")).text.endswith("hello")
+        with pytest.raises(LinkClosed, match="status 403"):
+            await open_websocket(served.ws)
+        with pytest.raises(LinkClosed, match="status 403"):
+            await open_websocket(served.ws, headers={**served.headers, "origin": "https://evil.example"})
+        async with httpx2.AsyncClient() as http:
+            assert (await http.post(served.http)).status_code == 401
+            rebound = {**served.headers, "host": "evil.example"}
+            assert (await http.post(served.http, headers=rebound)).status_code == 421
+            ticket = (await http.post(served.http.replace("/acp", "/ticket"), headers=served.headers)).json()
+        once = f"{served.ws}?ticket={ticket['ticket']}"
+        await (await open_websocket(once)).aclose()
+        with pytest.raises(LinkClosed, match="status 403"):
+            await open_websocket(once)
+
+
+@pytest.mark.bound(30)
+async def test_an_agent_ends_with_its_connection_and_all_with_the_server(tmp_path: Path) -> None:
+    def children(of: int) -> set[int]:
+        found = Path(f"/proc/{of}/task/{of}/children")
+        return {int(pid) for pid in found.read_text().split()} if found.exists() else set()
+
+    async with serving(tmp_path) as served:
+        before = children(served.process.pid)
+        async with connect(served.ws, headers=served.headers) as agent:
+            await agent.new_session(cwd="/tmp")
+            started = children(served.process.pid) - before
+            assert started
+        await eventually(lambda: not any(map(alive, started)), seconds=10)
+        async with connect(served.ws, headers=served.headers) as agent:
+            await agent.new_session(cwd="/tmp")
+            started = children(served.process.pid) - before
+            served.process.send_signal(signal.SIGTERM)
+            assert await served.process.wait() == 0
+            await eventually(lambda: not any(map(alive, started)), seconds=10)
+
+
+def test_places_to_listen_at() -> None:
+    assert parse_listen("127.0.0.1:80") == ("127.0.0.1", 80)
+    assert parse_listen("[::1]:0") == ("::1", 0)
+    assert parse_listen(":8000") == ("127.0.0.1", 8000)
+    for wrong in ("", "8000", "host:", "host:x", "host:70000"):
+        with pytest.raises(LocalMistake, match="HOST:PORT"):
+            parse_listen(wrong)
+    with pytest.raises(LocalMistake, match="TLS is needed"):
+        open_socket("0.0.0.0", 0, tls=None, insecure=False)
+    os.close(open_socket("127.0.0.1", 0, tls=None, insecure=False).detach())
