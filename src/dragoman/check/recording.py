@@ -33,17 +33,17 @@ class Frame(Struct, frozen=True, dict=True):
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return BROKEN
 
-    @property
+    @cached_property
     def message(self) -> dict[str, Any]:
         """As an object; empty if it is none."""
         return self.json if type(self.json) is dict else {}
 
-    @property
+    @cached_property
     def method(self) -> str:
         method = self.message.get("method")
         return method if type(method) is str else ""
 
-    @property
+    @cached_property
     def params(self) -> dict[str, Any]:
         params = self.message.get("params")
         return params if type(params) is dict else {}

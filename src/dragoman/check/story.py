@@ -7,6 +7,7 @@ session is idle again.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -73,6 +74,7 @@ class Story:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.frames = recording.frames
+        self._updates: dict[tuple[str, ...], list[Frame]] = {}
 
     @cached_property
     def exchanges(self) -> list[Exchange]:
@@ -115,7 +117,10 @@ class Story:
         ]
 
     def updates(self, *kinds: str) -> list[Frame]:
-        return [frame for frame in self.frames if is_update(frame, *kinds)]
+        # Looked for once: rules ask in every turn, and a long recording has many turns.
+        if kinds not in self._updates:
+            self._updates[kinds] = [frame for frame in self.frames if is_update(frame, *kinds)]
+        return list(self._updates[kinds])
 
     @cached_property
     def turns(self) -> list[Turn]:
@@ -124,8 +129,9 @@ class Story:
 
     def between(self, first: Frame, last: Frame | None) -> list[Frame]:
         """The frames after one and before another; to the end without another."""
-        end = self.frames[-1].number + 1 if last is None else last.number
-        return [frame for frame in self.frames if first.number < frame.number < end]
+        begin = bisect_right(self.frames, first.number, key=_number)
+        end = None if last is None else bisect_left(self.frames, last.number, key=_number)
+        return self.frames[begin:end]
 
     @cached_property
     def initialize(self) -> Exchange | None:
@@ -201,6 +207,10 @@ class Story:
     @cached_property
     def _idles(self) -> list[Frame]:
         return [frame for frame in self.updates("state_update") if update_of(frame).get("state") == "idle"]
+
+
+def _number(frame: Frame) -> int:
+    return frame.number
 
 
 def is_update(frame: Frame, *kinds: str) -> bool:
