@@ -82,7 +82,7 @@ check-types: setup
 
 check-tests: setup
 	@# Tests start thousands of processes; where Python may not write bytecode, each would compile everything anew.
-	@$(PY) -m compileall -q src tests
+	@$(PY) -m compileall -q -j 0 src tests
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) -m pytest -q -n $(WORKERS) $(ARGS)
 
 fix: setup

@@ -70,6 +70,7 @@ async def test_echo_ends_on_sigterm_with_all_that_it_started(text: str) -> None:
 
 
 @posix
+@pytest.mark.bound(20)
 @pytest.mark.parametrize("how", ["eof", "kill"])
 async def test_the_children_of_echo_end_with_it_however_it_ends(how: str) -> None:
     async with RawPeer(ECHO) as peer:
@@ -82,7 +83,7 @@ async def test_the_children_of_echo_end_with_it_however_it_ends(how: str) -> Non
             peer.close_stdin()
         else:
             peer.send_signal(signal.SIGKILL)
-        assert await peer.wait() == (0 if how == "eof" else -signal.SIGKILL)
+        assert await peer.wait(seconds=12) == (0 if how == "eof" else -signal.SIGKILL)
         await eventually(lambda: not any(map(alive, tree)))
 
 

@@ -26,6 +26,7 @@ async def test_a_program_that_floods_is_ended_at_its_deadline() -> None:
         await run_program([sys.executable, "-c", flood], deadline=1)
 
 
+@pytest.mark.bound(20)
 async def test_what_a_tool_started_is_gone_with_it(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     body = (

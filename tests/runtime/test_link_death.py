@@ -188,6 +188,7 @@ time.sleep(1000)
         assert "hung up" in str(died)
 
 
+@pytest.mark.bound(20)
 async def test_closing_leaves_no_process_no_descriptor_and_no_task() -> None:
     fds = set(os.listdir("/proc/self/fd"))
     tasks = asyncio.all_tasks()
