@@ -101,3 +101,36 @@ def test_places_to_listen_at() -> None:
     with pytest.raises(LocalMistake, match="TLS is needed"):
         open_socket("0.0.0.0", 0, tls=None, insecure=False)
     os.close(open_socket("127.0.0.1", 0, tls=None, insecure=False).detach())
+
+
+@pytest.mark.bound(30)
+@pytest.mark.parametrize("scheme", ["ws", "http"])
+async def test_connect_turns_a_server_back_into_a_stdio_agent(scheme: str, tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        address = served.ws if scheme == "ws" else served.http
+        words = [
+            sys.executable,
+            "-m",
+            "dragoman",
+            "connect",
+            "--token-file",
+            str(tmp_path / "token"),
+            address,
+        ]
+        async with connect(words, env="inherit") as agent:
+            session = await agent.new_session(cwd="/tmp")
+            assert (await session.prompt("hello")).text.endswith("hello")
+            served.process.send_signal(signal.SIGTERM)
+            await served.process.wait()
+            with pytest.raises(LinkClosed):
+                await session.prompt("are you there?")
+
+
+async def test_a_server_that_cannot_be_reached_is_said() -> None:
+    words = ["-m", "dragoman", "connect", "ws://127.0.0.1:9/acp"]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *words, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+    )
+    _, err = await process.communicate()
+    assert process.returncode == 9
+    assert b"cannot be reached" in err

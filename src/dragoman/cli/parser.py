@@ -15,6 +15,7 @@ from dragoman.cli import (
     chaos,
     check,
     client_tools,
+    connect,
     dialect,
     diff,
     doctor,
@@ -90,6 +91,7 @@ def make_parser() -> argparse.ArgumentParser:
     dialect.add_parser(commands)
     chaos.add_parser(commands)
     check.add_parser(commands)
+    connect.add_parser(commands)
     diff.add_parser(commands)
     doctor.add_parser(commands)
     policy.add_parser(commands)

@@ -88,6 +88,18 @@ class MessageTransport:
     def resume(self) -> None:
         self._reading.set()
 
+    async def finish_writing(self) -> None:
+        """Send what waits. A stream of messages cannot be closed by halves: the peer hears of no end yet."""
+        try:
+            async with asyncio.timeout(self.limits.flush):
+                while self._pending and not self._closed:
+                    await self._drained.wait()
+        except TimeoutError:
+            pass  # a peer that does not read loses what it did not read
+
+    def release(self) -> None:
+        """Nothing more is expected of it; `aclose` lets go."""
+
     async def aclose(self) -> None:
         if self._closing is None:
             self._closing = asyncio.get_running_loop().create_task(self._close())
@@ -95,12 +107,7 @@ class MessageTransport:
 
     async def _close(self) -> None:
         why = self._closed or "written to after close"
-        try:
-            async with asyncio.timeout(self.limits.flush):
-                while self._pending and not self._closed:
-                    await self._drained.wait()
-        except TimeoutError:
-            pass  # a peer that does not read loses what it did not read
+        await self.finish_writing()
         self._break(why)
         tasks = [task for task in (self._writer, self._reader) if task is not None]
         for task in tasks:

@@ -57,6 +57,12 @@ class Joined:
                 wait.cancel()
             await asyncio.wait(waits)
 
+    @property
+    def agent_ended(self) -> str | None:
+        """How the agent's side has ended, None if it has not."""
+        way = self._relay.to_client
+        return None if not way.over.is_set() else str(way.reason or "it hung up")
+
     async def aclose(self, *, grace: float = LAST_WORDS) -> None:
         await self._relay.aclose(grace=grace)
 
