@@ -74,6 +74,8 @@ class Story:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.frames = recording.frames
+        # Looked for once: rules ask in every turn, and a long recording has many turns.
+        self._calls: dict[tuple[tuple[str, ...], Direction | None], list[Exchange]] = {}
         self._updates: dict[tuple[str, ...], list[Frame]] = {}
 
     @cached_property
@@ -101,11 +103,15 @@ class Story:
 
     def calls(self, *methods: str, direction: Direction | None = None) -> list[Exchange]:
         """Requests of these methods, or of all."""
-        return [
-            exchange
-            for exchange in self.exchanges
-            if (not methods or exchange.method in methods) and direction in (None, exchange.request.direction)
-        ]
+        key = (methods, direction)
+        if key not in self._calls:
+            self._calls[key] = [
+                exchange
+                for exchange in self.exchanges
+                if (not methods or exchange.method in methods)
+                and direction in (None, exchange.request.direction)
+            ]
+        return list(self._calls[key])
 
     def notes(self, *methods: str, direction: Direction | None = None) -> list[Frame]:
         return [
@@ -117,7 +123,6 @@ class Story:
         ]
 
     def updates(self, *kinds: str) -> list[Frame]:
-        # Looked for once: rules ask in every turn, and a long recording has many turns.
         if kinds not in self._updates:
             self._updates[kinds] = [frame for frame in self.frames if is_update(frame, *kinds)]
         return list(self._updates[kinds])
