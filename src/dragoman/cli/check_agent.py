@@ -55,6 +55,7 @@ def _add_examination(agent: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, metavar="N", help="for made-up ids and the order of scenes"
     )
     how.add_argument("--cwd", metavar="DIR", default=".", help="where the agent is started")
+    how.add_argument("--protocol", type=int, choices=(1, 2), default=0, help="the version to ask for (1)")
     how.add_argument("--login", metavar="ID", default="", help="log in with this method first")
     how.add_argument("--scene", metavar="NAME", action="append", help="play only this scene; may be repeated")
     how.add_argument("--save", metavar="DIR", help="keep a recording of each connection in this folder")
@@ -112,6 +113,7 @@ def _settings(chosen: argparse.Namespace) -> Settings:
         seed=chosen.seed,
         jobs=chosen.jobs,
         catalogue=read_prompts(chosen.prompts),
+        protocol=chosen.protocol,
         login=chosen.login,
     )
 

@@ -49,7 +49,7 @@ async def test_an_agent_behind_a_login_is_asked_only_what_needs_no_session(fault
     )
     assert found.profile.blocked == refused
     assert seen == [("versions", 1, 1)]
-    assert names(found) == ["hello", "version 0", "version 2", "version 65535"]
+    assert names(found) == ["hello", "version 0", "version 2", "version 65535", "malformed"]
 
 
 async def test_an_agent_that_dies_of_a_frame_is_asked_the_rest_by_another_connection() -> None:

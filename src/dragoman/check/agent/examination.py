@@ -69,7 +69,9 @@ async def _play_all(stage: Stage, progress: Progress, wanted: Collection[str] | 
     scenes = [
         scene
         for scene in SCENES
-        if (wanted is None or scene.name in wanted) and not (scene.needs_session and stage.profile.blocked)
+        if (wanted is None or scene.name in wanted)
+        and not (scene.needs_session and stage.profile.blocked)
+        and (2 if stage.profile.version == 2 else 1) in scene.versions
     ]
     begun = 0
     room = asyncio.Semaphore(max(1, stage.settings.jobs))

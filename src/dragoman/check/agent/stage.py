@@ -40,8 +40,24 @@ class Settings(Struct, frozen=True, kw_only=True):
     seed: int = 0
     jobs: int = 2
     catalogue: Catalogue | None = None
+    protocol: int = 0
+    """The version to ask for; 0: the first, and the second of those who speak only that."""
     login: str = ""
     """A login method that is used on every connection."""
+
+
+_SECOND: dict[tuple[str, ...], tuple[str, ...]] = {
+    **{("sessionCapabilities", name): ("session",) for name in ("list", "close", "resume")},
+    **{
+        ("sessionCapabilities", name): ("session", name)
+        for name in ("delete", "additionalDirectories", "fork")
+    },
+    **{
+        ("promptCapabilities", name): ("session", "prompt", name)
+        for name in ("image", "audio", "embeddedContext")
+    },
+}
+"""Where the second version has the capabilities of the first."""
 
 
 class Profile(Struct, kw_only=True):
@@ -61,9 +77,9 @@ class Profile(Struct, kw_only=True):
         return str(self.info.get("name", ""))
 
     def has(self, *path: str) -> bool:
-        """Whether it advertised a capability: an object or true."""
+        """Whether it advertised a capability, by its name in the first version: an object or true."""
         tree: Any = self.can
-        for name in path:
+        for name in path if self.version == 1 else _SECOND.get(path, ("no", "such")):
             tree = tree.get(name) if isinstance(tree, dict) else None
         return tree is True or isinstance(tree, dict)
 
@@ -113,6 +129,7 @@ class Stage:
             cwd=self.settings.cwd,
             patience=self.settings.patience,
         )
+        talk.version = 2 if self.profile.version == 2 else 1
         talk.facts["scene"] = scene
         self.recordings.append(talk.recording)
         async with talk:
@@ -133,7 +150,7 @@ class Stage:
         async with self.talk(scene, folder=folder) as talk:
             await talk.open(capabilities)
             if self.settings.login:
-                await talk.call("authenticate", {"methodId": self.settings.login}, name="login")
+                await talk.login(self.settings.login)
             yield talk
 
     async def survive(

@@ -35,15 +35,17 @@ class Talk(Connection):
     """A connection, and the client's words."""
 
     editor: Editor
+    version = 1
+    """Of the protocol."""
 
-    async def open(self, capabilities: Any = None, *, name: str = "initialize", version: int = 1) -> Any:
+    async def open(self, capabilities: Any = None, *, name: str = "initialize") -> Any:
         """Introduce a client; the agent's answer to it."""
-        params = {
-            "protocolVersion": version,
-            "clientCapabilities": {} if capabilities is None else capabilities,
-            "clientInfo": CLIENT,
-        }
+        params = introduction(self.version, {} if capabilities is None else capabilities)
         return _result("initialize", await self.call("initialize", params, name=name))
+
+    async def login(self, method: str) -> None:
+        name = "authenticate" if self.version == 1 else "auth/login"
+        await self.call(name, {"methodId": method}, name="login")
 
     async def new(self, folder: Path | str, *, name: str = "new", **more: Any) -> str:
         """A session in a folder; its id."""
@@ -66,10 +68,19 @@ class Talk(Connection):
     async def finish(self, running: Any, session: str, *, since: int) -> Frame:
         """The end of a turn, which is cancelled if it takes too long."""
         try:
-            return await self.answer(running, since=since)
+            return await self.end(running, session, since=since)
         except Silence:
             self.notify("session/cancel", {"sessionId": session})
-            return await self.answer(running, since=since, seconds=self.brief)
+            return await self.end(running, session, since=since, seconds=self.brief)
+
+    async def end(self, running: Any, session: str, *, since: int, seconds: float = 0) -> Frame:
+        """The frame that ends a turn: the answer to its prompt, or in the second version the news that the
+        session is idle.
+        """
+        answer = await self.answer(running, since=since, seconds=seconds)
+        if self.version == 1 or "error" in answer.message:
+            return answer
+        return await self.until(lambda frame: _is_idle(frame, session), since=since, seconds=seconds)
 
     def begin_prompt(self, session: str, *blocks: Any, request_id: Any = None) -> Any:
         return self.begin("session/prompt", prompting(session, *blocks), request_id=request_id)
@@ -79,13 +90,14 @@ class Talk(Connection):
 
         def wanted(frame: Frame) -> bool:
             mine = frame.direction == "to_client" and frame.number > since
-            return mine and (_about(frame, session) or frame.message.get("id") == running)
+            ended = self.version == 1 and frame.message.get("id") == running
+            return mine and (_about(frame, session) or ended)
 
         try:
             await self.until(wanted, since=since, seconds=STARTED)
         except Silence:
             return True
-        return not self.has_answer(running, since=since)
+        return not self.is_over(running, session, since=since)
 
     async def until_held(self, running: Any, session: str, *, since: int, count: int = 1) -> bool:
         """Until the editor holds back an answer that a turn waits for; False if the turn ends first."""
@@ -94,14 +106,18 @@ class Talk(Connection):
             held = [frame for frame in self.editor.held if frame.params.get("sessionId") == session]
             return len(held) >= count
 
-        await self.until(lambda _: is_there() or self.has_answer(running, since=since), since=since)
+        await self.until(lambda _: is_there() or self.is_over(running, session, since=since), since=since)
         return is_there()
 
-    def has_answer(self, request_id: Any, *, since: int = 0) -> bool:
-        return any(
-            frame.direction == "to_client" and frame.is_answer and frame.message.get("id") == request_id
-            for frame in self.recording.frames[since:]
+    def is_over(self, running: Any, session: str, *, since: int = 0) -> bool:
+        """Whether a turn has ended."""
+        heard = [frame for frame in self.recording.frames[since:] if frame.direction == "to_client"]
+        answer = next(
+            (frame for frame in heard if frame.is_answer and frame.message.get("id") == running), None
         )
+        if self.version == 1 or (answer is not None and "error" in answer.message):
+            return answer is not None
+        return any(_is_idle(frame, session) for frame in heard)
 
     def release(self, session: str = "") -> None:
         """Answer what the editor holds."""
@@ -114,9 +130,26 @@ class Talk(Connection):
             await super().__aexit__(*error)
 
 
+def introduction(version: int, capabilities: Any) -> dict[str, Any]:
+    """The params of initialize. What a client of the second version cannot offer is left out."""
+    if version == 1:
+        return {"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": CLIENT}
+    kept = {"elicitation": capabilities["elicitation"]} if "elicitation" in capabilities else {}
+    return {"protocolVersion": version, "capabilities": kept, "info": CLIENT}
+
+
 def prompting(session: str, *blocks: Any) -> dict[str, Any]:
     parts = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
     return {"sessionId": session, "prompt": parts}
+
+
+def _is_idle(frame: Frame, session: str) -> bool:
+    update = frame.params.get("update")
+    return (
+        frame.params.get("sessionId") == session
+        and isinstance(update, dict)
+        and (update.get("sessionUpdate"), update.get("state")) == ("state_update", "idle")
+    )
 
 
 def _about(frame: Frame, session: str) -> bool:
@@ -124,8 +157,8 @@ def _about(frame: Frame, session: str) -> bool:
         return False
     update = frame.params.get("update")
     kind = update.get("sessionUpdate") if isinstance(update, dict) else ""
-    # Commands are announced when a session was opened: no sign of a turn.
-    return kind not in ("available_commands_update", "session_info_update")
+    # Commands are announced when a session was opened: no sign of a turn. Nor is the prompt given back.
+    return kind not in ("available_commands_update", "session_info_update", "user_message")
 
 
 def _result(method: str, answer: Frame) -> dict[str, Any]:

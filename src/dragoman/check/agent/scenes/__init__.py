@@ -29,23 +29,25 @@ class Scene(Struct, frozen=True, kw_only=True):
     play: Callable[[Stage], Awaitable[None]]
     needs_session: bool = True
     """Whether an agent that wants a login first cannot play it."""
+    versions: tuple[int, ...] = (1, 2)
+    """Of the protocol, in which it makes sense."""
 
 
 SCENES: tuple[Scene, ...] = (
     Scene(name="story", play=turns.story),
     Scene(name="probes", play=malformed.probes, needs_session=False),
     Scene(name="bare", play=turns.bare),
-    Scene(name="reads", play=turns.reads),
-    Scene(name="writes", play=turns.writes),
+    Scene(name="reads", play=turns.reads, versions=(1,)),
+    Scene(name="writes", play=turns.writes, versions=(1,)),
     Scene(name="cancels", play=cancelling.cancels),
-    Scene(name="withdraws", play=cancelling.withdraws),
+    Scene(name="withdraws", play=cancelling.withdraws, versions=(1,)),
     Scene(name="closes", play=cancelling.closes),
     Scene(name="death", play=cancelling.death),
     Scene(name="streams", play=streams.streams, needs_session=False),
     Scene(name="versions", play=handshake.versions, needs_session=False),
-    Scene(name="servers", play=sessions.servers),
-    Scene(name="overlap", play=overlap.overlap),
+    Scene(name="servers", play=sessions.servers, versions=(1,)),
+    Scene(name="overlap", play=overlap.overlap, versions=(1,)),
     Scene(name="again", play=sessions.again),
     Scene(name="lists", play=sessions.lists),
-    Scene(name="roots", play=sessions.roots),
+    Scene(name="roots", play=sessions.roots, versions=(1,)),
 )

@@ -10,7 +10,7 @@ import msgspec
 
 from dragoman.check.agent.connection import Silence
 from dragoman.check.agent.editor import ASK, EVERYTHING
-from dragoman.check.agent.scenes.settings import modes_of, options_of
+from dragoman.check.agent.scenes.settings import id_of, modes_of, options_of
 from dragoman.check.agent.stage import Stage
 from dragoman.check.agent.talk import SLOW, Talk, prompting
 
@@ -53,7 +53,7 @@ async def _with_neighbour(stage: Stage, talk: Talk, setup: dict[str, Any], two: 
     await _settle(talk, busy, one)
     talk.editor.holding = frozenset()
     talk.release(two)
-    if not talk.has_answer(second, since=other):
+    if not talk.is_over(second, two, since=other):
         # Its neighbour was cancelled, and it was not: that has been seen. Nobody waits for its natural end.
         talk.facts["neighbour ran on"] = True
         talk.notify("session/cancel", {"sessionId": two})
@@ -62,7 +62,7 @@ async def _with_neighbour(stage: Stage, talk: Talk, setup: dict[str, Any], two: 
 
 async def _end(talk: Talk, running: Any, session: str, since: int, name: str) -> None:
     try:
-        await talk.answer(running, since=since)
+        await talk.end(running, session, since=since)
     finally:
         talk.mark(name, since)
 
@@ -92,7 +92,7 @@ async def _change_meanwhile(talk: Talk, setup: dict[str, Any]) -> None:
         mode = {"sessionId": session, "modeId": modes[-1]}
         await talk.call("session/set_mode", mode, name="mode in a turn", seconds=talk.brief)
     if options:
-        same = {"configId": options[0].get("id"), "value": options[0].get("currentValue")}
+        same = {"type": "id", "configId": id_of(options[0]), "value": options[0].get("currentValue")}
         change = {"sessionId": session, **same}
         await talk.call("session/set_config_option", change, name="option in a turn", seconds=talk.brief)
 
@@ -137,7 +137,7 @@ async def _withdrawn(talk: Talk, running: Any, session: str, first: int) -> None
     except Silence:
         talk.facts["withdrawal ignored"] = True
     talk.mark("withdrawn", first)
-    if not talk.has_answer(running, since=first):
+    if not talk.is_over(running, session, since=first):
         talk.notify("session/cancel", {"sessionId": session})
         _answer_cancelled(talk, session)
         await talk.answer(running, since=first)
@@ -174,7 +174,8 @@ async def closes(stage: Stage) -> None:
         await talk.under_way(running, session, since=first)
         closing = talk.begin("session/close", {"sessionId": session})
         _answer_cancelled(talk, session)
-        await _end(talk, closing, session, first, "close")
+        await talk.answer(closing, since=first)
+        talk.mark("close", first)
         await _end(talk, running, session, first, "closed prompt")
         talk.editor.holding = frozenset()
         talk.release()

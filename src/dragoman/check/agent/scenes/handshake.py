@@ -6,7 +6,7 @@ from typing import Any
 
 from dragoman.check.agent.connection import Gone, Silence
 from dragoman.check.agent.stage import Stage, Step
-from dragoman.check.agent.talk import Talk
+from dragoman.check.agent.talk import Refused, Talk, introduction
 
 BAD_VERSIONS: dict[str, Any] = {
     "version missing": {},
@@ -15,6 +15,7 @@ BAD_VERSIONS: dict[str, Any] = {
     "version below zero": {"protocolVersion": -1},
     "version too large": {"protocolVersion": 65536},
 }
+UNSUPPORTED_VERSION = -32022
 MALFORMED = {"fs": [], "terminal": "yes", "session": 7, "auth": None}
 
 
@@ -35,15 +36,24 @@ def before_the_handshake(stage: Stage) -> list[Step]:
 
 
 async def versions(stage: Stage) -> None:
-    """Other versions than ours, each on a connection of its own."""
+    """Other versions than ours, each on a connection of its own; and one with a client whose capabilities are
+    nonsense.
+    """
     for version in (0, 2, 65535):
-        try:
-            async with stage.talk(f"version {version}") as talk:
-                params = {"protocolVersion": version, "clientCapabilities": MALFORMED}
-                await talk.call("initialize", params, name="initialize")
-                await talk.call("session/list", {}, name="list", seconds=talk.brief)
-        except (Silence, Gone):
-            pass  # told by the recording
+        # With the words of both versions, as a client that speaks both has to.
+        both = {**introduction(1, {}), **introduction(2, {}), "protocolVersion": version}
+        await _introduce(stage, f"version {version}", both)
+    if stage.profile.version == 1:
+        await _introduce(stage, "malformed", introduction(1, MALFORMED))
+
+
+async def _introduce(stage: Stage, scene: str, params: dict[str, Any]) -> None:
+    try:
+        async with stage.talk(scene) as talk:
+            await talk.call("initialize", params, name="initialize")
+            await talk.call("session/list", {}, name="list", seconds=talk.brief)
+    except (Silence, Gone):
+        pass  # told by the recording
 
 
 async def first_meeting(stage: Stage) -> None:
@@ -51,7 +61,22 @@ async def first_meeting(stage: Stage) -> None:
 
     Raises `Gone` or `Silence` if there is no handshake.
     """
+    stage.profile.version = stage.settings.protocol or 1
+    try:
+        await _meet(stage)
+    except Refused as refusal:
+        if refusal.code != UNSUPPORTED_VERSION or stage.settings.protocol:
+            raise
+        stage.profile.version = 2
+    if stage.profile.version == 2 and not stage.settings.protocol:
+        stage.recordings.clear()  # of a language that it does not speak
+        await _meet(stage)
+
+
+async def _meet(stage: Stage) -> None:
+    """Who answers with the second version is met again in it."""
     profile, folder = stage.profile, stage.project("hello")
+    asked = profile.version
     async with stage.talk("hello", folder=folder) as talk:
         found = await talk.open({}, name="initialize")
         profile.info = _object(found.get("agentInfo", found.get("info")))
@@ -59,6 +84,8 @@ async def first_meeting(stage: Stage) -> None:
         methods = found.get("authMethods")
         profile.login_methods = methods if isinstance(methods, list) else []
         profile.version = found.get("protocolVersion")
+        if profile.version == 2 and asked == 1:
+            return
         try:
             await _first_turn(stage, talk)
         except (Silence, Gone):
@@ -69,7 +96,7 @@ async def first_meeting(stage: Stage) -> None:
 async def _first_turn(stage: Stage, talk: Talk) -> None:
     folder = str(talk.editor.folder)
     if stage.settings.login:
-        await talk.call("authenticate", {"methodId": stage.settings.login}, name="login")
+        await talk.login(stage.settings.login)
     made = await talk.call("session/new", {"cwd": folder, "mcpServers": []}, name="new")
     if _wants_login(made.message):
         stage.profile.blocked = "session/new"
@@ -79,7 +106,11 @@ async def _first_turn(stage: Stage, talk: Talk) -> None:
     hello = stage.say("hello", talk.editor.folder)
     if not isinstance(session, str) or not hello:
         return
-    if _wants_login((await talk.prompt(session, hello, name="hello")).message):
+    try:
+        ended = await talk.prompt(session, hello, name="hello")
+    except Silence:
+        return
+    if _wants_login(ended.message):
         stage.profile.blocked = "session/prompt"
 
 

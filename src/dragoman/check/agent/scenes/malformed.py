@@ -8,7 +8,7 @@ from typing import Any
 from dragoman.check.agent.scenes.handshake import before_the_handshake
 from dragoman.check.agent.scenes.wrong_params import bad_params, lenient, unknown
 from dragoman.check.agent.stage import Stage, Step
-from dragoman.check.agent.talk import Talk
+from dragoman.check.agent.talk import Talk, introduction
 
 BAD_FRAMES: dict[str, bytes] = {
     "no version": b'{"id":50,"method":"session/list","params":{}}',
@@ -102,7 +102,7 @@ def _requests(stage: Stage) -> Iterator[Step]:
     for name, method, params in unknown(stage):
         yield call(name, method, params)
     yield Step("twice", _twice)
-    yield call("initialize again", "initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+    yield call("initialize again", "initialize", introduction(stage.profile.version, {}))
 
 
 async def _list_null(talk: Talk) -> None:
@@ -123,7 +123,7 @@ async def _twice(talk: Talk) -> None:
 
 async def _params(stage: Stage) -> None:
     """Wrong and odd params for a session that exists."""
-    if stage.profile.blocked:
+    if stage.profile.blocked or stage.profile.version != 1:
         return
     folder = stage.project("probed")
     state: dict[str, Any] = {}

@@ -38,9 +38,12 @@ async def again(stage: Stage) -> None:
                 await talk.prompt(session, text, name=trigger)
         talk.facts["exit"] = await talk.close_input()
     setup = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
-    for name in [name for name, can in (("load", can_load), ("resume", can_resume)) if can]:
+    ways = [("loaded", "load", can_load), ("resumed", "resume", can_resume)]
+    for scene, name in [(scene, name) for scene, name, can in ways if can]:
         try:
-            await _reopen(stage, f"{name}ed" if name == "load" else "resumed", name, setup)
+            await _reopen(stage, scene, name, setup)
+            if stage.profile.version == 2:
+                await _reopen(stage, "replayed", name, {**setup, "replayFrom": {"type": "start"}})
         except (Silence, Gone):
             pass  # told by its recording
 

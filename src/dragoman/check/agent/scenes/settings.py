@@ -31,10 +31,12 @@ async def _change_option(talk: Talk, session: Any, option: dict[str, Any]) -> No
     method, current = "session/set_config_option", option.get("currentValue")
     values = values_of(option)
     other = next((value for value in values if value != current), current)
-    change = {"sessionId": session, "configId": option.get("id"), "value": other}
-    await talk.call(method, change, name="set option", seconds=talk.brief)
-    await talk.call(method, {**change, "type": "id"}, name="set option with type", seconds=talk.brief)
-    await talk.call(method, {**change, "type": "_odd"}, name="set option, odd type", seconds=talk.brief)
+    change = {"sessionId": session, "configId": id_of(option), "value": other}
+    if talk.version == 1:
+        await talk.call(method, change, name="set option", seconds=talk.brief)
+        await talk.call(method, {**change, "type": "_odd"}, name="set option, odd type", seconds=talk.brief)
+    change["type"] = "id"
+    await talk.call(method, change, name="set option with type", seconds=talk.brief)
     await talk.call(method, {**change, "value": "nobody's"}, name="set option wrongly", seconds=talk.brief)
     await talk.quiet()
     await talk.call(method, {**change, "value": current}, name="set option back", seconds=talk.brief)
@@ -57,6 +59,11 @@ def options_of(setup: dict[str, Any]) -> list[dict[str, Any]]:
     found = setup.get("configOptions")
     options = [option for option in found if isinstance(option, dict)] if isinstance(found, list) else []
     return [option for option in options if option.get("type") == "select" and values_of(option)]
+
+
+def id_of(option: dict[str, Any]) -> Any:
+    """In the first version, or in the second."""
+    return option.get("id", option.get("configId"))
 
 
 def values_of(option: dict[str, Any]) -> list[Any]:

@@ -95,13 +95,16 @@ def unknown(stage: Stage) -> Iterator[tuple[str, str, Any]]:
     if not stage.profile.has("auth", "logout"):  # who can, does: and somebody would be logged out
         yield "request logout", "logout", {}
     setup = {**nobody, "cwd": str(stage.folder), "mcpServers": []}
-    yield "load of nobody", "session/load", setup
+    if stage.profile.version == 1:
+        yield "load of nobody", "session/load", setup
+        yield "mode of nobody", "session/set_mode", {**nobody, "modeId": "ask"}
     yield "resume of nobody", "session/resume", setup
     yield "close of nobody", "session/close", nobody
     yield "delete of nobody", "session/delete", nobody
     yield "prompt of nobody", "session/prompt", prompting(stage.nobody, "hello")
-    yield "mode of nobody", "session/set_mode", {**nobody, "modeId": "ask"}
-    yield "option of nobody", "session/set_config_option", {**nobody, "configId": "mode", "value": "ask"}
+    if stage.profile.version == 1 or stage.profile.setup.get("configOptions"):
+        option = {"type": "id", "configId": "mode", "value": "ask"}
+        yield "option of nobody", "session/set_config_option", {**nobody, **option}
 
 
 def lenient(stage: Stage, folder: Path, setup: dict[str, Any]) -> dict[str, Probe]:
