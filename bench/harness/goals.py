@@ -153,4 +153,6 @@ FIGURES: list[Figure] = [
         more=False,
         goals=(AtMost(1.5, "×"),),
     ),
+    Figure("tap.p50_us", "what a tap adds to a round trip, p50 µs", more=False),
+    Figure("tap.p99_us", "… p99 µs", more=False, goals=(AtMost(1000, "µs"),)),
 ]

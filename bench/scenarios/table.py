@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios import interpret, large, load, pairs, pool, reads, relay, replay, starting, stream
+from scenarios import interpret, large, load, pairs, pool, reads, relay, replay, starting, stream, tap
 from scenarios.scenario import Scenario
 
 SCENARIOS: list[Scenario] = [
@@ -21,4 +21,5 @@ SCENARIOS: list[Scenario] = [
     large.LARGE,
     relay.RELAY,
     interpret.INTERPRET,
+    tap.TAP,
 ]
