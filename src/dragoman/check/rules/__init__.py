@@ -43,6 +43,9 @@ AREAS = (
     "processes",
     "elicitation",
     "elicited",
+    "version2",
+    "version2_sessions",
+    "version2_shapes",
 )
 """The modules of this package that hold rules."""
 
