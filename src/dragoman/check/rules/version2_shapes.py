@@ -89,7 +89,7 @@ def news_of_a_session_are_whole(story: Story) -> Iterator[Seen]:
 @rule_v2(
     "LST-03", "LST-06", side="agent", fix="Answer session/list with sessions, each with an id and a cwd."
 )
-def listed_sessions_are_whole(story: Story) -> Iterator[Seen]:
+def a_list_of_sessions_is_whole(story: Story) -> Iterator[Seen]:
     yield from _judged(story, _answers(story, "session/list"))
 
 
@@ -173,7 +173,7 @@ def a_change_is_answered_with_all_options(story: Story) -> Iterator[Seen]:
 
 
 @rule_v2("CFG-17", "UPD-04", side="agent", fix="Send the whole list of options with config_option_update.")
-def an_update_lists_all_options(story: Story) -> Iterator[Seen]:
+def told_options_are_all_options(story: Story) -> Iterator[Seen]:
     yield from _whole_lists(story, {frame.number for frame in story.updates("config_option_update")})
 
 
