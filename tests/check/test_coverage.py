@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dragoman.check.manifest import requirements
 from dragoman.check.unobserved import judged_by, reasons
 
-LEAST = 1
+LEAST = 360
 """How many requirements are judged by rules at the least."""
 
 
@@ -19,7 +17,6 @@ def test_reasons_are_about_requirements_that_there_are() -> None:
     assert reasons().keys() - requirements().keys() == set()
 
 
-@pytest.mark.skipif(LEAST < 250, reason="rules are being written")
 def test_every_requirement_has_a_rule_or_a_reason() -> None:
     assert requirements().keys() - judged_by().keys() - reasons().keys() == set()
 
