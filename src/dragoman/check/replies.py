@@ -149,8 +149,12 @@ def loose(story: Story, side: Side) -> list[Frame]:
 def _strays(story: Story, side: Side) -> tuple[list[Stray], list[Frame]]:
     waiting = list(_waiting(story, side))
     noted = [frame.number for frame in told(story, side) if frame.is_notification]
-    lines = [frame for frame, _ in waiting]
-    replies, left = _matched(lines, _without_id(story, side), noted, proof(story, side))
+    lines, refusals = [frame for frame, _ in waiting], _without_id(story, side)
+    sure = _in_stretches(story, lines, refusals)
+    lines = [frame for frame in lines if frame.number not in sure]
+    refusals = [frame for frame in refusals if frame not in sure.values()]
+    replies, left = _matched(lines, refusals, noted, proof(story, side))
+    replies |= sure
     left = _late([frame for frame, kind in waiting if kind != "answer"], replies, left)
     under_id = _under_id(story, side)
     found = []
@@ -159,6 +163,17 @@ def _strays(story: Story, side: Side) -> tuple[list[Stray], list[Frame]]:
         is_read = reply is not None or proof(story, side).after(frame.number) is not None
         found.append(Stray(frame, kind, reply, is_read))
     return found, left
+
+
+def _in_stretches(story: Story, waiting: list[Frame], refusals: list[Frame]) -> dict[int, Frame]:
+    """A scene waits after each line: if a stretch holds one line and one refusal, they belong together."""
+    found: dict[int, Frame] = {}
+    for mark in story.recording.marks if refusals else ():
+        lines = [frame for frame in waiting if mark.first < frame.number <= mark.last]
+        replies = [frame for frame in refusals if mark.first < frame.number <= mark.last]
+        if len(lines) == len(replies) == 1 and lines[0].number < replies[0].number:
+            found[lines[0].number] = replies[0]
+    return found
 
 
 def _matched(

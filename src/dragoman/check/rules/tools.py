@@ -165,6 +165,24 @@ def every_call_ends(story: Story) -> Iterator[Seen]:
             yield kept_if(end is not None, call.frames[-1], "the turn ended and this call did not", turn.end)
 
 
+@rule("TOOL-10", side="agent", fix="Leave the status of a call alone once it is completed or failed.")
+def a_call_that_has_ended_stays_so(story: Story) -> Iterator[Seen]:
+    for call in tool_calls(story):
+        end = call.ending()
+        if not call.id or end is None:
+            continue
+        back = [
+            frame
+            for frame, status in call.statuses()
+            if frame.number > end.number
+            and status in ("pending", "in_progress")
+            # A call that is announced anew is another mistake.
+            and not is_update(frame, "tool_call")
+        ]
+        if back:
+            yield kept_if(False, back[0], "a call that had ended is told to be pending or in progress", end)
+
+
 def _ended_by_itself(story: Story, turn: Turn) -> bool:
     if turn.end is None or not turn.exchange.has_result or was_cancelled(story, turn):
         return False

@@ -90,6 +90,21 @@ def a_turn_ends_with_a_stop_reason(story: Story) -> Iterator[Seen]:
             yield kept_if(reason_of(turn) is not None, turn.exchange.answer, "there is no stopReason")
 
 
+@rule_v1("TURN-03", side="agent", fix="Answer every session/prompt, whatever happens in its turn.")
+def no_turn_is_left_open(story: Story) -> Iterator[Seen]:
+    """Whoever ends a later turn of the same session has left the earlier one without an answer."""
+    for turn in story.turns:
+        if turn.exchange.answer is None and turn.session:
+            later = [one for one in story.turns if _is_later(one, turn) and one.exchange.has_result]
+            if later:
+                request = turn.exchange.request
+                yield kept_if(False, request, "a prompt was never answered", later[0].exchange.answer)
+
+
+def _is_later(other: Turn, turn: Turn) -> bool:
+    return other.session == turn.session and other.exchange.request.number > turn.exchange.request.number
+
+
 @rule_v1("TURN-04", side="agent", fix="Answer session/prompt with a stopReason that the schema knows.")
 def the_stop_reason_is_one_of_the_five(story: Story) -> Iterator[Seen]:
     for turn in story.turns:
