@@ -159,7 +159,7 @@ def _late(turn: Turn) -> list[Frame]:
         update = update_of(frame)
         if frame.direction == "to_agent" or update.get("sessionUpdate") == "state_update":
             break
-        if update.get("sessionUpdate") in WORK and update.get("toolCallId") not in background:
+        if update.get("sessionUpdate") in WORK and text(update.get("toolCallId")) not in background:
             found.append(frame)
     return found
 
@@ -179,7 +179,7 @@ def the_acknowledged_message_is_the_one_that_is_told(story: Story) -> Iterator[S
     for turn in inserted(story):
         told = {text(update_of(frame).get("messageId")) for frame in _user_messages(turn)}
         if told and _is_alone(story, turn):
-            right = turn.exchange.result.get("messageId") in told
+            right = text(turn.exchange.result.get("messageId")) in told
             yield kept_if(
                 right, turn.exchange.answer, "the message is told under another id than acknowledged"
             )
