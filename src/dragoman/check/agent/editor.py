@@ -70,9 +70,14 @@ class Editor:
             return self._fill(params)
         return _error(-32601, "Method not found")
 
-    def release(self, reply: Reply, session: str = "") -> None:
-        """Answer what is held, of one session or of all."""
-        mine = [frame for frame in self.held if not session or frame.params.get("sessionId") == session]
+    def release(self, reply: Reply, session: str = "", *methods: str) -> None:
+        """Answer what is held, of one session or of all, of these methods or of all."""
+        mine = [
+            frame
+            for frame in self.held
+            if (not session or frame.params.get("sessionId") == session)
+            and (not methods or frame.method in methods)
+        ]
         self.held = [frame for frame in self.held if frame not in mine]
         for frame in mine:
             answer = self.answer_now(frame, reply)

@@ -119,9 +119,9 @@ class Talk(Connection):
             return answer is not None
         return any(_is_idle(frame, session) for frame in heard)
 
-    def release(self, session: str = "") -> None:
+    def release(self, session: str = "", *methods: str) -> None:
         """Answer what the editor holds."""
-        self.editor.release(self.reply, session)
+        self.editor.release(self.reply, session, *methods)
 
     async def __aexit__(self, *error: object) -> None:
         try:

@@ -61,7 +61,11 @@ async def _with_neighbour(stage: Stage, talk: Talk, setup: dict[str, Any], two: 
 
 
 async def _end(talk: Talk, running: Any, session: str, since: int, name: str) -> None:
+    """The end of a turn. If it does not come soon, what the turn waits for is answered."""
     try:
+        await talk.end(running, session, since=since, seconds=talk.brief)
+    except Silence:
+        talk.release(session)
         await talk.end(running, session, since=since)
     finally:
         talk.mark(name, since)
@@ -78,10 +82,11 @@ async def _settle(talk: Talk, running: Any, session: str) -> None:
 
 
 def _answer_cancelled(talk: Talk, session: str) -> None:
-    """What a client does that cancels: its open questions are answered so, and the rest as ever."""
-    talk.editor.choice = talk.editor.form = "cancelled"
-    talk.editor.form = "cancel"
-    talk.release(session)
+    """What a client does that cancels: its open questions are answered so. Other answers can wait: a turn
+    that was cancelled needs none.
+    """
+    talk.editor.choice, talk.editor.form = "cancelled", "cancel"
+    talk.release(session, ASK, "elicitation/create")
     talk.editor.choice, talk.editor.form = "allow_once", "accept"
 
 
@@ -140,7 +145,7 @@ async def _withdrawn(talk: Talk, running: Any, session: str, first: int) -> None
     if not talk.is_over(running, session, since=first):
         talk.notify("session/cancel", {"sessionId": session})
         _answer_cancelled(talk, session)
-        await talk.answer(running, since=first)
+        await _end(talk, running, session, first, "cancelled after it")
 
 
 async def _while_asked(stage: Stage, talk: Talk, session: str) -> None:
@@ -174,8 +179,10 @@ async def closes(stage: Stage) -> None:
         await talk.under_way(running, session, since=first)
         closing = talk.begin("session/close", {"sessionId": session})
         _answer_cancelled(talk, session)
-        await talk.answer(closing, since=first)
-        talk.mark("close", first)
+        try:
+            await talk.answer(closing, since=first)
+        finally:
+            talk.mark("close", first)
         await _end(talk, running, session, first, "closed prompt")
         talk.editor.holding = frozenset()
         talk.release()

@@ -17,9 +17,10 @@ MANY = 30
 ENOUGH = 4.0
 """Seconds after which no more sessions are made: some agents start a process for each."""
 
-MOUNTED = 6.0
 BRIEFLY = 2.0
-"""Seconds for an agent to talk to the MCP servers that it was given, if it has a reason to, and if not."""
+"""Seconds for an agent to talk to the MCP servers that it was given, if it has no reason to; with one it has
+a third of the patience.
+"""
 
 
 async def again(stage: Stage) -> None:
@@ -151,14 +152,14 @@ async def servers(stage: Stage) -> None:
         use = stage.say("mcp", folder)
         await talk.prompt(session, use or stage.say("hello", folder), name="mount")
         # Who was not made to use their tools may have no reason to start them: that tells nothing.
-        told = await _logged(logs, "tools/list", seconds=MOUNTED if use else BRIEFLY) or bool(use)
+        told = await _logged(logs, "tools/list", seconds=talk.patience / 3 if use else BRIEFLY) or bool(use)
         http = [{"type": "http", "name": "h", "url": "http://127.0.0.1:9/mcp", "headers": []}]
         params = {"cwd": str(folder), "mcpServers": http}
         await talk.call("session/new", params, name="http server", seconds=talk.brief)
         if stage.profile.has("sessionCapabilities", "close"):
             await talk.call("session/close", {"sessionId": session}, name="close")
             if told:
-                await _logged(logs, "ended", seconds=MOUNTED)
+                await _logged(logs, "ended", seconds=talk.patience / 3)
         if told:
             talk.facts["logs"] = [_lines(log) for log in logs]
         talk.facts["exit"] = await talk.close_input()

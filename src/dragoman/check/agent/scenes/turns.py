@@ -113,7 +113,9 @@ async def _blocks(stage: Stage, talk: Talk, session: str, folder: Path) -> None:
     """Prompts that are more, or less, than a text."""
     hello = stage.say("hello", folder) or "hello"
     uri = (folder / "app.py").as_uri()
-    link = {"type": "resource_link", "uri": uri, "name": "app.py", "size": "big", "_meta": {"a": 1}}
+    half_bad = {"audience": ["user", 5]}
+    link = {"type": "resource_link", "uri": uri, "name": "app.py", "size": "big", "annotations": half_bad}
+    link["_meta"] = {"a": 1}
     note = {"type": "text", "text": hello, "annotations": {"audience": 5, "priority": "high"}}
     text = {"type": "resource", "resource": {"uri": uri, "text": APP, "mimeType": "text/x-python"}}
     await talk.prompt(session, note, link, name="link")
