@@ -111,15 +111,33 @@ def the_id_of_a_finished_call_is_not_used_again(story: Story) -> Iterator[Seen]:
     unavoidable=True,
     versions=(1,),
 )
+def a_call_is_known_before_it_is_updated(story: Story) -> Iterator[Seen]:
+    asked = {(one.session, one.call): one.exchange.request.number for one in reversed(questions(story))}
+    for call, first in _first_told(story):
+        known = asked.get((call.session, call.id), first.number) < first.number
+        right = is_update(first, "tool_call") or known
+        yield kept_if(right, first, "the first thing told about this call is an update")
+
+
+@rule(
+    "TOOL-22",
+    side="agent",
+    fix="Announce a call with tool_call also if you ask for permission first.",
+    versions=(1,),
+)
 def a_call_is_announced_before_it_is_updated(story: Story) -> Iterator[Seen]:
+    for _, first in _first_told(story):
+        right = is_update(first, "tool_call")
+        yield kept_if(right, first, "the first update about this call is no tool_call")
+
+
+def _first_told(story: Story) -> Iterator[tuple[Call, Frame]]:
+    """Calls with the first update about each."""
     known: set[tuple[str, str]] = set()
     for call in tool_calls(story):
-        if not call.id or story.initialize is None:
-            continue  # without the handshake, the beginning of the recording is missing
-        first, key = call.frames[0], (call.session, call.id)
-        if key not in known:
-            right = is_update(first, "tool_call")
-            yield kept_if(right, first, "the first thing told about this call is an update")
+        key = (call.session, call.id)
+        if call.id and key not in known and story.initialize is not None:
+            yield call, call.frames[0]  # without the handshake, the beginning may be missing
         known.add(key)
 
 
