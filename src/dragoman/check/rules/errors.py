@@ -96,13 +96,14 @@ def reserved_codes_are_left_alone(story: Story, side: Side) -> Iterator[Seen]:
 
 @rule("ERR-05", side="client", fix="Show an error with a code that you do not know, and go on.")
 def a_client_lives_with_unknown_codes(story: Story) -> Iterator[Seen]:
+    status = story.recording.facts.get("exit")
     for one in story.calls(direction="to_agent"):
         is_known = type(one.code) is not int or one.code in RPC_CODES | ACP_CODES | {CANCELLED}
         if is_known or one.answer is None or one.method == "initialize":
             continue
         if spoke_after(story, "client", one.answer):
             yield KEPT
-        elif (story.recording.facts.get("exit") or 0) < 0:
+        elif type(status) is int and status < 0:
             yield kept_if(False, one.answer, "the client died of an error with a code that it does not know")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dragoman.check.manifest import Side
 from dragoman.check.recording import BROKEN, Frame
-from dragoman.check.replies import is_no_json, loose, said, strays
+from dragoman.check.replies import is_no_json, loose, said, strays, to
 from dragoman.check.rule import Seen, kept_if, rule
 from dragoman.check.story import Story
 from dragoman.check.walks import KEPT, judged
@@ -17,7 +17,6 @@ MOST_LINES = 200
 
 UNOBSERVED: dict[str, str] = {
     "STD-05": "a permission, about a stream that nobody judges",
-    "STD-06": "a permission; that a client reads the stream shows only when it does not, as a hang",
     "STD-12": "whoever is examined over stdio supports it; whether others could is not for a wire to say",
     "STD-13": "about transports of one's own: examine the peer over that transport",
     "STD-14": "who started whom cannot be seen on the wire",
@@ -83,13 +82,21 @@ def stdin_carries_only_messages(story: Story) -> Iterator[Seen]:
 
 @rule("STD-09", fix="Take lines that end with CRLF, and skip blank ones.")
 def odd_line_ends_are_taken(story: Story, side: Side) -> Iterator[Seen]:
-    yield from _answered(story, "CRLF", "a line that ended with CRLF was not answered")
+    yield from _answered(story, side, "CRLF", "a line that ended with CRLF was not answered")
     for stray in strays(story, side):
         if stray.kind == "blank" and stray.is_read:
             yield kept_if(stray.reply is None, stray.frame, "a blank line was answered", stray.reply)
     for frames in story.recording.marked("blank lines"):
         replies = [frame for frame in loose(story, side) if frame in frames]
         yield kept_if(not replies, next(iter(replies or frames), None), "a blank line was answered")
+
+
+@rule("STD-06", side="client", fix="Read the agent's standard error, or close it; do not let it fill up.")
+def standard_error_does_not_fill_up(story: Story) -> Iterator[Seen]:
+    drained = story.recording.facts.get("stderr drained")
+    if type(drained) is bool:
+        last = story.frames[-1] if story.frames else None
+        yield kept_if(drained, last, "the agent could not write its standard error any more")
 
 
 @rule("STD-07", side="client", fix="Close the agent's input first, and end its process after a while.")
@@ -111,21 +118,23 @@ def an_agent_ends_with_its_input(story: Story) -> Iterator[Seen]:
         yield kept_if(status is not None, last, "the agent did not end after its input had ended")
 
 
-@rule("STD-10", side="agent", fix="Read long lines, or refuse them; do not fall silent.")
-def long_lines_are_answered(story: Story) -> Iterator[Seen]:
+@rule("STD-10", fix="Read long lines, or refuse them; do not fall silent.")
+def long_lines_are_answered(story: Story, side: Side) -> Iterator[Seen]:
     for name in ("1 MB", "10 MB", "50 MB"):
-        yield from _answered(story, name, f"a line of {name} was not answered")
+        yield from _answered(story, side, name, f"a line of {name} was not answered")
 
 
-@rule("STD-11", side="agent", fix="Wait for the end of a line, however its bytes arrive.")
-def lines_may_be_cut_and_joined(story: Story) -> Iterator[Seen]:
-    for name in ("dribbled", "two at once", "first of two", "second of two"):
-        yield from _answered(story, name, "a line that came in pieces, or with others, was not answered")
+@rule("STD-11", fix="Wait for the end of a line, however its bytes arrive.")
+def lines_may_be_cut_and_joined(story: Story, side: Side) -> Iterator[Seen]:
+    for name in ("dribbled", "two at once", "two in one write"):
+        yield from _answered(
+            story, side, name, "a line that came in pieces, or with others, was not answered"
+        )
 
 
-def _answered(story: Story, name: str, why: str) -> Iterator[Seen]:
-    """Whether the agent said anything that is an answer in each stretch of a name."""
+def _answered(story: Story, side: Side, name: str, why: str) -> Iterator[Seen]:
+    """Whether a side said anything that is an answer in each stretch of a name that it was asked in."""
     for frames in story.recording.marked(name):
-        if frames:
-            came = any(frame.is_answer for frame in frames if frame.direction == "to_client")
+        if frames and frames[0].direction == to(side):
+            came = any(frame.is_answer for frame in frames if frame.direction != to(side))
             yield kept_if(came, frames[0], why)
