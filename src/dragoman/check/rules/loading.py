@@ -80,7 +80,9 @@ def a_load_has_all_it_needs(story: Story) -> Iterator[Seen]:
 @rule_v1("LOAD-03", side="agent", fix="Replay every message of the session before session/load is answered.")
 def the_whole_conversation_comes_again(story: Story) -> Iterator[Seen]:
     for one in quiet_loads(story, "session/load"):
-        replayed, told = replay(story, one), told_before(story, session_of(one), one.request)
+        # What comes after the answer comes too late, which is another mistake.
+        replayed = [*replay(story, one), *_until_next(story, one)]
+        told = told_before(story, session_of(one), one.request)
         users = squeezed("".join(chunks(replayed, "user_message_chunk")))
         for words in filter(squeezed, told.user):
             yield kept_if(squeezed(words) in users, one.request, "a prompt was not replayed", one.answer)
@@ -142,7 +144,7 @@ def _until_next(story: Story, one: Exchange) -> Iterator[Frame]:
 @rule_v1("LOAD-05", side="agent", fix="Replay what the user said as user_message_chunk.")
 def what_the_user_said_is_replayed_as_such(story: Story) -> Iterator[Seen]:
     for one in quiet_loads(story, "session/load"):
-        kinds = {update_of(frame).get("sessionUpdate") for frame in replay(story, one)}
+        kinds = {text(update_of(frame).get("sessionUpdate")) for frame in replay(story, one)}
         if kinds & {"agent_message_chunk", "user_message_chunk"}:
             right = "user_message_chunk" in kinds
             yield kept_if(right, one.request, "answers were replayed without what the user said", one.answer)
