@@ -21,6 +21,10 @@ exit status:
 """
 
 
+LAST_WORDS = 0.5
+"""Seconds that the server gets for its last words when the editor has hung up."""
+
+
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     connect = commands.add_parser(
         "connect",
@@ -85,6 +89,7 @@ async def _join(url: str, headers: dict[str, str], stdio: Any, leaving: Any) -> 
         await asyncio.wait(waits)
         leaving.begin()
         left = joined.agent_ended
+        await joined.aclose(grace=LAST_WORDS)
     if left is not None:
         print(f"dragoman connect: {url} ended the connection: {left}", file=sys.stderr)
         return 9
