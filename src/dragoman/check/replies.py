@@ -291,15 +291,11 @@ def _forgiving(raw: bytes) -> Any:
 
 
 def is_no_json(raw: bytes) -> bool:
-    """Whether no reader at all takes it for JSON: many forgive a mark of byte order, halves of surrogate
-    pairs, and numbers beyond all bounds.
+    """Whether no reader at all takes it for JSON: many forgive a mark of byte order, bytes that are no UTF-8,
+    halves of surrogate pairs, and numbers beyond all bounds.
     """
     try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        return True
-    try:
-        json.loads(text.removeprefix("\ufeff"))
+        json.loads(raw.decode(errors="replace").removeprefix("\ufeff"))
     except RecursionError:
         return False
     except ValueError:

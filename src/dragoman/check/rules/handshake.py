@@ -118,9 +118,17 @@ def the_agent_answers_with_version_and_capabilities(story: Story) -> Iterator[Se
         if type(version) is not int or version not in VERSIONS:
             yield kept_if(False, one.answer, "protocolVersion is no integer from 0 to 65535")
             continue
+        if _is_first_shape(one):
+            continue  # judged by INIT-07
         # Ways to log in have rules of their own.
         wrong = [text for text in _all_errors(one.answer, story) if not text.startswith("$.authMethods")]
         yield kept_if(not wrong, one.answer, wrong[0] if wrong else "")
+
+
+def _is_first_shape(one: Exchange) -> bool:
+    """Whether an answer agrees to version 2 in the words of version 1."""
+    is_second = one.result.get("protocolVersion") == 2
+    return is_second and "agentCapabilities" in one.result and "capabilities" not in one.result
 
 
 @rule("INIT-06", side="agent", fix="Answer with the version that was asked for if you speak it.")
@@ -132,7 +140,7 @@ def a_version_that_exists_is_agreed_upon(story: Story) -> Iterator[Seen]:
             yield kept_if(
                 fine, one.answer, "version 1 was asked for, and is not answered with 1", one.request
             )
-        elif wanted(one) == 2 and one.has_result and one.result.get("protocolVersion") == 2:
+        elif wanted(one) == 2 and one.result.get("protocolVersion") == 2 and not _is_first_shape(one):
             yield kept_if(True, one.answer, "")
 
 
@@ -146,6 +154,10 @@ def an_unknown_version_is_answered_with_the_latest(story: Story) -> Iterator[See
             yield kept_if(False, one.answer, "a version the agent does not speak is an error", one.request)
         elif one.result.get("protocolVersion") == version and version not in KNOWN:
             yield kept_if(False, one.answer, "a version that does not exist was agreed upon", one.request)
+        elif _is_first_shape(one):
+            yield kept_if(
+                False, one.answer, "version 2 was agreed upon, in an answer of version 1", one.request
+            )
         elif one.result.get("protocolVersion") != version:
             yield kept_if(one.result.get("protocolVersion") in KNOWN, one.answer, "no version that exists")
 

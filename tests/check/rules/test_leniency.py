@@ -1,0 +1,63 @@
+"""LEN: lenient readers, strict writers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.check.rules.talks import Talk, breaks, keeps, says, says_nothing, update
+
+NEW: dict[str, Any] = {"cwd": "/w", "mcpServers": []}
+
+
+def prompted(**more: Any) -> dict[str, Any]:
+    return {"sessionId": "s", "prompt": [{"type": "text", "text": "hi", **more}]}
+
+
+def test_len_01_bad_values_count_as_absent() -> None:
+    keeps("LEN-01", Talk().new().call("session/prompt", prompted(annotations=5), {"stopReason": "end_turn"}))
+    breaks("LEN-01", Talk().new().call("session/prompt", prompted(annotations=5), code=-32602))
+    says_nothing("LEN-01", Talk().new().call("session/prompt", prompted(), code=-32602))
+    says_nothing("LEN-01", Talk().new().call("session/prompt", prompted(annotations=5), code=-32603))
+
+
+def test_len_03_null_counts_as_empty() -> None:
+    keeps("LEN-03", Talk().call("session/new", {**NEW, "mcpServers": None}, {"sessionId": "s"}))
+    breaks("LEN-03", Talk().call("session/new", {**NEW, "mcpServers": None}, code=-32602))
+
+
+@pytest.mark.parametrize(
+    ("requirement", "odd"),
+    [
+        ("LEN-01", says("s", "hi", messageId=5)),
+        ("LEN-02", update("s", "available_commands_update", availableCommands=[5])),
+        ("LEN-04", update("s", "plan", entries="none")),
+    ],
+)
+def test_a_client_lives_with_odd_updates(requirement: str, odd: Any) -> None:
+    keeps(requirement, Talk().new().prompt("s", odd).prompt(), "client")
+    breaks(requirement, Talk().new().add(odd).facts(exit=1), "client")
+    says_nothing(requirement, Talk().new().add(odd).facts(exit=0), "client")
+
+
+def test_len_05_everything_else_is_strict() -> None:
+    keeps("LEN-05", Talk().call("session/new", {"cwd": "/w"}, code=-32602))
+    keeps("LEN-05", Talk().call("session/new", {"cwd": "/w"}, code=-32603))
+    breaks("LEN-05", Talk().call("session/new", {"cwd": "/w"}, {"sessionId": "s"}))
+    breaks("LEN-05", Talk().call("session/new", {"cwd": 5, "mcpServers": []}, {"sessionId": "s"}))
+    says_nothing("LEN-05", Talk().new())
+    says_nothing("LEN-05", Talk().call("session/new", {"cwd": "/w"}, code=-32000))
+
+
+def test_len_05_what_an_earlier_schema_forgave_is_not_judged() -> None:
+    says_nothing("LEN-05", Talk().new(mcpServers=[{"name": "a"}]))
+    says_nothing("LEN-05", Talk().new(additionalDirectories="/w"))
+
+
+def test_len_06_what_is_written_is_strictly_right() -> None:
+    keeps("LEN-06", Talk().new().prompt("s", says("s", "hi")))
+    breaks("LEN-06", Talk().new().add(update("s", "agent_message_chunk")))
+    breaks("LEN-06", Talk().new().add(says("s", "hi", messageId=5)))
+    breaks("LEN-06", Talk().call("session/new", {"cwd": "/w"}, code=-32602), "client")
+    keeps("LEN-06", Talk().new().add(says("s", "hi", bogus=1)))
