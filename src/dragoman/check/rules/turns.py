@@ -92,13 +92,15 @@ def a_turn_ends_with_a_stop_reason(story: Story) -> Iterator[Seen]:
 
 @rule_v1("TURN-03", side="agent", fix="Answer every session/prompt, whatever happens in its turn.")
 def no_turn_is_left_open(story: Story) -> Iterator[Seen]:
-    """Whoever ends a later turn of the same session has left the earlier one without an answer."""
+    """Whoever ends a later turn of the session, or its own process, has left a turn without an answer."""
     for turn in story.turns:
-        if turn.exchange.answer is None and turn.session:
+        request = turn.exchange.request
+        if turn.exchange.answer is None and is_open(story, turn.session, request.number) is True:
             later = [one for one in story.turns if _is_later(one, turn) and one.exchange.has_result]
             if later:
-                request = turn.exchange.request
                 yield kept_if(False, request, "a prompt was never answered", later[0].exchange.answer)
+            elif "died" in story.recording.facts:
+                yield kept_if(False, request, "the agent ended in the middle of a turn")
 
 
 def _is_later(other: Turn, turn: Turn) -> bool:
