@@ -9,7 +9,7 @@ from dragoman.check.verdict import judge
 from tests.check.mutants.changes import Mutant
 from tests.check.mutants.good import GOOD
 from tests.check.mutants.recorded import RECORDED
-from tests.check.mutants.table import MUTANTS, recording_of, statuses
+from tests.check.mutants.table import MUTANTS, statuses
 
 
 def _name(mutant: Mutant) -> str:
@@ -48,13 +48,7 @@ def test_what_the_official_material_leaves_open_is_only_recorded(mutant: Mutant)
     assert set(statuses(mutant).values()) == {"recorded"}
 
 
-def test_a_mutant_is_one_good_conversation_with_one_change() -> None:
-    assert len({_name(mutant) for mutant in MUTANTS}) == len(MUTANTS) >= 120
-    for mutant in MUTANTS:
-        before, after = GOOD[mutant.talk][0]().recording(), recording_of(mutant)
-        changed = [one.raw for one in before.frames] != [one.raw for one in after.frames]
-        assert (
-            changed
-            or [one.at for one in before.frames] != [one.at for one in after.frames]
-            or (before.facts != after.facts)
-        )
+def test_there_are_enough_mutants_of_both_sides() -> None:
+    assert len({_name(mutant) for mutant in MUTANTS}) == len(MUTANTS) > 300
+    assert sum(mutant.side == "client" for mutant in MUTANTS) > 80
+    assert GOOD.keys() == {mutant.talk for mutant in MUTANTS}
