@@ -141,6 +141,19 @@ def _is_flat(field: Any) -> bool:
     return type(kind) is str and (kind in TYPES or kind.startswith("_"))
 
 
+@rule("ELIC-32", side="agent", fix="Begin modes and types of your own with an underscore.")
+def private_values_are_marked(story: Story) -> Iterator[Seen]:
+    for one in asked(story):
+        mode = text(one.params.get("mode"))
+        kinds = [text(field.get("type")) for field in properties(one).values()]
+        right = _is_ours(mode, MODES) and all(_is_ours(kind, TYPES) for kind in kinds)
+        yield kept_if(right, one.request, "a mode or type that is not known, and does not begin with _")
+
+
+def _is_ours(value: str, known: tuple[str, ...]) -> bool:
+    return value in known or value.startswith("_")
+
+
 @rule("ELIC-08", side="agent", fix='Write "type": "object" and properties into requestedSchema.')
 def a_form_says_that_it_is_an_object(story: Story) -> Iterator[Seen]:
     for one in _forms(story):
