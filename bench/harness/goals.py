@@ -54,7 +54,21 @@ class AtMost:
         return None if mine is None else (f"{mine:.3g} {self.unit}", mine <= self.limit)
 
 
-Goal = Versus | AtMost
+@dataclass(frozen=True)
+class AtLeast:
+    limit: float
+    unit: str
+    ours: str = OURS
+
+    def text(self) -> str:
+        return f"≥ {self.limit:g} {self.unit}"
+
+    def reached(self, medians: Medians, *, more: bool) -> tuple[str, bool] | None:
+        mine = medians.get(self.ours)
+        return None if mine is None else (f"{mine:.3g} {self.unit}", mine >= self.limit)
+
+
+Goal = Versus | AtMost | AtLeast
 
 
 @dataclass(frozen=True)
@@ -155,4 +169,7 @@ FIGURES: list[Figure] = [
     ),
     Figure("tap.p50_us", "what a tap adds to a round trip, p50 µs", more=False),
     Figure("tap.p99_us", "… p99 µs", more=False, goals=(AtMost(1000, "µs"),)),
+    Figure("mutants.found", "planted violations that are found, %", more=True, goals=(AtLeast(100, "%"),)),
+    Figure("mutants.false", "… false alarms in good conversations, %", more=False, goals=(AtMost(0, "%"),)),
+    Figure("mutants.ms", "… judging one, ms", more=False),
 ]

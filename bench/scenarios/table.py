@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from scenarios import interpret, large, load, pairs, pool, reads, relay, replay, starting, stream, tap
+from scenarios import (
+    interpret,
+    large,
+    load,
+    mutants,
+    pairs,
+    pool,
+    reads,
+    relay,
+    replay,
+    starting,
+    stream,
+    tap,
+)
 from scenarios.scenario import Scenario
 
 SCENARIOS: list[Scenario] = [
@@ -21,5 +34,6 @@ SCENARIOS: list[Scenario] = [
     large.LARGE,
     relay.RELAY,
     interpret.INTERPRET,
+    mutants.MUTANTS,
     tap.TAP,
 ]
