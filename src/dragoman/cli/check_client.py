@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,17 +117,24 @@ def _stand_in(chosen: argparse.Namespace, folder: Path, profile: str, *, people:
 
 
 def _note(folder: Path, profile: str, run: Run) -> None:
-    """How the client ended is a fact of its last connection."""
+    """How the client ended is a fact of its last connection. If it got what it came for, its status says
+    something about its agent's work and nothing about itself: then it has left in good order.
+    """
     import msgspec
 
+    from dragoman.check.story import Story
+    from dragoman.cli.recordings import read_recording
     from dragoman.journal.contract import Entry
     from dragoman.journal.transcript import line
 
-    paths = _paths(folder, profile)
-    if paths:
-        fact = {"event": "fact", "name": "client exit", "value": run.status}
-        with paths[-1].open("ab") as file:
-            file.write(line(Entry("note", msgspec.json.encode(fact), 0.0)))
+    for path in _paths(folder, profile)[-1:]:
+        turns = Story(read_recording(path)).turns
+        is_served = bool(turns) and turns[-1].exchange.answer is not None
+        facts = {"exit": 0 if is_served and (run.status or 0) > 0 else run.status, "client exit": run.status}
+        with path.open("ab") as file:
+            for name, value in facts.items():
+                fact = msgspec.json.encode({"event": "fact", "name": name, "value": value})
+                file.write(line(Entry("note", fact, time.time())))
 
 
 def _complaints(chosen: argparse.Namespace, folder: Path, profile: str, run: Run) -> list[str]:
@@ -166,8 +174,6 @@ def _pointed(chosen: argparse.Namespace, wishes: Wishes) -> int:
 
 def _wait(folder: Path) -> None:
     """Until a connection was made, and all have ended."""
-    import time
-
     from dragoman.cli.recordings import read_recording
 
     while not (paths := _paths(folder)) or not all("over" in read_recording(path).facts for path in paths):

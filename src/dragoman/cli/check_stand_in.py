@@ -61,14 +61,15 @@ async def _play(chosen: argparse.Namespace, recorder: Recorder) -> None:
     patience = Patience(chosen.timeout, people=chosen.people)
     stand_in = StandIn(transport, recorder, PROFILES[chosen.profile], patience=patience)
 
+    ending: list[asyncio.Task[None]] = []
+
     def asked_to_end() -> None:
-        recorder.note({"event": "fact", "name": "asked to end", "value": True})
-        stand_in.connection.has_ended.set()
-        stand_in.connection.wake()
+        ending.append(asyncio.ensure_future(stand_in.ask_to_end()))
 
     if sys.platform != "win32":
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked_to_end)
     await stand_in.run()
+    await asyncio.gather(*ending)
 
 
 def _recorder(path: Path) -> Recorder:

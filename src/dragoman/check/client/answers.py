@@ -83,6 +83,7 @@ class Answers:
             session = str(answer["result"].get("sessionId") or frame.params.get("sessionId"))
             commands = {"sessionUpdate": "available_commands_update", "availableCommands": COMMANDS}
             self._tell(session, commands)
+            self._tell(session, {"sessionUpdate": "session_info_update", "title": "Before the first prompt"})
 
     def options(self, session: Session) -> list[Any]:
         found: list[Any] = [

@@ -81,6 +81,8 @@ class Connection:
         self.fact("oversized", size)
 
     def ended(self, reason: BaseException | None) -> None:
+        if self.has_ended.is_set():
+            return
         self.fact("input", "closed" if reason is None else "broken")
         self.has_ended.set()
         self.wake()

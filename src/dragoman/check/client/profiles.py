@@ -118,7 +118,7 @@ PROFILES: dict[str, Profile] = {
             about="an agent that can do everything, and does",
             capabilities=EVERYTHING,
             polite=True,
-            scenes=("polite", "questions", "odd", "frames"),
+            scenes=("polite", "questions", "odd", "frames", "odd questions"),
         ),
         Profile(
             name="bare",

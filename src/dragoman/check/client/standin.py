@@ -28,6 +28,9 @@ ENDINGS: tuple[dict[str, Any], ...] = (
 )
 """How turns end when all scenes are played, one after another."""
 
+LAST = 0.2
+"""Seconds for what should have happened already."""
+
 END = {"result": {"stopReason": "end_turn"}}
 
 
@@ -50,8 +53,19 @@ class StandIn:
         self._transport.start(self.connection)
         await self.connection.has_ended.wait()
         if self._tasks:
-            await asyncio.wait(self._tasks)
+            _, left = await asyncio.wait(self._tasks, timeout=LAST)
+            for task in left:  # those that wait for something beside the wire
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
         await self._transport.aclose()
+
+    async def ask_to_end(self) -> None:
+        """Somebody wants us gone. A good client has closed our input before."""
+        try:
+            async with asyncio.timeout(LAST):
+                await self.connection.has_ended.wait()
+        except TimeoutError:
+            self.connection.ended(InterruptedError())
 
     # What the client says.
 
@@ -112,7 +126,7 @@ class StandIn:
             answer = await self._answer(turn)
             del self._turns[turn.session]  # the client may prompt again as soon as it is answered
             self.connection.reply(turn.prompt, answer)
-            await _afterwards(turn)
+            _afterwards(turn)
         except Gone:
             pass  # the end of the conversation, in whichever scene
 
@@ -146,7 +160,7 @@ class StandIn:
             self.connection.fact(f"silence in {name}", str(silence))
         except (Gone, Stopped):
             raise
-        except Exception as mistake:  # ours: it costs one scene, and not the turn of whoever waits for it
+        except Exception as mistake:  # noqa: BLE001  # ours: it costs one scene, not the whole turn
             self.connection.fact(f"mistake in {name}", repr(mistake))
 
     def _tell(self, session: str, update: Any) -> None:
@@ -192,16 +206,14 @@ def _unanswered(turn: Turn) -> list[Frame]:
     ]
 
 
-async def _afterwards(turn: Turn) -> None:
-    """Late words: a client takes them although the turn is over."""
+def _afterwards(turn: Turn) -> None:
+    """Late words: a client takes them although the turn is over. Nothing is asked: it may leave now."""
     first = turn.here
     turn.update("session_info_update", title="What was played")
     turn.update("usage_update", used=1200, size=200_000, cost={"amount": 0.02, "currency": "EUR"})
     if turn.last_call:
         turn.update("tool_call_update", toolCallId=turn.last_call, title="Came late")
     turn.say("This came after the answer.")
-    turn.cancelled = None
-    await turn.quiet()
     turn.mark("updates after the answer", first)
 
 

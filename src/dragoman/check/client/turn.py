@@ -61,6 +61,8 @@ class Turn:
         self.cancelled: Frame | None = None
         self.withdrawn = False
         """Whether it was the request that was cancelled."""
+        self.may_run = False
+        """Whether the client's user lets the agent run commands."""
         self._capabilities = capabilities
         self._patience = patience
         self.last_call = ""

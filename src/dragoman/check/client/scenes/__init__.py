@@ -11,7 +11,7 @@ from dragoman.check.client.scenes.frames import bad_frames, streams
 from dragoman.check.client.scenes.kinds import Scene
 from dragoman.check.client.scenes.odd import ids, lenient_updates, methods, silent_frames, stderr
 from dragoman.check.client.scenes.permissions import held, permissions, withdrawn
-from dragoman.check.client.scenes.questions import forms, urls
+from dragoman.check.client.scenes.questions import forms, odd_questions, urls
 from dragoman.check.client.scenes.terminals import (
     terminal_faults,
     terminal_limits,
@@ -40,6 +40,7 @@ GROUPS: dict[str, tuple[Scene, ...]] = {
     "questions": (forms, urls),
     "odd": (lenient_updates, methods, silent_frames, ids, withdrawn, terminal_faults, stderr, streams),
     "frames": (bad_frames,),
+    "odd questions": (odd_questions,),
 }
 """What harms a weak client most comes last: all before it has been seen by then."""
 

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from dragoman.check.client.scenes.permissions import is_allowed
 from dragoman.check.client.turn import Turn
 
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
@@ -26,7 +27,9 @@ async def files(turn: Turn) -> None:
     try:
         (outside / "secret.txt").write_text("must not be read\n")
         file = place / "lines.txt"
-        if turn.can("fs", "writeTextFile"):
+        if turn.can("fs", "writeTextFile") and await is_allowed(
+            turn, f"Write {file}", kind="edit", path=str(file)
+        ):
             await _writes(turn, file)
         if turn.can("fs", "readTextFile"):
             await _reads(turn, file)
@@ -97,7 +100,7 @@ async def _strays(turn: Turn, place: Path, outside: Path) -> None:
     with contextlib.suppress(OSError, NotImplementedError):
         (place / "link.txt").symlink_to(outside / "secret.txt")
         await turn.call(READ, {"path": str(place / "link.txt")}, name="read through a link")
-    (place / "bytes.txt").write_bytes(b"\xff\xfe\x00no text")
+    (place / "bytes.txt").write_bytes(b"no text: \xff\xc3\x28\n")
     await turn.call(READ, {"path": str(place / "bytes.txt")}, name="read what is no text")
     stranger = {"path": str(place / "lines.txt"), "sessionId": "nobody's"}
     await turn.call(READ, stranger, name="read for an unknown session")

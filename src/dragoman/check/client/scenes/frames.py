@@ -8,16 +8,16 @@ from dragoman.check.client.turn import SHORT, Turn
 BAD: dict[str, bytes] = {
     "no JSON": b"{",
     "words": b"Debug: this is not for you",
-    "not UTF-8": b'{"jsonrpc":"2.0","id":50,"method":"\xff"}',
-    "no version": b'{"id":50,"method":"_tck/x","params":{}}',
-    "other version": b'{"jsonrpc":"1.0","id":50,"method":"_tck/x","params":{}}',
+    "not UTF-8": b'{"jsonrpc":"2.0","id":5001,"method":"\xff"}',
+    "no version": b'{"id":5002,"method":"nope/nope","params":{}}',
+    "other version": b'{"jsonrpc":"1.0","id":5003,"method":"nope/nope","params":{}}',
     "a number": b"42",
     "a string": b'"x"',
     "empty object": b"{}",
-    "method is a number": b'{"jsonrpc":"2.0","id":50,"method":5}',
+    "method is a number": b'{"jsonrpc":"2.0","id":5004,"method":5}',
     "empty batch": b"[]",
     "batch of a notification": b'[{"jsonrpc":"2.0","method":"_tck/n"}]',
-    "batch of a request": b'[{"jsonrpc":"2.0","id":50,"method":"_tck/x"}]',
+    "batch of a request": b'[{"jsonrpc":"2.0","id":5005,"method":"nope/nope"}]',
 }
 
 MEGABYTE = 1_000_000

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from functools import partial
 from typing import Any
 
+from dragoman.check.client.connection import Silence, is_answer_to
 from dragoman.check.client.scenes.kinds import text
 from dragoman.check.client.scenes.permissions import NOBODY
-from dragoman.check.client.turn import Turn
+from dragoman.check.client.turn import SHORT, Turn
 
 IDS: tuple[Any, ...] = (7001, -7, 0, 2**53 + 1, "abc", "17", "\U0001f409")
 
@@ -102,6 +104,9 @@ async def methods(turn: Turn) -> None:
     for method in METHODS:
         await turn.call(method, {}, name=f"request {method}")
     await turn.call("_tck/x", {"_meta": {"id": 1}}, name="same id", request_id=turn.prompt.message["id"])
+    async with turn.stretch("same id twice"):
+        for _ in range(2):
+            turn.begin("_tck/x", {}, request_id="twice")
 
 
 async def silent_frames(turn: Turn) -> None:
@@ -112,7 +117,14 @@ async def silent_frames(turn: Turn) -> None:
 
 async def ids(turn: Turn) -> None:
     for request_id in IDS:
-        await turn.call("_tck/x", {}, name=f"id {request_id!r}", request_id=request_id)
+        first = turn.here
+        turn.begin("_tck/x", {}, request_id=request_id)
+        try:
+            await turn.until(partial(is_answer_to, request_id=request_id), seconds=SHORT, since=first)
+        except Silence:
+            pass  # it may be this id that it does not take
+        finally:
+            turn.mark(f"id {request_id!r}", first)
 
 
 async def stderr(turn: Turn) -> None:

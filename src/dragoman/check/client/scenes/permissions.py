@@ -68,6 +68,20 @@ async def held(turn: Turn) -> None:
         turn.mark("held", first)
 
 
+async def is_allowed(turn: Turn, title: str, *, kind: str, path: str) -> bool:
+    """Whether the client's user lets the agent do it; also if there is nobody to ask."""
+    call = turn.call_id()
+    locations = [{"path": path}]
+    turn.update("tool_call", toolCallId=call, title=title, kind=kind, status="pending", locations=locations)
+    tool_call = {"toolCallId": call, "title": title, "kind": kind, "locations": locations}
+    answer = await turn.call(ASK, {"toolCall": tool_call, "options": OPTIONS}, name=f"permission to {kind}")
+    result = answer.message.get("result")
+    outcome = result.get("outcome") if isinstance(result, dict) else None
+    if not isinstance(outcome, dict):
+        return True
+    return outcome.get("outcome") == "selected" and str(outcome.get("optionId")).startswith("yes")
+
+
 def announced(turn: Turn) -> str:
     """A tool call that the client has heard of."""
     call = turn.call_id()

@@ -35,8 +35,6 @@ async def forms(turn: Turn) -> None:
     await _ask(
         turn, "form", requestedSchema={"type": "object", "properties": odd}, name="form with odd formats"
     )
-    await _ask(turn, "form", requestedSchema={}, name="form without anything")
-    await _ask(turn, "_x", requestedSchema=schema, name="question of an unknown mode")
 
 
 async def urls(turn: Turn) -> None:
@@ -47,6 +45,14 @@ async def urls(turn: Turn) -> None:
     async with turn.stretch("question completed twice"):
         for elicitation in ("question-1", "question-1", "nobody's"):
             turn.connection.notify("elicitation/complete", {"elicitationId": elicitation})
+
+
+async def odd_questions(turn: Turn) -> None:
+    """What may be more than a client's user can answer."""
+    if turn.can("elicitation", "form"):
+        await _ask(turn, "form", requestedSchema={}, name="form without anything")
+    if turn.can("elicitation"):
+        await _ask(turn, "_x", requestedSchema={"type": "object"}, name="question of an unknown mode")
 
 
 async def _ask(turn: Turn, mode: str, *, name: str, **fields: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from dragoman.check.client.scenes.permissions import is_allowed
 from dragoman.check.client.scenes.processes import is_gone
 from dragoman.check.client.turn import Turn
 
@@ -17,13 +18,16 @@ KILL, RELEASE = "terminal/kill", "terminal/release"
 
 LIMIT = 100
 
+LOOKS = 150
+"""How often the output is looked at before a command is given up."""
+
 RUNS = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
 """Says who it is, and does not end."""
 
 
 async def terminals(turn: Turn) -> None:
     """A command that ends by itself."""
-    if not turn.can("terminal"):
+    if not await _may_run(turn):
         return
     program = "import os, sys; print(os.getcwd()); print(os.environ.get('STAND_IN')); sys.exit(3)"
     env = [{"name": "STAND_IN", "value": "here"}]
@@ -43,6 +47,13 @@ async def terminals(turn: Turn) -> None:
         await turn.call(method, {"terminalId": terminal}, name=f"{method} after release")
 
 
+async def _may_run(turn: Turn) -> bool:
+    if turn.can("terminal"):
+        folder = str(turn.folder)
+        turn.may_run = await is_allowed(turn, f"Run {sys.executable}", kind="execute", path=folder)
+    return turn.may_run
+
+
 async def shown(turn: Turn, terminal: str) -> None:
     """The client may show it while it runs, and afterwards."""
     content = [{"type": "terminal", "terminalId": terminal}]
@@ -53,7 +64,7 @@ async def shown(turn: Turn, terminal: str) -> None:
 
 async def terminal_limits(turn: Turn) -> None:
     """More output than is kept, in characters of several bytes."""
-    if not turn.can("terminal"):
+    if not turn.may_run:
         return
     program = "import sys; sys.stdout.buffer.write('\\u00e9\\u2713\\U0001f409'.encode() * 200)"
     terminal = await create(turn, program, name="terminal with a limit", outputByteLimit=LIMIT)
@@ -65,7 +76,7 @@ async def terminal_limits(turn: Turn) -> None:
 
 async def terminals_that_run(turn: Turn) -> None:
     """Commands that end only because they are ended."""
-    if not turn.can("terminal"):
+    if not turn.may_run:
         return
     terminal = await create(turn, RUNS, name="terminal that runs")
     if terminal:
@@ -80,14 +91,15 @@ async def terminals_that_run(turn: Turn) -> None:
 
 async def _said(turn: Turn, terminal: str) -> int:
     """Its process id, once it has said so."""
-    for _ in range(200):
-        answer = await turn.call(OUTPUT, {"terminalId": terminal}, name="output while running")
+    for _ in range(LOOKS):
+        answer = await turn.call(OUTPUT, {"terminalId": terminal})
         result = answer.message.get("result")
-        said = str(result.get("output", "")) if isinstance(result, dict) else ""
-        if said.strip().isdigit():
-            return int(said)
-        if not isinstance(result, dict):
+        if not isinstance(result, dict) or result.get("exitStatus"):
             return 0
+        said = str(result.get("output", "")).strip()
+        if said.isdigit():
+            turn.mark("output while running", answer.number - 2)
+            return int(said)
         await turn.pause()
     return 0
 
@@ -97,6 +109,7 @@ async def _killed(turn: Turn, terminal: str) -> None:
     first = turn.here
     waiting, withdrawn = turn.begin(WAIT, where), turn.begin(WAIT, where)
     await turn.call(OUTPUT, where, name="output while waiting")
+    turn.connection.notify("$/cancel_request", {"requestId": str(waiting)})  # another id than the number
     turn.connection.notify("$/cancel_request", {"requestId": withdrawn})
     await turn.call(KILL, where, name="kill")
     for request_id in (withdrawn, waiting):
