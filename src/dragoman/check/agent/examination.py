@@ -7,6 +7,7 @@ examined without is a handshake.
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import Callable, Collection
 
@@ -73,6 +74,8 @@ async def _play_all(stage: Stage, progress: Progress, wanted: Collection[str] | 
         and not (scene.needs_session and stage.profile.blocked)
         and (2 if stage.profile.version == 2 else 1) in scene.versions
     ]
+    if stage.settings.seed:
+        random.Random(stage.settings.seed).shuffle(scenes)
     begun = 0
     room = asyncio.Semaphore(max(1, stage.settings.jobs))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -44,6 +45,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The version to ask for; 0: the first, and the second of those who speak only that."""
     login: str = ""
     """A login method that is used on every connection."""
+    clock: Callable[[], float] = time.time
+    """Gives the times of frames; rules that judge by time are silent where all are whole seconds."""
 
 
 _SECOND: dict[tuple[str, ...], tuple[str, ...]] = {
@@ -128,6 +131,7 @@ class Stage:
             Editor(folder or self.folder),
             cwd=self.settings.cwd,
             patience=self.settings.patience,
+            clock=self.settings.clock,
         )
         talk.version = 2 if self.profile.version == 2 else 1
         talk.facts["scene"] = scene
