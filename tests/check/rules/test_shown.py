@@ -64,14 +64,17 @@ def test_tool_14_a_terminal_was_made_and_is_shown_before_its_release() -> None:
     says_nothing("TOOL-14", showing(TERMINAL, wants={"_meta": {"terminal_output": True}}))
 
 
+BAD_PLACES: list[Any] = [
+    [{"path": "a"}],
+    [{}],
+    {"path": "/a"},
+    [{"path": "/a", "line": -1}],
+    [{"path": "/a", "line": "1"}],
+]
+
+
 def test_tool_16_locations_are_places() -> None:
     keeps("TOOL-16", showing(locations=[{"path": "/w/a", "line": 0}, {"path": "/w/b", "line": None}]))
-    for wrong in (
-        [{"path": "a"}],
-        [{}],
-        {"path": "/a"},
-        [{"path": "/a", "line": -1}],
-        [{"path": "/a", "line": "1"}],
-    ):
+    for wrong in BAD_PLACES:
         breaks("TOOL-16", showing(locations=wrong))
     breaks("TOOL-16", showing(locations=[{"path": "/w/a", "line": 0}], version=2))
