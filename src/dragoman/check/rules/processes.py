@@ -45,6 +45,15 @@ def a_terminal_is_there_at_once(story: Story) -> Iterator[Seen]:
             yield kept_if(False, answer, "the terminal was named only when its command had ended", request)
 
 
+@rule("TERM-02", side="client", fix="Answer terminal/create with a terminalId.")
+def a_terminal_has_a_name(story: Story) -> Iterator[Seen]:
+    for one in story.calls("terminal/create", direction="to_client"):
+        if one.has_result:
+            yield kept_if(
+                bool(text(one.result.get("terminalId"))), one.answer, "there is no terminalId", one.request
+            )
+
+
 @rule("TERM-04", side="client", fix="Cut the beginning of the output, not its end, and set truncated.")
 def the_beginning_is_cut(story: Story) -> Iterator[Seen]:
     for console in consoles(story):

@@ -25,6 +25,9 @@ EXTENSIONS = ("terminal_output", "terminal-output")
 def content_is_wrapped(story: Story) -> Iterator[Seen]:
     for frame, item in contents(story):
         yield kept_if(_is_wrapped(item, story.version), frame, "an item of content is not of the three kinds")
+    for frame, told in said_of_calls(story):
+        if type(told.get("content")) not in (list, type(None)):
+            yield kept_if(False, frame, "content is no list")
 
 
 def _is_wrapped(item: Any, version: int) -> bool:
