@@ -51,21 +51,17 @@ PLANTED = [
         "one of two questions that is never answered",
         drop("question, answer"),
         "PERM-12",
-        "RPC-03",
     ),
     _by(
         "work",
         "a file without its content",
         put("read, file, answer", "result", {}),
-        "FS-04",
         "LEN-06",
-        "LEN-05",
     ),
     _by(
         "work",
         "a write that is answered with true",
         put("edit, write, answer", "result", True),
-        "FS-09",
         "LEN-06",
     ),
     _by(
@@ -86,7 +82,6 @@ PLANTED = [
         "a missing file with another code",
         put("missing file, answer", "error.code", -32603),
         "FS-10",
-        "ERR-03",
     ),
     _by(
         "oddities",
@@ -107,7 +102,7 @@ PLANTED = [
         answer_with("new file", error=error(-32002, "Resource not found")),
         "FS-07",
     ),
-    _by("work", "a terminal without an id", put("run, create, answer", "result", {}), "TERM-02", "LEN-06"),
+    _by("work", "a terminal without an id", put("run, create, answer", "result", {}), "TERM-02"),
     _by(
         "work",
         "output without truncated",
@@ -173,13 +168,11 @@ PLANTED = [
         "an answer to nothing that is answered",
         add("late answer", "to_agent", {"jsonrpc": "2.0", "id": 4711, "error": error(-32600, "No")}),
         "RPC-15",
-        "RPC-03",
     ),
     _by(
         "oddities",
         "an unknown form that is accepted",
         answer_with("unknown form", result={"action": "accept"}),
-        "ELIC-27",
         "ELIC-32",
     ),
     _by(

@@ -127,7 +127,6 @@ PLANTED = [
         "a code of its own in the range of servers",
         put("broken, answer", "error.code", -32055),
         "ERR-04",
-        "ERR-01",
     ),
     _by("work", "a code that is no int32", put("broken, answer", "error.code", -4_000_000_000), "ERR-01"),
     _by(

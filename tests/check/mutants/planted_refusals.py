@@ -31,14 +31,12 @@ PLANTED = [
         "a cancel of nobody that is answered",
         add("cancel of nobody", "to_client", {"jsonrpc": "2.0", "id": None, "error": error(-32002, "No")}),
         "RPC-05",
-        "CAN-02",
     ),
     _by(
         "probes",
         "an answer to nothing that is answered",
         add("answer to nothing", "to_client", {"jsonrpc": "2.0", "id": 4711, "error": error(-32600, "No")}),
         "RPC-15",
-        "RPC-03",
     ),
     _by(
         "probes",
@@ -145,7 +143,6 @@ PLANTED = [
         "an unknown session without its name",
         leave_out("prompt of nobody, answer", "error.data"),
         "SES-20",
-        "ERR-03",
     ),
     _by("probes", "a load of nobody that succeeds", answer_with("load of nobody", result={}), "LOAD-09"),
     _by(

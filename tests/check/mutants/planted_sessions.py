@@ -98,7 +98,6 @@ PLANTED = [
             put("after resume, call", "params.update.locations.0.path", "/home/ada/charts/chart.txt"),
         ),
         "ADIR-08",
-        "SES-06",
     ),
     _by(
         "sessions",
@@ -226,9 +225,7 @@ PLANTED = [
         "cancelling",
         "a withdrawal that is answered",
         add("late withdrawal", "to_client", {"jsonrpc": "2.0", "id": None, "error": error(-32601, "No")}),
-        "CRQ-06",
         "RPC-05",
-        "CRQ-07",
     ),
     _by("cancelling", "an agent that stays when its input ends", fact("exit", None), "STD-08"),
 ]

@@ -146,7 +146,6 @@ PLANTED = [
         "a page without an id",
         leave_out("page, url", "params.elicitationId"),
         "ELIC-04",
-        "ELIC-23",
     ),
     _by(
         "settings",

@@ -76,7 +76,6 @@ PLANTED = [
         "content of a tool call as a text",
         put("read, done", "params.update.content", "2 lines"),
         "TOOL-11",
-        "LEN-06",
     ),
     _by(
         "work",
@@ -106,8 +105,6 @@ PLANTED = [
         "work",
         "a write that no tool call told",
         move("edit, call", after="edit, write, answer"),
-        "TURN-12",
-        "PERM-02",
         "TOOL-22",
     ),
     _by(
@@ -157,7 +154,6 @@ PLANTED = [
         "a question of another session",
         put("edit, question", "params.sessionId", "ses-nobody"),
         "PERM-11",
-        "PERM-02",
     ),
     _by(
         "work",

@@ -50,8 +50,6 @@ PLANTED = [
         "an unknown kind of update",
         put("hello, thought", "params.update.sessionUpdate", "agent_musing"),
         "LEN-06",
-        "UPD-01",
-        "LEN-05",
     ),
     _by(
         "work",
@@ -63,7 +61,6 @@ PLANTED = [
         "work",
         "a messageId that is a number",
         put("read, words", "params.update.messageId", 3),
-        "TURN-08",
         "LEN-06",
     ),
     _by(
@@ -91,12 +88,11 @@ PLANTED = [
         put("recall, words", "params.update.content.text", "Which word?"),
         "TURN-15",
     ),
-    _by("work", "a prompt that is never answered", drop("read, answer"), "TURN-03", "TURN-16"),
+    _by("work", "a prompt that is never answered", drop("read, answer"), "TURN-03"),
     _by(
         "work",
         "a file of another folder",
         put("read, file", "params.path", "/etc/harbour.py"),
-        "SES-05",
         "SES-08",
     ),
     _by(
@@ -169,6 +165,5 @@ PLANTED = [
         "a prompt refused for its link",
         answer_with("link", error={"code": -32602, "message": "Links are not supported"}),
         "INIT-22",
-        "CONT-08",
     ),
 ]
