@@ -32,7 +32,7 @@ def test_term_02_a_terminal_is_there_at_once() -> None:
     keeps("TERM-02", slowly_made(0.5), "client")
     keeps("TERM-02", slowly_made(8.0).output(), "client")  # it had not ended: somebody was asked
     breaks("TERM-02", slowly_made(8.0).output(status=DONE), "client")
-    says_nothing("TERM-02", slowly_made(3.0), "client")
+    breaks("TERM-02", console().made({"id": "t"}), "client")
 
 
 def test_term_04_the_beginning_is_cut() -> None:

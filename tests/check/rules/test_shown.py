@@ -27,6 +27,11 @@ def test_tool_11_content_is_of_three_kinds() -> None:
         breaks("TOOL-11", showing(wrong))
 
 
+def test_tool_11_content_is_a_list() -> None:
+    talk = Talk().new("s").add(update("s", "tool_call", toolCallId="c", title="x", content=TEXT))
+    breaks("TOOL-11", talk)
+
+
 def test_tool_11_content_in_a_question_counts_too() -> None:
     params = {"sessionId": "s", "toolCall": {"toolCallId": "c", "content": [TEXT]}, "options": []}
     breaks("TOOL-11", Talk().new("s").ask("session/request_permission", params))
