@@ -186,8 +186,10 @@ class Connection:
     async def until(self, wanted: Callable[[Frame], bool], *, seconds: float = 0, since: int = 0) -> Frame:
         """The first frame since a moment that is wanted; waits for it."""
         at = since
+        # One that has not said anything yet may still be starting, which takes some of them long.
+        limit = seconds if seconds and self._heard else self.patience
         try:
-            async with asyncio.timeout(seconds or self.patience):
+            async with asyncio.timeout(limit):
                 while True:
                     for frame in self.recording.frames[at:]:
                         if wanted(frame):
@@ -198,7 +200,7 @@ class Connection:
                     self._arrived.clear()
                     await self._arrived.wait()
         except TimeoutError:
-            raise Silence(f"nothing came within {seconds or self.patience:g} s") from None
+            raise Silence(f"nothing came within {limit:g} s") from None
 
     async def quiet(self) -> None:
         """Until the agent has dealt with everything that was sent: it answers in order, or says nothing for a

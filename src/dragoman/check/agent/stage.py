@@ -105,14 +105,17 @@ class Stage:
         return self._catalogue.of(self.profile.name)
 
     def say(self, trigger: str, folder: Path) -> str:
-        """What makes the agent do a thing in a folder; empty if nothing is known to."""
-        return self.prompts.text(
+        """What makes the agent do a thing in a folder; empty if nothing is known to, except that there is
+        always something to say.
+        """
+        text = self.prompts.text(
             trigger,
             file=folder / "app.py",
             new=folder / "new.txt",
             outside=self.folder / "outside.txt",
             folder=folder,
         )
+        return text or ("hello" if trigger in ("hello", "slow") else "")
 
     def project(self, name: str) -> Path:
         """A folder with something to work on, that no other scene uses."""

@@ -111,7 +111,7 @@ class Played:
 
 async def _blocks(stage: Stage, talk: Talk, session: str, folder: Path) -> None:
     """Prompts that are more, or less, than a text."""
-    hello = stage.say("hello", folder) or "hello"
+    hello = stage.say("hello", folder)
     uri = (folder / "app.py").as_uri()
     half_bad = {"audience": ["user", 5]}
     link = {"type": "resource_link", "uri": uri, "name": "app.py", "size": "big", "annotations": half_bad}
