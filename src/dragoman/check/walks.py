@@ -14,13 +14,34 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
+from dragoman.check.replies import remembered, said
 from dragoman.check.rule import Seen
 from dragoman.check.shapes import answered, method_of
 from dragoman.check.story import Story
 
 FREE = frozenset({"_meta", "rawInput", "rawOutput", "data", "requestedSchema", "env", "headers", "values"})
 """Members whose insides are nobody's business."""
+
+BOUNDS: dict[str, tuple[int, int]] = {
+    "protocolVersion": (0, 2**16 - 1),
+    "line": (0, 2**32 - 1),
+    "limit": (0, 2**32 - 1),
+    "exitCode": (0, 2**32 - 1),
+    "used": (0, 2**64 - 1),
+    "size": (0, 2**64 - 1),
+    "outputByteLimit": (0, 2**64 - 1),
+}
+"""The least and the largest number under each name."""
+
+PATHS = frozenset({"cwd", "path", "additionalDirectories"})
+"""Members that hold a path, or a list of them."""
+
+KINDS = frozenset({"sessionUpdate", "stopReason", "outcome", "kind", "status"})
+"""Members whose values are words of the protocol."""
+
+NOTED = frozenset(BOUNDS) | PATHS | KINDS
 
 KEPT = Seen(True)
 """Of thousands of frames that are right, none needs to be named."""
@@ -32,7 +53,6 @@ class Member(NamedTuple):
     path: str
     name: str
     value: Any
-    owner: dict[str, Any]
 
 
 def judged(frames: Iterable[Frame], why: Callable[[Frame], str]) -> Iterator[Seen]:
@@ -58,16 +78,9 @@ def words(frame: Frame, story: Story) -> Any:
 
 def members(value: Any) -> Iterator[Member]:
     """All members at any depth, but not inside of what is free in form."""
-    stack: list[tuple[str, Any]] = [("$", value)]
-    while stack:
-        path, one = stack.pop()
-        if type(one) is list:
-            stack.extend((f"{path}[]", item) for item in reversed(one) if type(item) in (dict, list))
-        elif type(one) is dict:
-            for name, inner in one.items():
-                yield Member(path, name, inner, one)
-            inside = [(f"{path}.{name}", inner) for name, inner in one.items() if name not in FREE]
-            stack.extend(part for part in reversed(inside) if type(part[1]) in (dict, list))
+    for path, one in objects(value):
+        for name, inner in one.items():
+            yield Member(path, name, inner)
 
 
 def objects(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -76,11 +89,23 @@ def objects(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     while stack:
         path, one = stack.pop()
         if type(one) is list:
-            stack.extend((f"{path}[]", item) for item in reversed(one) if type(item) in (dict, list))
+            stack += [(f"{path}[]", item) for item in reversed(one) if type(item) in (dict, list)]
         elif type(one) is dict:
             yield path, one
-            inside = [(f"{path}.{name}", inner) for name, inner in one.items() if name not in FREE]
-            stack.extend(part for part in reversed(inside) if type(part[1]) in (dict, list))
+            inside = [name for name, inner in one.items() if type(inner) in (dict, list) and name not in FREE]
+            stack += [(f"{path}.{name}", one[name]) for name in reversed(inside)]
+
+
+def noted(story: Story, side: Side) -> list[tuple[Frame, Member]]:
+    """Every member that any rule about single members looks at, in what a side says; found out once."""
+    return remembered(story, ("noted", side), lambda: list(_noted(story, side)))
+
+
+def _noted(story: Story, side: Side) -> Iterator[tuple[Frame, Member]]:
+    for frame in said(story, side):
+        for member in members(words(frame, story)):
+            if member.name in NOTED or "_" in member.name:
+                yield frame, member
 
 
 @cache

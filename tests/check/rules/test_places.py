@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.check.rules.places import BOUNDS
+from dragoman.check.walks import BOUNDS
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
 
 

@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import QUIET, asked_of, ids_inside, is_marked, loose, proof, said, strays, told
 from dragoman.check.rule import Seen, kept_if, rule, said_by
 from dragoman.check.story import Exchange, Story
-from dragoman.check.walks import KEPT, camel, judged, members, names, words
+from dragoman.check.walks import KEPT, KINDS, Member, camel, judged, names, noted
 
 LONGEST_MESSAGE = 400
 """Characters of an error's message: far more than one short sentence needs."""
 
 INT64 = range(-(2**63), 2**63)
-KINDS = frozenset({"sessionUpdate", "stopReason", "outcome", "kind", "status"})
-"""Members whose values are words of the protocol."""
-
 _SNAKE = re.compile(r"_?[a-z][a-z0-9_]*")
 
 UNOBSERVED: dict[str, str] = {
@@ -158,16 +154,17 @@ def errors(story: Story, side: Side) -> list[Frame]:
 
 @rule("RPC-17", fix="Name members in camelCase and kinds in snake_case, as the schema does.")
 def names_are_written_as_the_schema_writes_them(story: Story, side: Side) -> Iterator[Seen]:
-    yield from judged(messages(story, side), lambda frame: _misspelt(words(frame, story)))
+    for frame, member in noted(story, side):
+        why = _misspelt(member)
+        yield Seen(False, (frame.number,), why) if why else KEPT
 
 
-def _misspelt(value: Any) -> str:
-    for member in members(value):
-        if "_" in member.name[1:] and camel(member.name) in names():
-            return f"{member.path}: {camel(member.name)} is written with underscores"
-        is_word = member.name in KINDS and type(member.value) is str and member.value
-        if is_word and not _SNAKE.fullmatch(member.value):
-            return f"{member.path}.{member.name} is not written in snake_case"
+def _misspelt(member: Member) -> str:
+    if "_" in member.name[1:] and camel(member.name) in names():
+        return f"{member.path}: {camel(member.name)} is written with underscores"
+    is_word = member.name in KINDS and type(member.value) is str and member.value
+    if is_word and not _SNAKE.fullmatch(member.value):
+        return f"{member.path}.{member.name} is not written in snake_case"
     return ""
 
 

@@ -14,7 +14,7 @@ from dragoman.check.rules.capabilities import PROBES
 from dragoman.check.rules.requests import is_harmless, is_made_up, is_ready, never_answered
 from dragoman.check.shapes import read_frame
 from dragoman.check.story import Exchange, Story
-from dragoman.check.walks import KEPT, judged, objects, words
+from dragoman.check.walks import KEPT, judged, noted, words
 
 EARLIER = frozenset({"models", "sessionId", "subagents", "authStatus"})
 """Names that drafts of the protocol had at other places or times: nobody made them up."""
@@ -41,11 +41,10 @@ def nothing_private_stands_at_the_root(story: Story, side: Side) -> Iterator[See
 
 @rule("EXT-02", fix="Write _meta as an object, or leave it out.")
 def meta_is_an_object(story: Story, side: Side) -> Iterator[Seen]:
-    for frame in said(story, side):
-        for path, one in objects(words(frame, story)):
-            if "_meta" in one:
-                fine = type(one["_meta"]) in (dict, type(None))
-                yield KEPT if fine else kept_if(False, frame, f"{path}._meta is no object")
+    for frame, member in noted(story, side):
+        if member.name == "_meta":
+            fine = type(member.value) in (dict, type(None))
+            yield KEPT if fine else kept_if(False, frame, f"{member.path}._meta is no object")
 
 
 @rule("EXT-02", fix="Take _meta in every message.")
@@ -62,12 +61,11 @@ def meta_is_taken(story: Story, side: Side) -> Iterator[Seen]:
 
 @rule("EXT-03", fix="Write traceparent, tracestate and baggage as W3C trace context defines them.")
 def trace_context_is_w3c(story: Story, side: Side) -> Iterator[Seen]:
-    for frame in said(story, side):
-        for path, one in objects(words(frame, story)):
-            meta = one.get("_meta")
-            if type(meta) is dict:
-                for name in (name for name in TRACE if name in meta):
-                    yield kept_if(_is_trace(name, meta[name]), frame, f"{path}._meta.{name} is malformed")
+    for frame, member in noted(story, side):
+        if member.name == "_meta" and type(member.value) is dict:
+            for name in (name for name in TRACE if name in member.value):
+                fine = _is_trace(name, member.value[name])
+                yield kept_if(fine, frame, f"{member.path}._meta.{name} is malformed")
 
 
 def _is_trace(name: str, value: Any) -> bool:

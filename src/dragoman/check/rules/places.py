@@ -7,38 +7,15 @@ from typing import Any
 
 from dragoman.check.manifest import Side
 from dragoman.check.paths import is_absolute
-from dragoman.check.recording import Frame
 from dragoman.check.replies import said
 from dragoman.check.rule import Seen, kept_if, rule
 from dragoman.check.story import Exchange, Story
-from dragoman.check.walks import KEPT, Member, members, words
-
-BOUNDS: dict[str, tuple[int, int]] = {
-    "protocolVersion": (0, 2**16 - 1),
-    "line": (0, 2**32 - 1),
-    "limit": (0, 2**32 - 1),
-    "exitCode": (0, 2**32 - 1),
-    "used": (0, 2**64 - 1),
-    "size": (0, 2**64 - 1),
-    "outputByteLimit": (0, 2**64 - 1),
-}
-"""The least and the largest number under each name."""
-
-PATHS = frozenset({"cwd", "path"})
-LISTS_OF_PATHS = frozenset({"additionalDirectories"})
-
-
-def _members(story: Story, side: Side) -> Iterator[tuple[Frame, Member]]:
-    for frame in said(story, side):
-        value = words(frame, story)
-        if value:
-            for member in members(value):
-                yield frame, member
+from dragoman.check.walks import BOUNDS, KEPT, PATHS, noted
 
 
 @rule("RPC-23", fix="Keep numbers within the bounds that the schema gives them.")
 def numbers_keep_their_bounds(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, member in _members(story, side):
+    for frame, member in noted(story, side):
         # Only numbers: what else is wrong with a member is judged by its shape.
         if member.name in BOUNDS and type(member.value) in (int, float):
             least, largest = BOUNDS[member.name]
@@ -52,11 +29,10 @@ def numbers_keep_their_bounds(story: Story, side: Side) -> Iterator[Seen]:
 
 @rule("RPC-24", fix="Write every path as an absolute one.")
 def paths_are_absolute(story: Story, side: Side) -> Iterator[Seen]:
-    for frame, member in _members(story, side):
-        found = member.value if member.name in LISTS_OF_PATHS else [member.value]
-        if member.name not in PATHS | LISTS_OF_PATHS or type(found) is not list:
+    for frame, member in noted(story, side):
+        if member.name not in PATHS:
             continue
-        for path in found:
+        for path in member.value if type(member.value) is list else [member.value]:
             if type(path) is str:
                 why = f"{member.path}.{member.name} is no absolute path"
                 yield KEPT if is_absolute(path) else kept_if(False, frame, why)
@@ -64,7 +40,7 @@ def paths_are_absolute(story: Story, side: Side) -> Iterator[Seen]:
 
 @rule("RPC-25", side="agent", fix="Count lines from 1.")
 def lines_count_from_one(story: Story) -> Iterator[Seen]:
-    for frame, member in _members(story, "agent"):
+    for frame, member in noted(story, "agent"):
         if member.name == "line" and type(member.value) is int:
             why = f"{member.path}.line is below 1"
             yield KEPT if member.value >= 1 else kept_if(False, frame, why)
