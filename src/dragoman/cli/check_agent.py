@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options
+from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, frame_lines
 
 if TYPE_CHECKING:
     from dragoman.check.agent.examination import Examination
@@ -82,15 +82,19 @@ def _run(chosen: argparse.Namespace) -> int:
         return MISTAKEN
     progress = None if chosen.quiet else _progress
     found = asyncio.run(examine(settings, progress=progress, scenes=chosen.scene))
-    if chosen.save:
-        _save(Path(chosen.save), found, shlex.join(chosen.command))
+    title = shlex.join(chosen.command)
+    saved = _save(Path(chosen.save), found, title) if chosen.save else []
     if found.failure:
         print(f"dragoman check agent: cannot be examined: {found.failure}", file=sys.stderr)
         return UNEXAMINED
     names = [f"{number:02} {one.facts.get('scene')}" for number, one in enumerate(found.recordings, 1)]
-    title = shlex.join(chosen.command)
     return wishes.finish(
-        found.recordings, sides=("agent",), title=title, names=names, blocked=_why_blocked(found)
+        found.recordings,
+        sides=("agent",),
+        title=title,
+        names=saved or names,
+        lines=[frame_lines(path) for path in saved],
+        blocked=_why_blocked(found),
     )
 
 
@@ -129,12 +133,17 @@ def _check_folder(path: str | None) -> None:
         raise LocalMistake(f"{path} is not empty: name a new folder for the recordings")
 
 
-def _save(folder: Path, found: Examination, title: str) -> None:
+def _save(folder: Path, found: Examination, title: str) -> list[str]:
+    """Where each recording was written."""
     from dragoman.cli.recordings import write_recording
 
+    saved = []
     for number, recording in enumerate(found.recordings, 1):
         scene = str(recording.facts.get("scene", "")).replace(" ", "-")
-        write_recording(folder / f"{number:02}-{scene}.ndjson", recording, title=f"{scene}: {title}")
+        path = folder / f"{number:02}-{scene}.ndjson"
+        write_recording(path, recording, title=f"{scene}: {title}")
+        saved.append(str(path))
+    return saved
 
 
 def _why_blocked(found: Examination) -> str:

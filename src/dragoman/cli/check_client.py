@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli import check_stand_in
-from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options
+from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, frame_lines
 
 if TYPE_CHECKING:
     from dragoman.check.client.starting import Run
@@ -195,7 +195,14 @@ def _finish(chosen: argparse.Namespace, wishes: Wishes, folder: Path, complaints
         return _say("no client has introduced itself to the stand-in", UNEXAMINED)
     title = " ".join(chosen.command) or "a client"
     names = [path.stem if not chosen.save else str(path) for path in paths]
-    return wishes.finish(recordings, sides=("client",), title=title, names=names, complaints=complaints)
+    return wishes.finish(
+        recordings,
+        sides=("client",),
+        title=title,
+        names=names,
+        lines=[frame_lines(path) for path in paths] if chosen.save else (),
+        complaints=complaints,
+    )
 
 
 def _paths(folder: Path, profile: str = "") -> list[Path]:

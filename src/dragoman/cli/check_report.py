@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -165,3 +165,22 @@ def _outputs(formats: Sequence[str]) -> list[tuple[str, Path | None]]:
     if sum(path is None for _, path in found) > 1:
         raise LocalMistake("only one format can go to standard output: name files for the others")
     return found
+
+
+def frame_lines(path: str | Path) -> list[int]:
+    """On which line of a recording each frame stands: headers and notes have lines too."""
+    return list(_frame_lines(Path(path).read_bytes().splitlines()))
+
+
+def _frame_lines(lines: Sequence[bytes]) -> Iterator[int]:
+    from dragoman.errors import BadTranscript
+    from dragoman.journal.transcript import read_transcript
+
+    for number, text in enumerate(lines, 1):
+        try:
+            entries = list(read_transcript([text + b"\n"]))
+        except BadTranscript:
+            yield number  # a plain frame: the file was read already, so it is nothing worse
+        else:
+            if any(entry.direction != "note" for entry in entries):
+                yield number

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.check_report import MISTAKEN, Wishes, add_options
+from dragoman.cli.check_report import MISTAKEN, Wishes, add_options, frame_lines
 
 if TYPE_CHECKING:
     from dragoman.check.manifest import Side
@@ -47,7 +45,7 @@ def _run(chosen: argparse.Namespace) -> int:
         recordings = []
         for path in chosen.recordings:
             recordings.append(read_recording(path))
-        lines = [list(_frame_lines(path)) for path in chosen.recordings]
+        lines = [frame_lines(path) for path in chosen.recordings]
     except BadTranscript as error:
         print(f"dragoman check trace: {path} is no recording: {error}", file=sys.stderr)
         return MISTAKEN
@@ -57,18 +55,3 @@ def _run(chosen: argparse.Namespace) -> int:
     sides: tuple[Side, ...] = ("agent", "client") if chosen.side == "both" else (chosen.side,)
     names = list(chosen.recordings)
     return wishes.finish(recordings, sides=sides, title=", ".join(names), names=names, lines=lines)
-
-
-def _frame_lines(path: str) -> Iterator[int]:
-    """On which line of a file each frame stands: headers and notes have lines too."""
-    from dragoman.errors import BadTranscript
-    from dragoman.journal.transcript import read_transcript
-
-    for number, text in enumerate(Path(path).read_bytes().splitlines(), 1):
-        try:
-            entries = list(read_transcript([text + b"\n"]))
-        except BadTranscript:
-            yield number  # a plain frame: the file was read already, so it is nothing worse
-        else:
-            if any(entry.direction != "note" for entry in entries):
-                yield number
