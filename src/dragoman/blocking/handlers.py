@@ -56,6 +56,7 @@ class Inline(Handler):
         self._faces = faces
         self._wait_for = wait_for
         self.is_async = False
+        self.wants_peer = True  # it is called by `now` and by nothing shorter
         self.answer: Callable[[Any, Any], Any] = self._await if handler.is_async else self._call
         """Takes the message and the peer, and returns what the handler answers."""
         self.direct = None if handler.is_async or handler.wants_peer else handler.function
