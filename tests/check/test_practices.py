@@ -34,6 +34,7 @@ def call(kind: str | None = "edit", status: str = "completed", id: str = "t") ->
     return update("tool_call_update", toolCallId=id, status=status, **({"kind": kind} if kind else {}))
 
 
+MORE = client("session/cancel", {"sessionId": "s"})
 ENDED = agent(result={"stopReason": "end_turn"}, id=2)
 TOLD = update("agent_message_chunk", content={"type": "text", "text": "hi"})
 ASKED_ONE = client("initialize", {"protocolVersion": 1}, id=1)
@@ -48,14 +49,18 @@ KEPT: list[tuple[Judge, list[Said]]] = [
     (practices.the_agent_introduces_itself, [ASKED_ONE, agent(result={"agentInfo": INFO}, id=1)]),
     (practices.a_turn_says_something_before_it_ends, [prompt(), TOLD, ENDED]),
     (practices.long_turns_are_streamed, [prompt(), TOLD, *[TOLD] * 5, ENDED]),
-    (practices.what_changes_things_is_asked_for, [*permission(), call()]),
+    (practices.what_changes_things_is_asked_for, [prompt(), *permission(), call(), ENDED]),
     (
         practices.errors_say_what_is_wrong,
-        [prompt(), agent(error={"code": -32603, "message": "No model"}, id=2)],
+        [prompt(), agent(error={"code": -32603, "message": "No model"}, id=2), MORE],
     ),
     (
         practices.errors_say_what_is_wrong,
-        [prompt(), agent(error={"code": -32603, "message": "Internal error", "data": "no model"}, id=2)],
+        [
+            prompt(),
+            agent(error={"code": -32603, "message": "Internal error", "data": "no model"}, id=2),
+            MORE,
+        ],
     ),
 ]
 
@@ -67,10 +72,10 @@ BROKEN: list[tuple[Judge, list[Said]]] = [
     (practices.the_agent_introduces_itself, [ASKED_ONE, agent(result={}, id=1)]),
     (practices.a_turn_says_something_before_it_ends, [prompt(), ENDED]),
     (practices.long_turns_are_streamed, [prompt(), *[client("x")] * 6, ENDED]),
-    (practices.what_changes_things_is_asked_for, [*permission(call="another"), call()]),
+    (practices.what_changes_things_is_asked_for, [prompt(), *permission(call="another"), call(), ENDED]),
     (
         practices.errors_say_what_is_wrong,
-        [prompt(), agent(error={"code": -32603, "message": "Internal error."}, id=2)],
+        [prompt(), agent(error={"code": -32603, "message": "Internal error."}, id=2), MORE],
     ),
 ]
 
@@ -85,8 +90,16 @@ SILENT: list[tuple[Judge, list[Said]]] = [
         [prompt(), agent(result={"stopReason": "refusal"}, id=2)],
     ),
     (practices.long_turns_are_streamed, [prompt(), ENDED]),
-    (practices.what_changes_things_is_asked_for, [call("read"), call(None), call("edit", "failed")]),
-    (practices.what_changes_things_is_asked_for, [*permission(kind="allow_always"), call(id="later")]),
+    (
+        practices.what_changes_things_is_asked_for,
+        [prompt(), call("execute"), call(None), call("edit", "failed")],
+    ),
+    (practices.what_changes_things_is_asked_for, [call()]),
+    (practices.errors_say_what_is_wrong, [prompt(), agent(error={"code": -32603, "message": "error"}, id=2)]),
+    (
+        practices.what_changes_things_is_asked_for,
+        [prompt(), *permission(kind="allow_always"), call(id="later")],
+    ),
 ]
 
 

@@ -158,22 +158,24 @@ def selection(only: Iterable[str], exclude: Iterable[str], packs: Iterable[str])
 def _item(item: Item, status: dict[str, Status], stories: list[Story]) -> PackItem:
     if item.unseen:
         return PackItem(says=item.says, status="not exercised", reason=item.unseen)
-    own = [] if item.judge is None else [seen for story in stories for seen in item.judge(story)]
-    wrong = next((seen for seen in own if not seen.kept), None)
+    own = [
+        (number, seen)
+        for number, story in enumerate(stories, 1)
+        for seen in ([] if item.judge is None else item.judge(story))
+    ]
+    where, wrong = next(((number, seen) for number, seen in own if not seen.kept), (0, Seen(True)))
     # A list may name what binds only the other side: that is no part of this side's line.
     known = tuple(one for one in item.requirements if one in status)
     statuses = [status[one] for one in known]
     return PackItem(
         says=item.says,
-        status=worst([*statuses, *_as_status(own)]),
+        status=worst([*statuses, *("passed" if seen.kept else "warned" for _, seen in own)]),
         requirements=known,
         exercised=sum(one in _SHOWN for one in statuses),
-        reason="" if wrong is None else wrong.why,
+        reason=wrong.why,
+        connection=where,
+        frames=wrong.frames,
     )
-
-
-def _as_status(own: list[Seen]) -> list[Status]:
-    return ["passed" if seen.kept else "warned" for seen in own]
 
 
 def _pack(name: str) -> Pack:

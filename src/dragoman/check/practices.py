@@ -13,7 +13,9 @@ from dragoman.check.story import Story, update_of
 LONG = 5.0
 """Seconds of silence after which somebody who waits wonders whether anything happens."""
 
-_DESTROYING = ("edit", "delete", "move", "execute")
+_DESTROYING = ("edit", "delete", "move")
+"""What a command changes cannot be known: those that only look are commands too."""
+
 _SAYING_NOTHING = ("", "error", "internal error", "unknown error", "failed")
 
 
@@ -71,7 +73,8 @@ def what_changes_things_is_asked_for(story: Story) -> Iterator[Seen]:
         if _chosen_kind(exchange.params, exchange.result) == "allow_always"
     }
     kinds: dict[tuple[str, str], object] = {}
-    for frame in story.updates("tool_call", "tool_call_update"):
+    # What is told outside of turns is a replay: it was asked for when it happened.
+    for frame in [one for turn in story.turns for one in turn.updates("tool_call", "tool_call_update")]:
         update, session = update_of(frame), _session(frame.params)
         key = (session, _call_id(update))
         if update.get("kind") is not None:
@@ -82,8 +85,10 @@ def what_changes_things_is_asked_for(story: Story) -> Iterator[Seen]:
 
 
 def errors_say_what_is_wrong(story: Story) -> Iterator[Seen]:
+    """Silent about what is said to a client that has nothing more to say: it may have hung up already."""
+    last = max((frame.number for frame in story.frames if frame.direction == "to_agent"), default=0)
     for exchange in story.calls(direction="to_agent"):
-        if exchange.has_error and exchange.answer is not None:
+        if exchange.has_error and exchange.answer is not None and exchange.answer.number < last:
             error = exchange.answer.message["error"]
             message = str(error.get("message") or "").strip().lower().rstrip(".")
             mute = message in _SAYING_NOTHING and not error.get("data")

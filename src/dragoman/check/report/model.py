@@ -58,6 +58,9 @@ class PackItem(Struct, kw_only=True, frozen=True):
     """How many of its requirements showed."""
     reason: str = ""
     """Why it cannot be seen, or what was wrong."""
+    connection: int = 0
+    """Where that was: which recording, counted from 1; 0 if nowhere."""
+    frames: tuple[int, ...] = ()
 
 
 class PackResult(Struct, kw_only=True, frozen=True):

@@ -32,7 +32,7 @@ def _lines(report: Report, details: bool) -> Iterator[str]:
         yield from _part(report, part, details)
     for pack in report.packs:
         if pack.items:
-            yield from _pack(pack)
+            yield from _pack(report, pack)
     for complaint in report.complaints:
         yield f"note: {printable(complaint)}"
     if report.blocked:
@@ -85,10 +85,11 @@ def _finding(report: Report, finding: Finding) -> Iterator[str]:
         yield f"    {where} frame {one.number} {_ARROW[one.direction]} {one.at:8.3f} s  {one.text}"
 
 
-def _pack(pack: PackResult) -> Iterator[str]:
+def _pack(report: Report, pack: PackResult) -> Iterator[str]:
     yield f"{pack.name} ({pack.side}): {pack.about}"
     for item in pack.items:
         seen = f" ({item.exercised} of {len(item.requirements)} seen)" if item.requirements else ""
         why = f": {printable(item.reason)}" if item.reason else ""
-        yield f"  {item.status:<14} {item.says}{seen}{why}"
+        where = f" ({report.name_of(item.connection)} frame {item.frames[0]})" if item.frames else ""
+        yield f"  {item.status:<14} {item.says}{seen}{why}{where}"
     yield ""
