@@ -10,6 +10,8 @@
 | `hangs` | says nothing any more once a line was no JSON |
 | `deaf` | does not answer methods that it does not know |
 | `floods` | never stops to talk once it is prompted |
+| `lazy` | ends a turn only when it is cancelled |
+| `second` | speaks the second version of the protocol, and no other |
 | `stubborn` | lives on when its input ends |
 """
 
@@ -20,6 +22,7 @@ from typing import Any
 
 fault = sys.argv[1] if len(sys.argv) > 1 else ""
 sessions: set[str] = set()
+open_turns: list[Any] = []
 
 
 def send(**fields: Any) -> None:
@@ -31,23 +34,46 @@ def refuse(request_id: Any, code: int) -> None:
     send(id=request_id, error={"code": code, "message": "No"})
 
 
+def tell(session: str, kind: str, **fields: Any) -> None:
+    update = {"sessionUpdate": kind, **fields}
+    send(method="session/update", params={"sessionId": session, "update": update})
+
+
 def prompt(request_id: Any, params: Any) -> None:
-    if params.get("sessionId") not in sessions:
+    session = params.get("sessionId")
+    if session not in sessions:
         return refuse(request_id, -32002)
-    said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hello"}}
+    if fault == "second":
+        send(id=request_id, result={"messageId": "m"})
+        tell(session, "state_update", state="running")
+    if fault == "lazy":
+        return open_turns.append(request_id)
     while True:
-        send(method="session/update", params={"sessionId": params["sessionId"], "update": said})
+        tell(session, "agent_message_chunk", messageId="n", content={"type": "text", "text": "hello"})
+        if fault == "second":
+            return tell(session, "state_update", state="idle", stopReason="end_turn")
         if fault != "floods":
             return send(id=request_id, result={"stopReason": "end_turn"})
 
 
+def initialize(request_id: Any, params: Any) -> None:
+    info = {"name": "raw", "version": "1"}
+    if fault != "second":
+        return send(id=request_id, result={"protocolVersion": 1, "agentCapabilities": {}, "agentInfo": info})
+    if params.get("protocolVersion") == 1:
+        return refuse(request_id, -32022)
+    return send(id=request_id, result={"protocolVersion": 2, "capabilities": {"session": {}}, "info": info})
+
+
 def answer(message: dict[str, Any]) -> None:
     method, request_id, params = message.get("method"), message.get("id"), message.get("params") or {}
+    if method == "session/cancel":
+        while open_turns:
+            send(id=open_turns.pop(), result={"stopReason": "cancelled"})
     if "id" not in message or not isinstance(method, str):
         return None
     if method == "initialize":
-        info = {"name": "raw", "version": "1"}
-        return send(id=request_id, result={"protocolVersion": 1, "agentCapabilities": {}, "agentInfo": info})
+        return initialize(request_id, params)
     if method == "session/new" and fault != "login":
         sessions.add(f"session-{len(sessions)}")
         return send(id=request_id, result={"sessionId": f"session-{len(sessions) - 1}"})

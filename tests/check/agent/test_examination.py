@@ -4,6 +4,7 @@ import pytest
 
 from dragoman.check.agent import connection
 from dragoman.check.agent.examination import Examination, examine
+from dragoman.check.verdict import judge
 from tests.check.agent.agents import settings
 
 pytestmark = pytest.mark.bound(60)
@@ -20,6 +21,14 @@ async def test_an_agent_is_met_before_anything_is_tried() -> None:
     assert found.failure == found.profile.blocked == ""
     assert {mark.name for mark in found.recordings[0].marks} == {"initialize", "new", "hello"}
     assert found.recordings[0].facts["exit"] == 0
+
+
+async def test_an_agent_of_the_second_version_is_examined_in_it() -> None:
+    found = await examine(settings("second"), scenes=("bare", "writes"))
+    assert found.profile.version == 2
+    assert names(found) == ["hello", "bare"], "what only the first version has is not tried"
+    verdicts = {one.requirement: one.status for one in judge(found.recordings, "agent", only=["TURN-03"])}
+    assert verdicts == {"TURN-03": "passed"}
 
 
 async def test_an_agent_that_ends_at_once_cannot_be_examined() -> None:

@@ -11,7 +11,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import msgspec
 
@@ -86,7 +86,7 @@ class Connection:
         self._listens: bool | None = None  # whether it answers requests that it does not know
         self._complaints = bytearray()
 
-    async def __aenter__(self) -> Connection:
+    async def __aenter__(self) -> Self:
         self._child = spawn(self._command, cwd=self._cwd, env=self._env, on_stderr=self._complaints.extend)
         self._child.start(self)
         return self
