@@ -196,12 +196,20 @@ def turn_of(story: Story, frame: Frame, session: str) -> Turn | None:
 
 def was_cancelled(story: Story, turn: Turn) -> bool:
     """Whether anybody tried to cancel it, or its session was closed under it."""
-    for frame in story.between(turn.exchange.request, turn.end):
-        if frame.direction != "to_agent":
-            continue
-        about_it = session_of(frame) == turn.session
-        if frame.method in ("session/cancel", "session/close", "session/delete") and about_it:
-            return True
-        if frame.method == "$/cancel_request":
-            return True
-    return False
+    begun, end = turn.exchange.request.number, turn.end.number if turn.end is not None else None
+    return any(
+        begun < frame.number
+        and (end is None or frame.number < end)
+        and (frame.method == "$/cancel_request" or session_of(frame) == turn.session)
+        for frame in _enders(story)
+    )
+
+
+def _enders(story: Story) -> list[Frame]:
+    """What a client may send to end a turn."""
+    methods = ("session/cancel", "session/close", "session/delete", "$/cancel_request")
+
+    def find() -> list[Frame]:
+        return [one for one in story.frames if one.method in methods and one.direction == "to_agent"]
+
+    return remembered(story, "enders", find)

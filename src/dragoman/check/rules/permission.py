@@ -93,25 +93,26 @@ def the_chosen_option_was_offered(story: Story) -> Iterator[Seen]:
 
 @rule("PERM-07", side="client", fix="Answer open questions with cancelled when you cancel the turn.")
 def questions_of_a_cancelled_turn_are_cancelled(story: Story) -> Iterator[Seen]:
+    cancels = story.notes("session/cancel", direction="to_agent")
     for question in questions(story):
-        cancel = _cancel_while_open(story, question)
+        cancel = _cancel_while_open(cancels, question)
         if cancel is None or _was_withdrawn(story, question):
             continue
         answer = question.exchange.answer
         if answer is None:
-            if _went_on(story, question, cancel):
+            if story.version < 2 and _went_on(story, question, cancel):  # later ones wait to be told
                 yield kept_if(False, question.exchange.request, "never answered after the cancel", cancel)
         else:
             right = question.choice == "cancelled"
             yield kept_if(right, answer, "the turn was cancelled, and the answer is another one", cancel)
 
 
-def _cancel_while_open(story: Story, question: Question) -> Frame | None:
+def _cancel_while_open(cancels: list[Frame], question: Question) -> Frame | None:
     begun, answer = question.exchange.request, question.exchange.answer
     return next(
         (
             frame
-            for frame in story.notes("session/cancel", direction="to_agent")
+            for frame in cancels
             if session_of(frame) == question.session
             and begun.number < frame.number
             and (answer is None or frame.number < answer.number)
