@@ -180,11 +180,6 @@ def end_after(label: str) -> Change:
     return change
 
 
-def silent_after(label: str, way: Direction) -> Change:
-    """One side says nothing more; the other goes on alone with what needs no answer."""
-
-    def change(talk: Script) -> None:
-        place = talk.where(label) + 1
-        talk.lines[place:] = [line for line in talk.lines[place:] if line.way != way]
-
-    return change
+def die(label: str, status: int = 1) -> Change:
+    """A side ends after a line, and tells so only by its exit status."""
+    return together(end_after(label), fact("exit", status))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dragoman.check.manifest import Side
+from tests.check.mutants.extremes import lines, versions
 from tests.check.mutants.probes import oddities, probes
 from tests.check.mutants.script import Script
 from tests.check.mutants.sessions import login, sessions
@@ -22,5 +23,7 @@ GOOD: dict[str, tuple[Callable[[], Script], tuple[Side, ...]]] = {
     "login": (login, BOTH),
     "probes": (probes, ("agent",)),
     "oddities": (oddities, ("client",)),
+    "versions": (versions, ("agent",)),
+    "lines": (lines, ("client",)),
 }
 """How to write each, and who is good in it."""

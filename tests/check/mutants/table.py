@@ -7,6 +7,8 @@ from dragoman.check.verdict import Status, judge
 from tests.check.mutants import (
     planted_answers,
     planted_by_client,
+    planted_client_corners,
+    planted_corners,
     planted_handshake,
     planted_lines,
     planted_refusals,
@@ -28,6 +30,8 @@ MUTANTS: list[Mutant] = [
     *planted_refusals.PLANTED,
     *planted_by_client.PLANTED,
     *planted_answers.PLANTED,
+    *planted_corners.PLANTED,
+    *planted_client_corners.PLANTED,
 ]
 
 
