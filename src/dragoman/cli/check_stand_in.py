@@ -36,7 +36,7 @@ def _run(chosen: argparse.Namespace) -> int:
         print(f"dragoman check stand-in: no profile is called {chosen.profile!r}", file=sys.stderr)
         return 2
     try:
-        recorder = _recorder(Path(chosen.record))
+        recorder = recorder_for(Path(chosen.record))
     except OSError as error:
         print(f"dragoman check stand-in: cannot write the recording: {error}", file=sys.stderr)
         return 2
@@ -72,7 +72,7 @@ async def _play(chosen: argparse.Namespace, recorder: Recorder) -> None:
     await asyncio.gather(*ending)
 
 
-def _recorder(path: Path) -> Recorder:
+def recorder_for(path: Path) -> Recorder:
     """The first name that is free: a client may start its agent again."""
     from dragoman.trace.tap.recorder import Recorder
 

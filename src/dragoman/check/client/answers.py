@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from dragoman.check.client.profiles import (
     BOOLEAN_OPTION,
+    BROKEN_METHODS,
     INFO,
     LOGIN,
     METHODS,
@@ -109,6 +110,7 @@ class Answers:
             result["authMethods"] = [*METHODS, *terminal]
         if profile.odd:
             result |= {"someday": [1], "_meta": {"protocolVersion": 7}, "agentInfo": {**INFO, "title": 5}}
+            result["authMethods"] = BROKEN_METHODS
         return {"result": result}
 
     def _authenticate(self, params: dict[str, Any]) -> Answer:

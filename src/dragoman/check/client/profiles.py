@@ -80,12 +80,14 @@ ODD_OPTIONS: list[Any] = [
 LOGIN = "agent-login"
 
 METHODS: list[Any] = [
-    {},
     {"id": "broken-terminal", "name": "Broken", "type": "terminal", "args": 5},
     {"id": "unknown-kind", "name": "Some day", "type": "oauth2"},
     {"id": LOGIN, "name": "Log in", "description": "The agent does it by itself"},
 ]
 """Only the last one may be used with `authenticate`."""
+
+BROKEN_METHODS: list[Any] = [{}, {"id": 5}]
+"""Nothing that a client could use, and nothing to stop at: no login is wanted."""
 
 TERMINAL_METHOD = {"id": "terminal-login", "name": "In a terminal", "type": "terminal", "args": ["--log-in"]}
 

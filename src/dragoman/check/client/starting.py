@@ -49,11 +49,16 @@ def filled(command: Sequence[str], stand_in: Sequence[str]) -> list[str]:
 
 
 async def run_client(
-    command: Sequence[str], *, says: Sequence[str] = (), cwd: str | os.PathLike[str] | None, seconds: float
+    command: Sequence[str],
+    *,
+    says: Sequence[str] = (),
+    cwd: str | os.PathLike[str] | None,
+    seconds: float,
+    grace: Grace = GRACE,
 ) -> Run:
     """Start it, say lines to its standard input, close that, and wait. Raises `SpawnFailed`."""
     tail, complaints = _Tail(), _Tail()
-    child = spawn(command, cwd=cwd, grace=GRACE, on_stderr=complaints.feed)
+    child = spawn(command, cwd=cwd, grace=grace, on_stderr=complaints.feed)
     child.start(tail)
     try:
         try:
