@@ -24,6 +24,7 @@ from dragoman.errors import (
     VersionMismatch,
 )
 from dragoman.schema.v1 import AgentMessageChunk, ReadTextFileRequest, ReadTextFileResponse, TextContent
+from dragoman.sdk.client.side import ClientSide
 from tests.blocking.ends import FACES, ROOT, command, connected
 from tests.transport.programs import alive, python, shell
 
@@ -321,3 +322,47 @@ def test_texts_are_what_the_agent_says_and_nothing_else() -> None:
         turn = agent.new_session(cwd="/tmp").prompt("Hello")
         assert "".join(turn.texts()) == "You said: Hello"
         assert turn.result.text == "You said: Hello"
+
+
+# Two threads.
+
+TWO_AT_ONCE = """
+answer(sys.stdin.readline(), {"sessionId": "s"})
+waiting = sys.stdin.readline()
+print(json.dumps({"jsonrpc": "2.0", "method": "_somebody_waits"}), flush=True)
+prompt = json.loads(sys.stdin.readline())
+content = {"type": "text", "text": "hello"}
+update = {"sessionUpdate": "agent_message_chunk", "content": content}
+note = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}}
+end = {"jsonrpc": "2.0", "id": prompt["id"], "result": {"stopReason": "end_turn"}}
+sys.stdout.write(json.dumps(note) + "\\n" + json.dumps(end) + "\\n")
+sys.stdout.flush()
+sys.stdin.readline()
+answer(waiting, 1)
+sys.stdin.read()
+"""
+
+
+def test_an_answer_is_known_only_after_the_updates_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread reads for another, and is slow to hand over what it read."""
+    usual = ClientSide.fed
+
+    def slow(side: ClientSide, size: int) -> None:
+        time.sleep(0.2)  # the other thread would use it to go on without its update
+        usual(side, size)
+
+    monkeypatch.setattr(ClientSide, "fed", slow)
+    client, waits = Client("two"), threading.Event()
+
+    @client.extension("_somebody_waits")
+    def somebody_waits(_: object) -> None:
+        waits.set()
+
+    with connect(raw(TWO_AT_ONCE), client=client) as agent:
+        session = agent.new_session(cwd="/")
+        reading = threading.Thread(target=agent.call, args=("_wait",))
+        reading.start()
+        waits.wait()  # from now on it reads for everybody
+        assert session.prompt("x").result.text == "hello"
+        agent.notify("_go_on")
+        reading.join()

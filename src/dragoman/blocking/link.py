@@ -42,7 +42,7 @@ from dragoman.core.lifecycle import INITIALIZE
 from dragoman.errors import CallFailed, LinkClosed
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.router import Router
-from dragoman.wire import Envelope, ErrorObject, Request, decode, notification
+from dragoman.wire import Envelope, ErrorObject, Notification, Request, decode, notification
 
 log = logging.getLogger(__name__)
 
@@ -262,8 +262,9 @@ class BlockingLink(Intake):
         while True:
             while inbox:
                 envelope = inbox[0]
-                # Updates that came before a question are seen before it is put.
-                if self._told and type(envelope) is Request:
+                # Updates that came before a question are seen before it is put, and those before an answer
+                # before it is known: another thread may wait for it, and takes what is there by then.
+                if self._told and type(envelope) is not Notification:
                     self._hand_over()
                 if signal.reached and type(envelope) is Request:
                     return None
