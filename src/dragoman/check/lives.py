@@ -6,13 +6,14 @@ Nothing is known about sessions of other connections.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from dragoman.check.manifest import Side
-from dragoman.check.recording import Frame
+from dragoman.check.recording import Direction, Frame
 from dragoman.check.rule import Seen, said_by
 from dragoman.check.story import Exchange, Story, Turn, update_of
 
@@ -80,6 +81,11 @@ def remembered(story: Story, key: str, make: Callable[[], T]) -> T:
     return known
 
 
+def noted(story: Story, method: str, direction: Direction) -> list[Frame]:
+    """The notifications of a method, looked for once."""
+    return remembered(story, f"{method} {direction}", lambda: story.notes(method, direction=direction))
+
+
 def session_of(exchange: Exchange | Frame) -> str:
     return text(exchange.params.get("sessionId"))
 
@@ -119,6 +125,10 @@ def is_open(story: Story, session: str, number: int) -> bool | None:
 
 
 def _changes(story: Story, session: str) -> list[tuple[int, bool, int]]:
+    return remembered(story, f"changes of {session}", lambda: _find_changes(story, session))
+
+
+def _find_changes(story: Story, session: str) -> list[tuple[int, bool, int]]:
     ends = story.calls("session/close", "session/delete", "session/archive", direction="to_agent")
     pending = [one for one in asked_setups(story) if one.answer is None and session_of(one) == session]
     changes = [
@@ -172,7 +182,29 @@ def is_fair(story: Story, exchange: Exchange) -> bool:
 
 def running(story: Story, number: int, session: str | None = None) -> list[Turn]:
     """The turns that had begun and not ended at a moment, of one session or of all."""
-    return [turn for turn in story.turns if session in (None, turn.session) and ran_at(turn, number)]
+    points, states = remembered(story, "running", lambda: _states(story))
+    found = states[bisect_right(points, number)]
+    return [turn for turn in found if session in (None, turn.session)]
+
+
+def _states(story: Story) -> tuple[list[int], list[tuple[Turn, ...]]]:
+    """The moments when a turn begins or ends, and before, between and after them those that run."""
+    changes: list[tuple[int, bool, int]] = []
+    for at, turn in enumerate(story.turns):
+        changes.append((turn.exchange.request.number + 1, False, at))
+        if turn.exchange.answer is not None:
+            changes.append((turn.exchange.answer.number, True, at))
+    now: dict[int, Turn] = {}
+    points: list[int] = []
+    states: list[tuple[Turn, ...]] = [()]
+    for number, has_ended, at in sorted(changes):  # who is answered at once begins before it ends
+        if has_ended:
+            now.pop(at, None)
+        else:
+            now[at] = story.turns[at]
+        points.append(number)
+        states.append(tuple(now.values()))
+    return points, states
 
 
 def ran_at(turn: Turn, number: int) -> bool:

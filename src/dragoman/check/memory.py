@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, convert, to_builtins
 
-from dragoman.check.lives import items, marked, reason_of, session_of, text
+from dragoman.check.lives import items, marked, reason_of, remembered, session_of, text
 from dragoman.check.recording import Frame, Recording
 from dragoman.check.story import Story, Turn, is_update, update_of
 
@@ -37,8 +37,12 @@ def told(recording: Recording) -> dict[str, Any]:
 
 def told_before(story: Story, session: str, frame: Frame | None = None) -> Told:
     """What was said in a session before a frame, on connections before and on this one."""
-    found = _fact(story, session)
     last = frame.number if frame is not None else len(story.frames) + 1
+    return remembered(story, f"told before {last} in {session}", lambda: _told(story, session, last))
+
+
+def _told(story: Story, session: str, last: int) -> Told:
+    found = _fact(story, session)
     for turn in story.turns:
         end = turn.exchange.answer
         is_whole = reason_of(turn) == "end_turn" and not prompt_text(turn).startswith("/")

@@ -9,6 +9,7 @@ first, and nothing is said.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from dragoman.check.lives import (
@@ -20,14 +21,18 @@ from dragoman.check.lives import (
     known_sessions,
     lived_on,
     marked,
+    noted,
     ran_at,
     reason_of,
+    remembered,
     running,
     session_of,
     spoke_after,
     text,
 )
-from dragoman.check.recording import BROKEN, Frame
+from dragoman.check.manifest import Side
+from dragoman.check.recording import Frame
+from dragoman.check.replies import QUIET, is_marked, loose, proof, told
 from dragoman.check.rule import Seen, kept_if, rule
 from dragoman.check.rules.first import rule_v1
 from dragoman.check.rules.turns import REASONS, late_updates
@@ -47,7 +52,7 @@ ABORTED = re.compile(r"\b(cancell?ed|abort(ed)?|interrupted)\b", re.IGNORECASE)
 
 
 def cancels(story: Story) -> list[Frame]:
-    return [frame for frame in story.notes("session/cancel", direction="to_agent") if session_of(frame)]
+    return [frame for frame in noted(story, "session/cancel", "to_agent") if session_of(frame)]
 
 
 def hit(story: Story, cancel: Frame) -> Turn | None:
@@ -68,7 +73,7 @@ def was_read(story: Story, cancel: Frame, turn: Turn) -> bool:
     last = end.number if end is not None else story.frames[-1].number + 1
     if was_waiting(story, cancel, turn):
         return True
-    if any(_is_withdrawal(frame, cancel, last) for frame in story.notes("$/cancel_request")):
+    if any(_is_withdrawal(frame, cancel, last) for frame in noted(story, "$/cancel_request", "to_client")):
         return True
     if any(_is_later(one, cancel, last) for one in story.calls(direction="to_agent")):
         return True
@@ -88,7 +93,7 @@ def was_waiting(story: Story, frame: Frame, turn: Turn) -> bool:
 
 
 def _is_withdrawal(frame: Frame, cancel: Frame, last: int) -> bool:
-    return frame.direction == "to_client" and cancel.number < frame.number < last
+    return cancel.number < frame.number < last
 
 
 def _is_later(one: Exchange, cancel: Frame, last: int) -> bool:
@@ -116,38 +121,30 @@ def a_cancel_is_a_notification(story: Story) -> Iterator[Seen]:
 
 @rule("CAN-02", side="agent", fix="Never answer a notification.")
 def a_cancel_is_not_answered(story: Story) -> Iterator[Seen]:
-    for frame in story.notes("session/cancel", direction="to_agent"):
+    for frame in noted(story, "session/cancel", "to_agent"):
         yield from stays_quiet(story, frame)
 
 
 def stays_quiet(story: Story, note: Frame) -> Iterator[Seen]:
-    """Whether a notification got no answer. What came before it must have been in order: a late answer to a
-    broken frame looks the same.
+    """Whether a notification got no answer. One without an id belongs to the notification before it, unless
+    something that is no message waits for it.
     """
-    own = [frame for frame in story.frames if frame.direction == note.direction]
-    following = [one for one in story.calls(direction=note.direction) if one.request.number > note.number]
-    end = next((one.answer for one in following if one.answer is not None), None)
+    side: Side = "agent" if note.direction == "to_agent" else "client"
+    notes = remembered(
+        story, f"notes to {side}", lambda: [one.number for one in told(story, side) if one.is_notification]
+    )
+    following = next(iter(notes[bisect_right(notes, note.number) :]), None)
     stray = [
         frame
-        for frame in story.between(note, end)
-        if frame in story.unasked and frame.direction != note.direction and frame.message.get("id") is None
+        for frame in loose(story, side)
+        if note.number < frame.number
+        and (following is None or frame.number < following)
+        and not is_marked(story, frame, QUIET)
     ]
-    near = [frame for frame in own if end is None or frame.number < end.number]
-    if stray and not any(_is_junk(frame) for frame in near if frame is not note):
+    if stray:
         yield kept_if(False, note, "a notification was answered", stray[0])
-    elif not stray and (end is not None or _was_answered_to(story, note)):
+    elif proof(story, side).after(note.number) is not None or spoke_after(story, note, side):
         yield kept_if(True, note, "")
-
-
-def _was_answered_to(story: Story, note: Frame) -> bool:
-    return spoke_after(story, note, "agent" if note.direction == "to_agent" else "client")
-
-
-def _is_junk(frame: Frame) -> bool:
-    message = frame.message
-    if frame.json is BROKEN or not message or message.get("jsonrpc") != "2.0":
-        return True
-    return not frame.is_answer and type(message.get("method")) is not str
 
 
 @rule_v1("CAN-04", side="client", fix="Answer open permission requests with cancelled when you cancel.")
@@ -170,7 +167,7 @@ def _withdrawn(story: Story, one: Exchange) -> bool:
         frame.params.get("requestId") == one.request.message["id"]
         and one.answer is not None
         and frame.number < one.answer.number
-        for frame in story.notes("$/cancel_request", direction="to_client")
+        for frame in noted(story, "$/cancel_request", "to_client")
     )
 
 
@@ -274,11 +271,11 @@ def was_stopped(story: Story, turn: Turn) -> bool:
 def _stop(story: Story, turn: Turn) -> int | None:
     """The number of the first frame that tells the agent to stop a turn."""
     ends = story.calls("session/close", "session/delete", "session/archive", direction="to_agent")
-    told = [one.request for one in ends] + story.notes("session/cancel", direction="to_agent")
+    told = [one.request for one in ends] + noted(story, "session/cancel", "to_agent")
     stops = [frame.number for frame in told if session_of(frame) == turn.session]
     stops += [
         frame.number
-        for frame in story.notes("$/cancel_request", direction="to_agent")
+        for frame in noted(story, "$/cancel_request", "to_agent")
         if _same(frame.params.get("requestId"), turn.exchange)
     ]
     return min((number for number in stops if ran_at(turn, number)), default=None)
@@ -346,7 +343,7 @@ def a_turn_that_ended_first_has_its_own_reason(story: Story) -> Iterator[Seen]:
 
 @rule_v1("CAN-15", side="agent", fix="Withdraw only requests of your own that are open.")
 def open_requests_are_withdrawn_after_a_cancel(story: Story) -> Iterator[Seen]:
-    for frame in story.notes("$/cancel_request", direction="to_client"):
+    for frame in noted(story, "$/cancel_request", "to_client"):
         if any(cancel.number < frame.number for cancel in cancels(story)):
             asked = story.calls(direction="to_client")
             mine = any(_same(frame.params.get("requestId"), one) for one in asked)

@@ -189,7 +189,7 @@ def a_client_takes_both_answers_to_a_load(story: Story) -> Iterator[Seen]:
 
 
 @rule_v1("LOAD-08", side="agent", fix="Let a loaded session go on where it was.")
-def a_loaded_sessiongoes_on(story: Story) -> Iterator[Seen]:
+def a_loaded_session_goes_on(story: Story) -> Iterator[Seen]:
     yield from goes_on(story, "session/load")
 
 

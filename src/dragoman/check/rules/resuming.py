@@ -35,7 +35,7 @@ def nothing_is_replayed_on_resume(story: Story) -> Iterator[Seen]:
 
 
 @rule_v1("RES-04", side="agent", fix="Let a resumed session go on where it was.")
-def a_resumed_sessiongoes_on(story: Story) -> Iterator[Seen]:
+def a_resumed_session_goes_on(story: Story) -> Iterator[Seen]:
     yield from goes_on(story, "session/resume")
 
 

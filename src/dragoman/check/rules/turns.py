@@ -23,7 +23,6 @@ from dragoman.check.lives import (
     items,
     known_sessions,
     marked,
-    ran_at,
     reason_of,
     running,
     session_of,
@@ -135,8 +134,7 @@ def late_updates(story: Story, turn: Turn) -> list[Frame]:
     session again. Another prompt that was waiting meanwhile has updates of its own.
     """
     end = turn.exchange.answer
-    waiting = [other for other in story.turns if other.session == turn.session and other is not turn]
-    if end is None or any(ran_at(other, end.number) for other in waiting):
+    if end is None or running(story, end.number, turn.session):
         return []
     quiet = takewhile(lambda frame: frame.direction == "to_client", turn.after)
     return [frame for frame in quiet if is_update(frame, *TURN_KINDS)]

@@ -10,6 +10,7 @@ from dragoman.check.lives import (
     NO_METHOD,
     is_ready,
     marked,
+    noted,
     session_of,
     spoke_after,
     text,
@@ -28,7 +29,7 @@ def _heard_by(side: Side) -> Direction:
 
 
 def withdrawals(story: Story, direction: Direction) -> list[Frame]:
-    return story.notes("$/cancel_request", direction=direction)
+    return noted(story, "$/cancel_request", direction)
 
 
 def is_id(value: Any, exchange: Exchange) -> bool:
