@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.check.conversations import agent
+from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
 
 LINK = {"type": "resource_link", "uri": "file:///w/a", "name": "a"}
@@ -25,6 +25,13 @@ def test_init_12_a_client_uses_what_the_agent_offered() -> None:
     keeps("INIT-12", Talk().call("session/list"), "client")
     breaks("INIT-12", Talk({}).call("session/list", code=-32601), "client")
     breaks("INIT-12", Talk({"loadSession": False}).call("session/load", {}, code=-32601), "client")
+
+
+def test_init_12_a_file_may_hold_several_connections() -> None:
+    bare = Talk(wants={})
+    again = {"protocolVersion": 1, "clientCapabilities": {"terminal": True}}
+    hello = (client("initialize", again, id=1), agent(id=1, result={"protocolVersion": 1}))
+    keeps("INIT-12", bare.add(*hello).ask("terminal/create", {}, {"terminalId": "t"}))
 
 
 def test_init_13_any_combination_is_served() -> None:

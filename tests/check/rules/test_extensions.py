@@ -66,8 +66,9 @@ def test_ext_07_a_private_request_is_answered() -> None:
     keeps("EXT-07", Talk().call("_mine/do", {}, {}))
     breaks("EXT-07", Talk().call("_tck/x", {}, code=-32603))
     breaks("EXT-07", Talk().call("_tck/x", {}, {}))
-    breaks("EXT-07", Talk().begin("_mine/do", {}).call("session/list"))
-    says_nothing("EXT-07", Talk().begin("_mine/do", {}))
+    breaks("EXT-07", Talk().begin("_tck/x", {}).call("session/list"))
+    says_nothing("EXT-07", Talk().begin("_tck/x", {}))
+    says_nothing("EXT-07", Talk().begin("_mine/do", {}).call("session/list"))
 
 
 def test_ext_08_unknown_notifications_are_ignored() -> None:

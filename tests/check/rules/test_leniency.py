@@ -41,6 +41,13 @@ def test_a_client_lives_with_odd_updates(requirement: str, odd: Any) -> None:
     says_nothing(requirement, Talk().new().add(odd).facts(exit=0), "client")
 
 
+def test_an_agent_that_is_ended_has_not_died_of_an_odd_answer() -> None:
+    output = {"output": "", "truncated": False, "exitStatus": 5}
+    odd = Talk().new().ask("terminal/output", {"sessionId": "s", "terminalId": "t"}, output)
+    says_nothing("LEN-01", odd.facts(exit=-9))
+    keeps("LEN-01", odd.call("session/list"))
+
+
 def test_len_05_everything_else_is_strict() -> None:
     keeps("LEN-05", Talk().call("session/new", {"cwd": "/w"}, code=-32602))
     keeps("LEN-05", Talk().call("session/new", {"cwd": "/w"}, code=-32603))

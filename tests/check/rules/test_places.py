@@ -58,3 +58,10 @@ def test_rpc_25_a_client_counts_from_one() -> None:
     keeps("RPC-25", reading(9, 1, ""), "client")
     breaks("RPC-25", reading(1, 1, "two\n"), "client")
     breaks("RPC-25", reading(2, 2, "two\n"), "client")
+
+
+def test_rpc_25_a_file_may_have_changed_meanwhile() -> None:
+    path = {"sessionId": "s", "path": "/w/a"}
+    talk = Talk().ask("fs/read_text_file", path, {"content": "one\n"}, id="a")
+    talk.ask("terminal/create", {"sessionId": "s", "command": "sed"}, {"terminalId": "t"}, id="b")
+    says_nothing("RPC-25", talk.ask("fs/read_text_file", {**path, "line": 1}, {"content": "1\n"}), "client")

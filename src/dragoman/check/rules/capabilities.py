@@ -7,10 +7,10 @@ from typing import Any
 
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
-from dragoman.check.replies import asked_of, fell_silent, said, spoke_after
+from dragoman.check.replies import asked_of, fell_silent, restarts, said, spoke_after
 from dragoman.check.rule import Seen, kept_if, rule
 from dragoman.check.rules.handshake import handshakes, wanted
-from dragoman.check.rules.requests import is_ready
+from dragoman.check.rules.requests import is_probe, is_ready
 from dragoman.check.shapes import method_of, read_frame
 from dragoman.check.story import Exchange, Story
 from dragoman.check.walks import KEPT, objects
@@ -18,17 +18,26 @@ from dragoman.check.walks import KEPT, objects
 FLAGS = frozenset({"loadSession", "terminal", "fs.readTextFile", "fs.writeTextFile", "mcpCapabilities.acp"})
 """Capabilities that are booleans; all others are objects."""
 
-PROBES = ("_tck/", "_dragoman/")
-"""Private methods that examiners make up."""
-
 ALWAYS_READ = ("text", "resource_link")
 """The blocks that every agent takes."""
 
 
 def can(story: Story, side: Side, path: str) -> Any:
-    """What a side said about a capability."""
-    parts = path.split(".")
-    return story.agent_can(*parts) if side == "agent" else story.client_can(*parts)
+    """What a side said about a capability; if a file holds several connections, on any of them."""
+    parts = path.split(".") if path else []
+    found = story.agent_can(*parts) if side == "agent" else story.client_can(*parts)
+    if is_offered(found) or not restarts(story):
+        return found
+    name = "result" if side == "agent" else "params"
+    said_so = (getattr(one, name) for one in story.calls("initialize", direction="to_agent"))
+    others = (_at(fields.get(f"{side}Capabilities"), parts) for fields in said_so)
+    return next((other for other in others if is_offered(other)), found)
+
+
+def _at(tree: Any, parts: list[str]) -> Any:
+    for part in parts:
+        tree = tree.get(part) if type(tree) is dict else None
+    return tree
 
 
 def peer_of(side: Side) -> Side:
@@ -107,12 +116,8 @@ def an_object_means_yes_and_null_means_no(story: Story, side: Side) -> Iterator[
 def _is_null(story: Story, side: Side, path: str) -> bool:
     """Whether it is named, and null."""
     *folder, name = path.split(".")
-    owner = can(story, side, ".".join(folder)) if folder else _block(story, side)
+    owner = can(story, side, ".".join(folder))
     return type(owner) is dict and name in owner and owner[name] is None
-
-
-def _block(story: Story, side: Side) -> Any:
-    return story.agent_can() if side == "agent" else story.client_can()
 
 
 @rule("INIT-19", side="agent", fix="Answer initialize with agentCapabilities, also if there are none.")
@@ -218,7 +223,7 @@ def additions_are_announced(story: Story, side: Side) -> Iterator[Seen]:
     said_so = any("_meta" in one for _, one in objects(first.result if side == "agent" else first.params))
     seen: set[str] = set()
     for one in asked_of(story, side):
-        private = one.method.startswith("_") and not one.method.startswith(PROBES)
+        private = one.method.startswith("_") and not is_probe(one.method)
         if private and one.has_result and one.method not in seen:
             seen.add(one.method)
             yield kept_if(

@@ -10,8 +10,7 @@ from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import asked_of, loose, proof, said, told
 from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.rules.capabilities import PROBES
-from dragoman.check.rules.requests import is_harmless, is_made_up, is_ready, never_answered
+from dragoman.check.rules.requests import is_harmless, is_made_up, is_probe, is_ready, never_answered
 from dragoman.check.shapes import read_frame
 from dragoman.check.story import Exchange, Story
 from dragoman.check.walks import KEPT, judged, noted, words
@@ -123,9 +122,9 @@ def a_private_request_is_answered(story: Story, side: Side) -> Iterator[Seen]:
         if not one.method.startswith("_") or not is_ready(story, one):
             continue
         if one.answer is None:
-            if never_answered(story, side, one):
+            if is_probe(one.method) and never_answered(story, side, one):
                 yield kept_if(False, one.request, "a private request was never answered")
-        elif one.method.startswith(PROBES) and one.code not in (-32000, -32800):
+        elif is_probe(one.method) and one.code not in (-32000, -32800):
             why = "a private method that nobody knows is not refused with -32601"
             yield kept_if(one.code == -32601, one.answer, why, one.request)
         else:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
-from dragoman.check.replies import asked_of, said, spoke_after, told
+from dragoman.check.replies import asked_of, fell_silent, said, spoke_after, told
 from dragoman.check.rule import Seen, kept_if, rule
 from dragoman.check.rules.requests import OTHER_MATTERS, is_ready
 from dragoman.check.shapes import read_frame, shape_errors
@@ -48,8 +48,13 @@ def _survived(story: Story, side: Side, odd: Callable[[Deviation], bool], what: 
         if not frame.is_request and any(map(odd, read_frame(frame, story).forgiven)):
             if spoke_after(story, side, frame):
                 yield KEPT
-            elif (story.recording.facts.get("exit") or 0) != 0:
+            elif fell_silent(story, side, frame) or _is_broken_off(story, side):
                 yield kept_if(False, frame, f"nothing was said any more after {what}")
+
+
+def _is_broken_off(story: Story, side: Side) -> bool:
+    """Whether a client ended with a failure; how an agent ends is its client's choice."""
+    return side == "client" and story.recording.facts.get("exit") not in (None, 0)
 
 
 @rule("LEN-01", fix="Read a bad value of a member that may be left out as if it were left out.")

@@ -48,22 +48,26 @@ def lines_count_from_one(story: Story) -> Iterator[Seen]:
 
 @rule("RPC-25", side="client", fix="Count lines from 1: line 1 is the first line of a file.")
 def the_first_line_is_line_one(story: Story) -> Iterator[Seen]:
-    """A part of a file is compared with the whole of it, as long as nothing was written in between."""
-    whole: dict[str, tuple[Exchange, str]] = {}
-    for one in story.calls("fs/read_text_file", "fs/write_text_file", direction="to_client"):
+    """A part of a file is compared with the whole of it, if nothing but reading happened in between."""
+    whole: dict[str, Exchange] = {}
+    for one in story.calls("fs/read_text_file", direction="to_client"):
         path, text = one.params.get("path"), one.result.get("content")
-        if type(path) is not str:
+        if type(path) is not str or type(text) is not str:
             continue
-        if one.method == "fs/write_text_file":
-            whole.pop(path, None)
-        elif type(text) is str and one.params.get("line") is None and one.params.get("limit") is None:
-            whole[path] = (one, text)
-        elif type(text) is str and path in whole and type(one.params.get("line")) is int:
-            before, everything = whole[path]
-            fine = _is_part(text, everything, one.params["line"], one.params.get("limit"))
+        before = whole.get(path)
+        if one.params.get("line") is None and one.params.get("limit") is None:
+            whole[path] = one
+        elif before is not None and type(one.params.get("line")) is int and _is_quiet(story, before, one):
+            fine = _is_part(text, before.result["content"], one.params["line"], one.params.get("limit"))
             yield kept_if(
                 fine, one.answer, "the lines are others than those that were asked for", before.answer
             )
+
+
+def _is_quiet(story: Story, before: Exchange, after: Exchange) -> bool:
+    """Whether nothing was done in between that may have changed a file."""
+    between = story.frames[before.request.number : after.request.number - 1]
+    return all(not one.method or one.method.startswith(("fs/read", "_")) for one in between)
 
 
 def _is_part(text: str, everything: str, line: int, limit: Any) -> bool:
