@@ -1,7 +1,7 @@
 """Which requirements bind a peer at all: those about a capability bind whoever advertised it.
 
-An area is about one capability; a few of its requirements are about not having it, and bind everybody. Version
-2 knows the same things by other names, and some areas not at all.
+An area is about one capability; a few of its requirements are about not having it, and bind everybody.
+Version 2 knows the same things by other names, and some areas not at all.
 """
 
 from __future__ import annotations
