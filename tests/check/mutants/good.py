@@ -8,6 +8,7 @@ from dragoman.check.manifest import Side
 from tests.check.mutants.extremes import lines, versions
 from tests.check.mutants.probes import oddities, probes
 from tests.check.mutants.script import Script
+from tests.check.mutants.second import second
 from tests.check.mutants.sessions import login, sessions
 from tests.check.mutants.settings import bare, cancelling, settings
 from tests.check.mutants.work import work
@@ -21,6 +22,7 @@ GOOD: dict[str, tuple[Callable[[], Script], tuple[Side, ...]]] = {
     "bare": (bare, BOTH),
     "sessions": (sessions, BOTH),
     "login": (login, BOTH),
+    "second": (second, BOTH),
     "probes": (probes, ("agent",)),
     "oddities": (oddities, ("client",)),
     "versions": (versions, ("agent",)),

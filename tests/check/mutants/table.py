@@ -12,6 +12,7 @@ from tests.check.mutants import (
     planted_handshake,
     planted_lines,
     planted_refusals,
+    planted_second,
     planted_sessions,
     planted_settings,
     planted_tools,
@@ -32,6 +33,7 @@ MUTANTS: list[Mutant] = [
     *planted_answers.PLANTED,
     *planted_corners.PLANTED,
     *planted_client_corners.PLANTED,
+    *planted_second.PLANTED,
 ]
 
 
