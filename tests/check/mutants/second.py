@@ -46,7 +46,7 @@ OPTIONS: list[dict[str, Any]] = [
 def second() -> Script:
     talk = Script("second")
     with talk.stretch("initialize"):
-        capabilities = {"elicitation": {"form": {}}}
+        capabilities: dict[str, Any] = {"elicitation": {"form": {}}}
         params = {"protocolVersion": 2, "capabilities": capabilities, "info": CLIENT}
         talk.ask("initialize", "initialize", params)
         found = {"capabilities": CAN, "info": AGENT, "authMethods": []}
