@@ -35,6 +35,8 @@ def test_can_02_a_cancel_is_not_answered() -> None:
     breaks("CAN-02", turn(CANCEL, agent(id=None, error=error)))
     junk: Any = ("to_agent", b"{")
     keeps("CAN-02", turn(junk, CANCEL, agent(id=None, error=error)))
+    other = client("nobodys/notification", {})
+    says_nothing("CAN-02", turn(other, CANCEL, agent(id=None, error={**error, "code": -32601})))
 
 
 def test_can_04_open_questions_are_answered_with_cancelled() -> None:

@@ -9,7 +9,6 @@ first, and nothing is said.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 
 from dragoman.check.lives import (
@@ -24,7 +23,6 @@ from dragoman.check.lives import (
     noted,
     ran_at,
     reason_of,
-    remembered,
     running,
     session_of,
     spoke_after,
@@ -126,25 +124,31 @@ def a_cancel_is_not_answered(story: Story) -> Iterator[Seen]:
 
 
 def stays_quiet(story: Story, note: Frame) -> Iterator[Seen]:
-    """Whether a notification got no answer. One without an id belongs to the notification before it, unless
-    something that is no message waits for it.
+    """Whether a notification got no answer. One without an id belongs to it if nothing else waits for one: no
+    line that is no message, no notification of another method.
     """
     side: Side = "agent" if note.direction == "to_agent" else "client"
-    notes = remembered(
-        story, f"notes to {side}", lambda: [one.number for one in told(story, side) if one.is_notification]
-    )
-    following = next(iter(notes[bisect_right(notes, note.number) :]), None)
-    stray = [
-        frame
-        for frame in loose(story, side)
-        if note.number < frame.number
-        and (following is None or frame.number < following)
-        and not is_marked(story, frame, QUIET)
-    ]
-    if stray:
-        yield kept_if(False, note, "a notification was answered", stray[0])
-    elif proof(story, side).after(note.number) is not None or spoke_after(story, note, side):
+    for answer in loose(story, side):
+        if note.number < answer.number and not is_marked(story, answer, QUIET):
+            meant = _unread(story, side, answer)
+            if note in meant:
+                if all(one.method == note.method for one in meant):
+                    yield kept_if(False, note, "a notification was answered", answer)
+                return
+    if proof(story, side).after(note.number) is not None or spoke_after(story, note, side):
         yield kept_if(True, note, "")
+
+
+def _unread(story: Story, side: Side, answer: Frame) -> list[Frame]:
+    """The notifications before a frame that a side need not have read before it."""
+    known = proof(story, side)
+    return [
+        one
+        for one in told(story, side)
+        if one.is_notification
+        and one.number < answer.number
+        and (known.after(one.number) or answer.number) >= answer.number
+    ]
 
 
 @rule_v1("CAN-04", side="client", fix="Answer open permission requests with cancelled when you cancel.")
