@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dragoman.check.agent.examination import Examination
     from dragoman.check.agent.stage import Settings
 
+INTERRUPTED = 130
+
 EPILOG = """examples:
   dragoman check agent -- my-agent --acp
   dragoman check agent --prompts prompts.toml --save examination/ -- my-agent --acp
@@ -81,7 +83,11 @@ def _run(chosen: argparse.Namespace) -> int:
         print(f"dragoman check agent: {error}", file=sys.stderr)
         return MISTAKEN
     progress = None if chosen.quiet else _progress
-    found = asyncio.run(examine(settings, progress=progress, scenes=chosen.scene))
+    try:
+        found = asyncio.run(examine(settings, progress=progress, scenes=chosen.scene))
+    except KeyboardInterrupt:
+        print("dragoman check agent: interrupted, and nothing was judged", file=sys.stderr)
+        return INTERRUPTED
     title = shlex.join(chosen.command)
     saved = _save(Path(chosen.save), found, title) if chosen.save else []
     if found.failure:

@@ -11,7 +11,7 @@ from dragoman.check.agent.examination import examine
 from dragoman.check.agent.stage import Settings
 from dragoman.check.verdict import judge
 
-ENDED_EARLY = {"died", "silent", "hung", "unanswered", "flood"}
+ENDED_EARLY = {"died", "silent", "hung", "unanswered", "flood", "stumbled"}
 ECHO = [sys.executable, "-m", "dragoman", "agent", "echo"]
 
 

@@ -240,7 +240,11 @@ class Connection:
 
     def _answered(self, frame: Frame) -> None:
         if frame.is_request:
-            answer = self.editor.answer(frame, self.reply)
+            try:
+                answer = self.editor.answer(frame, self.reply)
+            except (TypeError, ValueError, KeyError, AttributeError, OSError):
+                # An agent may ask anything: what makes no sense to the editor is no reason to stumble.
+                answer = {"error": {"code": -32602, "message": "Invalid params"}}
             if answer is not None:
                 self.reply(frame, answer)
 

@@ -7,6 +7,7 @@ examined without is a handshake.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Callable, Collection
@@ -19,6 +20,8 @@ from dragoman.check.agent.scenes.handshake import first_meeting
 from dragoman.check.agent.stage import Profile, Settings, Stage
 from dragoman.check.recording import Recording
 from dragoman.errors import SpawnFailed
+
+logger = logging.getLogger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """Hears the name of a scene that begins, how many were begun before it, and how many there are."""
@@ -88,6 +91,9 @@ async def _play_all(stage: Stage, progress: Progress, wanted: Collection[str] | 
                 await scene.play(stage)
             except (Gone, Silence, SpawnFailed):
                 pass  # its recording tells how far it came
+            except Exception:
+                # An agent may say anything, also what a scene stumbles over: the others are still played.
+                logger.exception("the scene %s stumbled", scene.name)
 
     async with asyncio.TaskGroup() as group:
         for scene in scenes:

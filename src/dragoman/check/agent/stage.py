@@ -148,6 +148,9 @@ class Stage:
             except Silence as error:
                 talk.facts.setdefault("silent", str(error))
                 raise
+            except Exception as error:
+                talk.facts["stumbled"] = type(error).__name__
+                raise
 
     @asynccontextmanager
     async def opened(
