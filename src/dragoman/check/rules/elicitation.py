@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from dragoman.check.calls import turn_of
 from dragoman.check.lives import marked, session_of, text
+from dragoman.check.offers import offered
 from dragoman.check.recording import Frame
 from dragoman.check.rule import Seen, kept_if, rule
 from dragoman.check.story import Exchange, Story
@@ -53,9 +54,9 @@ def asked(story: Story) -> list[Exchange]:
     return story.calls(CREATE, direction="to_client")
 
 
-def can(story: Story, mode: str) -> bool:
-    """Whether the client advertised a mode."""
-    return type(story.client_can("elicitation", mode)) is dict
+def can(story: Story, frame: Frame, mode: str) -> bool:
+    """Whether the client advertised a mode, on the connection of a frame."""
+    return type(offered(story, frame, "elicitation", mode)) is dict
 
 
 def properties(one: Exchange) -> dict[str, dict[str, Any]]:
@@ -73,17 +74,18 @@ def only_advertised_modes_are_asked_for(story: Story) -> Iterator[Seen]:
         return
     for one in asked(story):
         mode = text(one.params.get("mode"))
-        yield kept_if(can(story, mode), one.request, "the client did not advertise this mode")
-    if not any(can(story, mode) for mode in MODES):
-        for turn in story.turns:
-            if turn.end is not None and not any(frame.method == CREATE for frame in turn.during):
-                yield kept_if(True, turn.end, "")  # it was not asked
+        yield kept_if(can(story, one.request, mode), one.request, "the client did not advertise this mode")
+    for turn in story.turns:
+        none = not any(can(story, turn.exchange.request, mode) for mode in MODES)
+        if none and turn.end is not None and not any(frame.method == CREATE for frame in turn.during):
+            yield kept_if(True, turn.end, "")  # it was not asked
 
 
 @rule("ELIC-03", side="agent", fix="Find another way, or say so, where the client has no forms.")
 def there_is_a_way_without_forms(story: Story) -> Iterator[Seen]:
     for turn in story.turns:
-        tried = marked(story, turn.exchange.request, "elicit") and not can(story, "form")
+        begun = turn.exchange.request
+        tried = marked(story, begun, "elicit") and not can(story, begun, "form")
         if tried and turn.exchange.answer is not None:
             yield kept_if(turn.exchange.has_result, turn.exchange.answer, "without forms, the turn fails")
 

@@ -27,7 +27,7 @@ def a_mode_that_was_not_advertised_is_refused(story: Story) -> Iterator[Seen]:
         return
     for one in asked(story):
         mode = one.params.get("mode")
-        if mode in MODES and not can(story, mode) and one.answer is not None:
+        if mode in MODES and not can(story, one.request, mode) and one.answer is not None:
             yield kept_if(one.code == BAD_PARAMS, one.answer, "not refused with -32602", one.request)
 
 
@@ -159,7 +159,7 @@ def unknown_formats_do_not_spoil_a_form(story: Story) -> Iterator[Seen]:
     for one in asked(story):
         formats = [field.get("format") for field in properties(one).values()]
         odd = any(type(name) is str and name not in FORMATS for name in formats)
-        if odd and can(story, "form") and one.answer is not None:
+        if odd and can(story, one.request, "form") and one.answer is not None:
             yield kept_if(
                 one.code != BAD_PARAMS, one.answer, "a form with an unknown format was refused", one.request
             )

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragoman.check.lives import BAD_PARAMS, NOT_FOUND, marked, session_of, spoke_after, text
+from dragoman.check.offers import offered
 from dragoman.check.paths import is_absolute, normal
 from dragoman.check.recording import Frame
 from dragoman.check.rule import Seen, kept_if, rule
@@ -42,12 +43,12 @@ def files_are_asked_for_only_where_they_are_lent(story: Story) -> Iterator[Seen]
     if story.initialize is None:
         return
     for one in _calls(story):
-        right = story.client_can("fs", FLAGS[one.method]) is True
+        right = offered(story, one.request, "fs", FLAGS[one.method]) is True
         yield kept_if(right, one.request, f"the client did not advertise fs.{FLAGS[one.method]}")
-    if any(story.client_can("fs", flag) is not True for flag in FLAGS.values()):
-        for turn in story.turns:
-            if turn.end is not None and turn.updates("tool_call", "tool_call_update"):
-                yield kept_if(True, turn.end, "")  # it worked without
+    for turn in story.turns:
+        lent = [offered(story, turn.exchange.request, "fs", flag) is True for flag in FLAGS.values()]
+        if not all(lent) and turn.end is not None and turn.updates("tool_call", "tool_call_update"):
+            yield kept_if(True, turn.end, "")  # it worked without
 
 
 @rule("FS-02", side="agent", fix="Send sessionId and path; line and limit as numbers; content with a write.")

@@ -9,6 +9,7 @@ from typing import Any
 
 from dragoman.check.consoles import CREATE, KILL, METHODS, OUTPUT, RELEASE, WAIT, Console, consoles, succeeded
 from dragoman.check.lives import BAD_PARAMS, session_of
+from dragoman.check.offers import offered
 from dragoman.check.paths import is_absolute
 from dragoman.check.rule import Seen, kept_if, rule
 from dragoman.check.shapes import shape_errors
@@ -27,10 +28,11 @@ def _calls(story: Story, *methods: str) -> list[Exchange]:
 def terminals_are_used_only_where_they_are_lent(story: Story) -> Iterator[Seen]:
     if story.initialize is None:
         return
-    is_lent = story.client_can("terminal") is True
     for one in _calls(story):
+        is_lent = offered(story, one.request, "terminal") is True
         yield kept_if(is_lent, one.request, "the client did not advertise terminal")
     for turn in story.turns:
+        is_lent = offered(story, turn.exchange.request, "terminal") is True
         if not is_lent and turn.end is not None and turn.updates("tool_call", "tool_call_update"):
             yield kept_if(True, turn.end, "")  # it worked without
 
