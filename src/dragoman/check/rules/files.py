@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dragoman.check.calls import turn_of
 from dragoman.check.lives import BAD_PARAMS, NOT_FOUND, marked, session_of, spoke_after, text
 from dragoman.check.offers import offered
 from dragoman.check.paths import is_absolute, normal
@@ -178,20 +179,13 @@ def a_write_is_answered_with_an_object(story: Story) -> Iterator[Seen]:
 
 @rule("FS-09", side="agent", fix="Take null for the result of a write.", versions=(1,))
 def null_is_a_result_of_a_write(story: Story) -> Iterator[Seen]:
-    for turn in story.turns:
-        nulls = [
-            one
-            for one in _calls(story, WRITE)
-            if one.answer is not None
-            and one.answer.message.get("result", 0) is None
-            and turn.exchange.request.number < one.request.number
-            and turn.session == session_of(one)
-            and turn.exchange.answer is not None
-            and one.answer.number < turn.exchange.answer.number
-        ]
-        if nulls:
-            right = turn.exchange.has_result
-            yield kept_if(right, turn.exchange.answer, "the turn failed after null was the result of a write")
+    for one in _calls(story, WRITE):
+        if one.answer is None or one.answer.message.get("result", 0) is not None:
+            continue
+        turn = turn_of(story, one.request, session_of(one))
+        if turn is not None and turn.exchange.answer is not None:
+            why = "the turn failed after null was the result of a write"
+            yield kept_if(turn.exchange.has_result, turn.exchange.answer, why, one.answer)
 
 
 @rule("FS-10", side="client", fix="Answer a read of a file that is not there with -32002.")
