@@ -37,8 +37,14 @@ async def again(stage: Stage) -> None:
         for trigger in ("remember", "tool"):
             if text := stage.say(trigger, folder):
                 await talk.prompt(session, text, name=trigger)
+        setup = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
+        talk.facts |= {"session": session, "word": stage.prompts.word}
+        if can_load and stage.profile.has("sessionCapabilities", "close"):
+            # What is replayed can be compared here with what was said.
+            await talk.call("session/close", {"sessionId": session}, name="close")
+            await talk.call("session/load", setup, name="load")
+            await talk.quiet()
         talk.facts["exit"] = await talk.close_input()
-    setup = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
     ways = [("loaded", "load", can_load), ("resumed", "resume", can_resume)]
     for scene, name in [(scene, name) for scene, name, can in ways if can]:
         try:
