@@ -108,9 +108,10 @@ class Answers:
         if profile.login:
             terminal = [TERMINAL_METHOD] if _at(self.capabilities, "auth", "terminal") is True else []
             result["authMethods"] = [*METHODS, *terminal]
+        if profile.broken_logins:
+            result["authMethods"] = BROKEN_METHODS
         if profile.odd:
             result |= {"someday": [1], "_meta": {"protocolVersion": 7}, "agentInfo": {**INFO, "title": 5}}
-            result["authMethods"] = BROKEN_METHODS
         return {"result": result}
 
     def _authenticate(self, params: dict[str, Any]) -> Answer:

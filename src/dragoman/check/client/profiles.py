@@ -104,6 +104,10 @@ class Profile(Struct, frozen=True, kw_only=True):
     """Whether it wants one."""
     polite: bool = False
     """Whether sessions offer modes and options as they should be."""
+    broken_logins: bool = False
+    """Whether it offers logins that nobody can read, and wants none. Alone: a client that stops at them
+    shall not be blamed for anything else.
+    """
     odd: bool = False
     """Whether sessions offer them oddly."""
     closes: bool = True
@@ -134,6 +138,12 @@ PROFILES: dict[str, Profile] = {
             capabilities=MALFORMED,
             odd=True,
             closes=False,
+            scenes=("greeting",),
+        ),
+        Profile(
+            name="unreadable",
+            about="an agent that offers logins which nobody can read",
+            broken_logins=True,
             scenes=("greeting",),
         ),
         Profile(

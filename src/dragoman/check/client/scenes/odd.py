@@ -118,7 +118,7 @@ async def silent_frames(turn: Turn) -> None:
 async def ids(turn: Turn) -> None:
     for request_id in IDS:
         first = turn.here
-        turn.begin("_tck/x", {}, request_id=request_id)
+        turn.begin("ids/x", {}, request_id=request_id)
         try:
             await turn.until(partial(is_answer_to, request_id=request_id), seconds=SHORT, since=first)
         except Silence:
