@@ -9,6 +9,8 @@ import argparse
 from typing import Any
 
 EPILOG = """examples:
+  dragoman check agent -- my-agent --acp       examine an agent
+  dragoman check client -- my-client {agent}   examine a client
   dragoman check trace session.ndjson          judge a recording of any agent and client
   dragoman check list                          all requirements, and which of them are judged
   dragoman check explain TURN-06               what it is, how it is judged, how to keep it
