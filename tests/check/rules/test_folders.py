@@ -69,6 +69,26 @@ def test_ses_08_files_outside_are_asked_for_first() -> None:
     keeps("SES-08", Talk().new("s", additionalDirectories=["/etc"]).prompt("s", *read("/etc/passwd")))
 
 
+def worked(path: str, status: str, *frames: Any, kind: str = "read") -> tuple[Any, ...]:
+    """A tool call at a place, and its end."""
+    begun = update("s", "tool_call", toolCallId="c", title="x", kind=kind, locations=[{"path": path}])
+    return (*frames, begun, update("s", "tool_call_update", toolCallId="c", status=status))
+
+
+def test_ses_08_tools_do_not_work_outside_unasked() -> None:
+    breaks("SES-08", Talk().new("s").prompt("s", *worked("/etc/x", "completed", kind="edit")))
+    keeps("SES-08", Talk().new("s").prompt("s", *worked("/etc/x", "failed", kind="edit")))
+    keeps("SES-08", Talk().new("s").prompt("s", *worked("/etc/x", "completed", *allow(), kind="edit")))
+    says_nothing("SES-08", Talk().new("s").prompt("s", *worked("/etc/x", "completed")))
+    breaks("SES-08", Talk().new("s").prompt("s", *worked("/etc/x", "completed")).mark("stray", last=4))
+
+
+def test_ses_08_what_the_client_refuses_was_not_touched() -> None:
+    asked, _ = read("/etc/passwd")
+    refused = client(id=900, error={"code": -32602, "message": "No."})
+    says_nothing("SES-08", Talk().new("s").prompt("s", asked, refused))
+
+
 def test_ses_18_sessions_stay_in_their_folders() -> None:
     both = Talk().new("s", "/w").new("t", "/v")
     keeps("SES-18", both.prompt("s", *read("/w/a")))

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.check.conversations import agent, client
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing
-from tests.check.rules.test_folders import allow, read
+from tests.check.rules.test_folders import allow, read, worked
 
 LOAD: dict[str, Any] = {"sessionId": "s", "cwd": "/w", "mcpServers": []}
 NEW: dict[str, Any] = {"cwd": "/w", "mcpServers": []}
@@ -52,6 +53,8 @@ def test_adir_05_roots_that_were_not_given_again_are_not_used() -> None:
     breaks("ADIR-05", reloaded().prompt("s", *read("/a/x")))
     says_nothing("ADIR-05", reloaded("/a").prompt("s", *read("/a/x")))
     says_nothing("ADIR-05", reloaded().prompt("s", *allow(), *read("/a/x")))
+    keeps("ADIR-05", reloaded().prompt("s", *worked("/a/x", "failed")))
+    breaks("ADIR-05", reloaded().prompt("s", *worked("/a/x", "completed")))
 
 
 def test_adir_06_roots_are_sent_again() -> None:
@@ -83,6 +86,8 @@ def test_adir_11_files_outside_of_the_roots_are_not_served() -> None:
     asked = {"sessionId": "s", "path": "/etc/passwd"}
     keeps("ADIR-11", Talk().new("s").ask("fs/read_text_file", asked, code=-32602), "client")
     breaks("ADIR-11", Talk().new("s").ask("fs/read_text_file", asked, {"content": ""}), "client")
+    refused = agent("fs/read_text_file", asked, id=7), client(id=7, error={"code": -32602, "message": "No."})
+    keeps("ADIR-11", Talk().new("s").prompt("s", *allow(), *refused), "client")
     inside = {**asked, "path": "/w/a"}
     says_nothing("ADIR-11", Talk().new("s").ask("fs/read_text_file", inside, {"content": ""}), "client")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from dragoman.check.lives import (
     items,
     marked,
@@ -22,6 +24,10 @@ from dragoman.check.rules.first import rule_v1
 from dragoman.check.story import Exchange, Story, Turn, is_update, update_of
 
 _FILE = re.compile(r"(?<![\w/\\.:~@-])(?:[\w-]+/)*[\w-]+\.[A-Za-z]\w{0,5}(?![\w/\\])")
+
+CHANGES = ("edit", "delete", "move")
+USES = ("read", *CHANGES)
+"""Kinds of tools that open files; one that searches may only name them."""
 
 
 @rule_v1("SES-05", "SES-06", "SES-07", side="agent", fix="Resolve relative paths against the session's cwd.")
@@ -65,19 +71,40 @@ def files_in_the_folder_can_be_used(story: Story) -> Iterator[Seen]:
         setup = setup_at(story, turn.session, turn.exchange.request.number)
         if setup is None or not is_absolute(setup.cwd):
             continue
-        ends: dict[str, Frame] = {}
-        inside: set[str] = set()
-        for frame in turn.updates("tool_call", "tool_call_update"):
-            call = text(update_of(frame).get("toolCallId"))
-            places = [text(place.get("path")) for place in items(update_of(frame).get("locations"))]
-            inside |= {call for path in places if is_absolute(path) and is_under(path, [setup.cwd])}
-            if update_of(frame).get("status") in ("completed", "failed"):
-                ends[call] = frame
-        done = [frame for call, frame in ends.items() if call in inside]
-        worked = [frame for frame in done if update_of(frame)["status"] == "completed"]
+        done = [one for one in ended_calls(turn) if any(is_under(path, [setup.cwd]) for path in one.paths)]
+        worked = [one for one in done if one.succeeded]
         asked = marked(story, turn.exchange.request, "read", "work") and lends
         if worked or (done and asked):
-            yield kept_if(bool(worked), (worked or done)[0], "a file in the folder could not be used")
+            yield kept_if(bool(worked), (worked or done)[0].end, "a file in the folder could not be used")
+
+
+class Ended(Struct):
+    """A tool call that has ended, with the places that it was told to work on."""
+
+    end: Frame
+    succeeded: bool
+    kind: str
+    paths: list[str]
+
+
+def ended_calls(turn: Turn) -> list[Ended]:
+    """The tool calls of a turn that have ended, with absolute paths."""
+    kinds: dict[str, str] = {}
+    paths: dict[str, list[str]] = {}
+    ends: dict[str, Frame] = {}
+    for frame in turn.updates("tool_call", "tool_call_update"):
+        told = update_of(frame)
+        call = text(told.get("toolCallId"))
+        kinds[call] = text(told.get("kind")) or kinds.get(call, "")
+        places = [text(place.get("path")) for place in items(told.get("locations"))]
+        paths.setdefault(call, []).extend(path for path in places if is_absolute(path))
+        if told.get("status") in ("completed", "failed"):
+            ends[call] = frame
+    return [
+        Ended(end, update_of(end)["status"] == "completed", kinds[call], paths[call])
+        for call, end in ends.items()
+        if paths[call]
+    ]
 
 
 def named_files(turn: Turn) -> list[str]:
@@ -109,15 +136,19 @@ def file_requests(story: Story) -> list[Exchange]:
 
 
 def was_allowed(story: Story, exchange: Exchange) -> bool:
-    """Whether somebody had a say in it: a permission in this turn, or a link to the file in the prompt."""
-    session = session_of(exchange)
+    """Whether somebody had a say in a request: a permission in this turn, or a link in the prompt."""
     path = text(exchange.params.get("path", exchange.params.get("cwd")))
-    turns = running(story, exchange.request.number, session)
+    return may_use(story, session_of(exchange), path, exchange.request)
+
+
+def may_use(story: Story, session: str, path: str, frame: Frame) -> bool:
+    """Whether somebody had a say in the use of a path before a frame."""
+    turns = running(story, frame.number, session)
     if any(path in uri for turn in turns for uri in _links(turn)):
         return True
     begun = turns[-1].exchange.request.number if turns else 0
     return any(
-        begun < question.request.number < exchange.request.number
+        begun < question.request.number < frame.number
         and session_of(question) == session
         and type(question.result.get("outcome")) is dict
         and question.result["outcome"].get("outcome") == "selected"
@@ -138,8 +169,25 @@ def files_outside_of_the_folders_are_not_touched_unasked(story: Story) -> Iterat
         if setup is None or not all(map(is_absolute, setup.folders)):
             continue
         inside = is_under(one.params["path"], setup.folders)
-        if inside or not was_allowed(story, one):
+        if inside or (one.has_result and not was_allowed(story, one)):
             yield kept_if(inside, one.request, "a file outside of the folders, and nobody was asked")
+
+
+@rule_v1("SES-08", side="agent", fix="Ask before a tool works outside of the session's folders.")
+def tools_do_not_work_outside_of_the_folders_unasked(story: Story) -> Iterator[Seen]:
+    """In the stretches `stray` and `outside` the agent was asked for a file that is in none of the folders.
+    Elsewhere only changes count: agents read what belongs to themselves.
+    """
+    for turn in story.turns:
+        setup = setup_at(story, turn.session, turn.exchange.request.number)
+        if setup is None or not all(map(is_absolute, setup.folders)):
+            continue
+        asked = marked(story, turn.exchange.request, "stray", "outside")
+        for one in ended_calls(turn):
+            away = [path for path in one.paths if not is_under(path, setup.folders)]
+            if away and one.kind in (USES if asked else CHANGES):
+                touched = one.succeeded and not may_use(story, turn.session, away[0], one.end)
+                yield kept_if(not touched, one.end, "a tool worked outside of the folders, unasked")
 
 
 @rule_v1("SES-18", side="agent", fix="Keep the folders of sessions apart.")

@@ -7,9 +7,18 @@ from typing import Any
 
 from dragoman.check.lives import BAD_PARAMS, asked_setups, is_fair, items, session_of, setup_at, setups, text
 from dragoman.check.paths import is_absolute, is_same, is_under, normal
+from dragoman.check.recording import Frame
 from dragoman.check.rule import Seen, kept_if
 from dragoman.check.rules.first import rule_v1
-from dragoman.check.rules.folders import file_requests, named_files, touched_paths, was_allowed
+from dragoman.check.rules.folders import (
+    USES,
+    ended_calls,
+    file_requests,
+    may_use,
+    named_files,
+    touched_paths,
+    was_allowed,
+)
 from dragoman.check.story import Exchange, Story
 
 UNOBSERVED: dict[str, str] = {
@@ -65,20 +74,30 @@ def without_roots_there_is_only_the_folder(story: Story) -> Iterator[Seen]:
 @rule_v1("ADIR-05", side="agent", fix="Forget the roots of a session when it is loaded without them.")
 def roots_count_for_as_long_as_they_were_given(story: Story) -> Iterator[Seen]:
     for one in file_requests(story):
-        setup = setup_at(story, session_of(one), one.request.number)
-        if setup is None or was_allowed(story, one):
-            continue
-        earlier = {
-            root
-            for other in setups(story)
-            if other.session == setup.session and other.since < setup.since
-            for root in other.roots
-        }
-        old = [root for root in earlier if is_absolute(root) and not is_under(root, setup.folders)]
-        if old:
-            yield kept_if(
-                not is_under(one.params["path"], old), one.request, "a root that was not given again is used"
-            )
+        old = _lost_roots(story, session_of(one), one.request)
+        if old and not was_allowed(story, one):
+            right = not is_under(one.params["path"], old)
+            yield kept_if(right, one.request, "a root that was not given again is used")
+    for turn in story.turns:
+        old = _lost_roots(story, turn.session, turn.exchange.request)
+        for call in ended_calls(turn) if old else ():
+            there = [path for path in call.paths if is_under(path, old)]
+            if there and call.kind in USES and not may_use(story, turn.session, there[0], call.end):
+                yield kept_if(not call.succeeded, call.end, "a root that was not given again is used")
+
+
+def _lost_roots(story: Story, session: str, frame: Frame) -> list[str]:
+    """The roots that a session once had, and has no more."""
+    setup = setup_at(story, session, frame.number)
+    if setup is None:
+        return []
+    earlier = {
+        root
+        for other in setups(story)
+        if other.session == session and other.since < setup.since
+        for root in other.roots
+    }
+    return [root for root in earlier if is_absolute(root) and not is_under(root, setup.folders)]
 
 
 @rule_v1("ADIR-06", side="client", fix="Send the whole list of additional directories on load and resume.")
@@ -141,7 +160,8 @@ def files_outside_of_the_roots_are_not_served(story: Story) -> Iterator[Seen]:
         setup = setup_at(story, session_of(one), one.request.number)
         if setup is None or one.answer is None or not all(map(is_absolute, setup.folders)):
             continue
-        if not is_under(one.params["path"], setup.folders) and not was_allowed(story, one):
+        outside = not is_under(one.params["path"], setup.folders)
+        if outside and (one.has_error or not was_allowed(story, one)):
             yield kept_if(one.has_error, one.request, "a file outside of the roots was served", one.answer)
 
 
