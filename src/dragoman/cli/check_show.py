@@ -75,12 +75,14 @@ def _list(chosen: argparse.Namespace) -> int:
     for one in requirements().values():
         if (wanted is not None and one.id not in wanted) or (chosen.side and chosen.side not in one.sides):
             continue
-        total, judged = total + 1, judged + (one.id in rules)
-        if one.id in rules and not chosen.unjudged:
+        is_judged = any(chosen.side in (None, rule.side) for rule in rules.get(one.id, ()))
+        total, judged = total + 1, judged + is_judged
+        if is_judged and not chosen.unjudged:
             print(f"{one.id:<8} {one.side} {one.level:<10} judged      {one.requirement}")
-        elif one.id not in rules:
+        elif not is_judged:
+            missing = "it is judged on the other side only" if one.id in rules else "no rule yet"
             print(f"{one.id:<8} {one.side} {one.level:<10} not judged  {one.requirement}")
-            print(f"{'':32}  why: {why.get(one.id, 'no rule yet')}")
+            print(f"{'':32}  why: {why.get(one.id, missing)}")
     print(f"{judged} of {total} requirements are judged")
     return 0
 
