@@ -81,6 +81,19 @@ async def test_what_a_user_does_not_allow_is_not_done(tmp_path: Path) -> None:
     assert not asked & {"fs/write_text_file", "terminal/create"}
 
 
+async def test_what_the_client_has_lent_is_not_taken_for_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    lent = {"fs": {"readTextFile": True}}
+    async with Client(tmp_path, profile=scene_of("polite"), capabilities=lent) as client:
+        await client.prompt(await client.open())
+    found = marks(client.recording)
+    assert "read a missing file" in found
+    assert "read outside" not in found
+    assert list(tmp_path.iterdir()) == []
+
+
 async def test_a_cancel_ends_the_turn_once_all_questions_are_answered(tmp_path: Path) -> None:
     async with Client(tmp_path) as client:
         session = await client.open()

@@ -43,6 +43,8 @@ class Session(Struct):
 
     id: str
     folder: str
+    others: list[str] = []
+    """Further folders that the client has named."""
     mode: str = "ask"
     model: str = "small"
     terse: bool = False
@@ -135,7 +137,9 @@ class Answers:
         return {"result": {"sessionId": session.id, **self._offer(session)}}
 
     def _open(self, session_id: str, params: dict[str, Any]) -> Session:
-        self.sessions[session_id] = Session(session_id, str(params.get("cwd", "")))
+        more = params.get("additionalDirectories")
+        others = [str(path) for path in more] if isinstance(more, list) else []
+        self.sessions[session_id] = Session(session_id, str(params.get("cwd", "")), others)
         return self.sessions[session_id]
 
     def _offer(self, session: Session) -> dict[str, Any]:

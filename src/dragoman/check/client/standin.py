@@ -110,7 +110,7 @@ class StandIn:
         turn = Turn(
             self.connection,
             frame,
-            folder=session.folder,
+            folders=[session.folder, *session.others],
             capabilities=self._answers.capabilities,
             patience=self._patience,
         )

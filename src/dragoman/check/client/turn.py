@@ -7,7 +7,7 @@ again: the next scene that needs it is over at once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -50,14 +50,15 @@ class Turn:
         connection: Connection,
         prompt: Frame,
         *,
-        folder: str,
+        folders: Sequence[str],
         capabilities: Any,
         patience: Patience,
     ) -> None:
         self.connection = connection
         self.prompt = prompt
         self.session = str(prompt.params.get("sessionId"))
-        self.folder = Path(folder)
+        self.folder = Path(folders[0])
+        self.folders = [Path(folder) for folder in folders]
         self.cancelled: Frame | None = None
         self.withdrawn = False
         """Whether it was the request that was cancelled."""

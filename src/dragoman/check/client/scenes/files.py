@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,12 +91,17 @@ async def _reads(turn: Turn, file: Path) -> None:
     await turn.call(READ, {"path": str(file.parent / "missing.txt")}, name="read a missing file")
 
 
+def _is_lent(outside: Path, folders: Sequence[Path]) -> bool:
+    return any(outside.resolve().is_relative_to(folder.resolve()) for folder in folders)
+
+
 async def _strays(turn: Turn, place: Path, outside: Path) -> None:
-    """Only on this machine, where such files are."""
-    if place == turn.folder:
+    """Only on this machine, where such files are, and if they are outside of all that was lent."""
+    if place == turn.folder or _is_lent(outside, turn.folders):
         return
     await turn.call(READ, {"path": str(outside / "secret.txt")}, name="read outside")
-    dots = place / ".." / ".." / ".." / outside.relative_to(outside.anchor) / "secret.txt"
+    up = [".."] * len(place.parts[1:])
+    dots = place.joinpath(*up, *outside.parts[1:], "secret.txt")
     await turn.call(READ, {"path": str(dots)}, name="read through dots")
     with contextlib.suppress(OSError, NotImplementedError):
         (place / "link.txt").symlink_to(outside / "secret.txt")
