@@ -102,6 +102,10 @@ def test_cfg_16_the_answer_lists_all_options() -> None:
     breaks("CFG-16", set_to("b", MODE_B, GROUPED).call("session/set_config_option", {"sessionId": "s"}))
 
 
+def test_cfg_16_who_offers_no_options_lists_none() -> None:
+    says_nothing("CFG-16", set_to("b", talk=Talk().new("s")))
+
+
 def test_cfg_16_options_may_go_with_the_value_of_another() -> None:
     keeps("CFG-16", set_to("b", MODE_B))
 

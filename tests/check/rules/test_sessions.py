@@ -64,6 +64,13 @@ def test_ses_20_a_session_that_is_not_in_use_is_not_found() -> None:
     says_nothing("SES-20", Talk().call("session/load", load, code=-32603))
 
 
+def test_ses_20_who_loads_nobody_does_not_know_him_either() -> None:
+    load = {"sessionId": "x", "cwd": "/w", "mcpServers": []}
+    unaware = Talk({}).call("session/load", load).mark("load of nobody", last=2)
+    says_nothing("SES-20", unaware)
+    breaks("SES-20", unaware.prompt("x").mark("prompt of nobody", last=2))
+
+
 def test_ses_20_a_closed_session_is_not_in_use() -> None:
     closed = Talk().new("s").call("session/close", {"sessionId": "s"})
     breaks("SES-20", closed.prompt("s"))

@@ -116,6 +116,8 @@ def _choices_fault(choices: list[Any]) -> str:
 @rule_v1("CFG-01", "CFG-05", side="agent", fix="Give every option id, name, type and currentValue.")
 def options_are_whole(story: Story) -> Iterator[Seen]:
     for one in listings(story):
+        if one.options is None:
+            continue  # an answer without them lacks more than their shape
         fault = option_fault(one.options)
         yield kept_if(not fault, one.frame, fault)
 
@@ -211,7 +213,7 @@ def an_option_can_be_set_at_any_time(story: Story) -> Iterator[Seen]:
 @rule_v1("CFG-16", side="agent", fix="Answer session/set_config_option with the whole list of options.")
 def the_answer_lists_all_options(story: Story) -> Iterator[Seen]:
     for one in listings(story):
-        if one.source == "session/set_config_option":
+        if one.source == "session/set_config_option" and listed_at(story, one.session, one.frame.number):
             whole = type(one.options) is list and not is_part(story, one)
             yield kept_if(whole, one.frame, "not all options are listed")
 

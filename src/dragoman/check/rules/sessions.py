@@ -30,6 +30,7 @@ from dragoman.check.story import Exchange, Story, is_update
 
 SCOPED = ("session/prompt", "session/set_mode", "session/set_config_option", "session/load", "session/resume")
 """Requests that need a session which is in use, or stored."""
+CAPABILITIES = {"session/load": ("loadSession",), "session/resume": ("sessionCapabilities", "resume")}
 
 _MISSING = re.compile(r"\bsession\b.*(not found|unknown|not exist)|(unknown|no such) session", re.IGNORECASE)
 
@@ -120,8 +121,10 @@ def _is_lost(story: Story, one: Exchange) -> bool:
     session = session_of(one)
     if not session or (one.method == "session/prompt" and type(one.params.get("prompt")) is not list):
         return False
-    if one.method in ("session/load", "session/resume"):
-        return is_missing(story, one)
+    if one.method in CAPABILITIES:
+        return story.agent_can(*CAPABILITIES[one.method]) not in (None, False) and is_missing(story, one)
+    if marked(story, one.request, "prompt of nobody", "mode of nobody", "option of nobody"):
+        return True  # also if a load of nobody was answered with success
     return is_open(story, session, one.request.number) is False and session not in announced(story)
 
 
