@@ -55,7 +55,7 @@ async def test_an_agent_is_reached_over_both_transports_and_nobody_else_comes_in
             async with connect(address, headers=served.headers) as agent:
                 session = await agent.new_session(cwd="/tmp")
                 assert (await session.prompt("hello")).text.endswith("hello")
-        with pytest.raises(LinkClosed, match="status 403"):
+        with pytest.raises(LinkClosed, match="status 401"):
             await open_websocket(served.ws)
         with pytest.raises(LinkClosed, match="status 403"):
             await open_websocket(served.ws, headers={**served.headers, "origin": "https://evil.example"})
@@ -66,7 +66,7 @@ async def test_an_agent_is_reached_over_both_transports_and_nobody_else_comes_in
             ticket = (await http.post(served.http.replace("/acp", "/ticket"), headers=served.headers)).json()
         once = f"{served.ws}?ticket={ticket['ticket']}"
         await (await open_websocket(once)).aclose()
-        with pytest.raises(LinkClosed, match="status 403"):
+        with pytest.raises(LinkClosed, match="status 401"):
             await open_websocket(once)
 
 

@@ -11,7 +11,8 @@ from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.testing import check_transport
 from dragoman.transport.contract import Limits, Transport
 from dragoman.transport.messages import MessageTransport
-from dragoman.transport.websocket import AsgiWebSocket, hard_limit, open_websocket
+from dragoman.transport.websocket import hard_limit, open_websocket
+from dragoman.transport.websocket_server import AsgiWebSocket
 from tests.transport.serving import served
 
 

@@ -41,7 +41,7 @@ def _fill(serve: argparse.ArgumentParser) -> None:
     serve.add_argument("--tls-cert", metavar="FILE", help="certificate, in PEM form")
     serve.add_argument("--tls-key", metavar="FILE", help="its key")
     serve.add_argument("--insecure", action="store_true", help="listen off loopback without TLS")
-    serve.add_argument("--max-connections", metavar="N", type=int, default=64, help="agents at once (64)")
+    serve.add_argument("--max-connections", metavar="N", type=int, default=256, help="agents at once (256)")
     serve.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
     serve.set_defaults(run=_run)
 
@@ -67,7 +67,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 async def _serve(chosen: argparse.Namespace) -> None:
-    from dragoman.hub.admission import Admission, Grant, hashed, local_hosts
+    from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, names_of
     from dragoman.hub.endpoint import Endpoint
     from dragoman.hub.listening import listening, open_socket, parse_listen
     from dragoman.hub.serving import AgentPerConnection
@@ -79,14 +79,16 @@ async def _serve(chosen: argparse.Namespace) -> None:
     token = _token(chosen.token_file)
     bound = open_socket(host, port, tls=tls, insecure=chosen.insecure)
     port = bound.getsockname()[1]
-    names = [*local_hosts(port), f"{host}:{port}", *chosen.host]
+    names = [*local_hosts(port), *names_of(host, port), *chosen.host]
     admission = Admission({hashed(token): Grant("token")}, hosts=names, origins=chosen.origin)
     agents = AgentPerConnection(chosen.command, most=chosen.max_connections, on_stderr=shown())
     with Leaving() as leaving:
         leaving.listen()
-        async with listening(Endpoint(admission, agents.accept), bound, tls=tls):
+        endpoint = Endpoint(admission, agents.accept)
+        async with listening(endpoint, bound, tls=tls):
             _say(host, port, tls=tls, token="" if chosen.token_file else token)
             await leaving.asked.wait()
+            endpoint.leave()
             await agents.aclose()
 
 

@@ -119,4 +119,10 @@ class Admission:
 
 def local_hosts(port: int) -> list[str]:
     """The names of this machine to itself."""
-    return [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
+    return [name for host in ("127.0.0.1", "localhost", "::1") for name in names_of(host, port)]
+
+
+def names_of(host: str, port: int) -> list[str]:
+    """How a client writes a host and a port: usual ports may be left out."""
+    shown = f"[{host}]" if ":" in host else host
+    return [f"{shown}:{port}", shown] if port in (80, 443) else [f"{shown}:{port}"]

@@ -15,10 +15,12 @@ from urllib.parse import parse_qs
 import msgspec
 
 from dragoman.hub.admission import Admission, Grant, Refused
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits
-from dragoman.transport.http_server import HttpConnections, respond
+from dragoman.hub.listening import NETWORK
+from dragoman.transport.contract import Limits
+from dragoman.transport.greeting import Greeting
+from dragoman.transport.http_server import Bounds, HttpConnections, respond
 from dragoman.transport.messages import MessageTransport
-from dragoman.transport.websocket import AsgiWebSocket
+from dragoman.transport.websocket_server import AsgiWebSocket
 
 log = logging.getLogger(__name__)
 
@@ -26,20 +28,39 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 Accept = Callable[[MessageTransport, Grant], None]
 
-POLICY_VIOLATION = 1008
+TICKET = "/ticket"
+
+AGENT_ENDED = (1011, "the agent has ended")
+GOING_AWAY = (1001, "the server is going away")
+
+ONCE = frozenset({b"host", b"origin", b"authorization", b"acp-connection-id", b"acp-session-id"})
+"""Headers that must not be there twice: somebody in front of us may have looked at the other one."""
 
 
 class Endpoint:
     """`path` is where agents are; whoever serves pages puts them around it."""
 
     def __init__(
-        self, admission: Admission, accept: Accept, *, path: str = "/acp", limits: Limits = DEFAULT_LIMITS
+        self,
+        admission: Admission,
+        accept: Accept,
+        *,
+        path: str = "/acp",
+        limits: Limits = NETWORK,
+        bounds: Bounds | None = None,
     ) -> None:
         self._admission = admission
         self._accept = accept
         self._path = path
         self._limits = limits
-        self._http = HttpConnections(self._accept_http, limits=limits)
+        self._bounds = bounds or Bounds()
+        self._http = HttpConnections(self._accept_http, limits=limits, body=limits.frame, bounds=self._bounds)
+        self._sockets: set[AsgiWebSocket] = set()
+
+    def leave(self) -> None:
+        """The connections are about to be closed because we go, not because their agents did."""
+        for stream in self._sockets:
+            stream.farewell = GOING_AWAY
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -47,41 +68,70 @@ class Endpoint:
         elif scope["type"] == "http":
             await self._request(scope, receive, send)
 
+    def _admit(self, scope: Any, *, ticket: str = "") -> Grant | Refused:
+        critical = [name for name, _ in scope["headers"] if name in ONCE]
+        if len(critical) != len(set(critical)):
+            return Refused(400, "a header stands there twice")
+        admitted = self._admission.admit(dict(scope["headers"]), ticket=ticket)
+        if isinstance(admitted, Grant) and scope["path"] not in (self._path, TICKET):
+            return Refused(404, "there is nothing at this path")
+        return admitted
+
     async def _websocket(self, scope: Any, receive: Receive, send: Send) -> None:
         query = parse_qs(scope.get("query_string", b"").decode(errors="replace"))
-        ticket = query.get("ticket", [""])[0]
-        admitted = self._admission.admit(dict(scope["headers"]), ticket=ticket)
+        admitted = self._admit(scope, ticket=query.get("ticket", [""])[0])
         await receive()  # the handshake, which must be taken before it is answered
         if isinstance(admitted, Refused) or scope["path"] != self._path:
-            _note(scope, admitted)
-            await send({"type": "websocket.close", "code": POLICY_VIOLATION})
+            await _turn_away(scope, admitted, send)
             return
-        stream = AsgiWebSocket(receive, send)
+        stream = AsgiWebSocket(receive, send, greeting=Greeting(), patience=self._bounds.patience)
         await stream.accept(connection_id=uuid.uuid4().hex)
-        transport = MessageTransport(stream, limits=self._limits)
-        self._accept(transport, admitted)
-        await transport.wait_closed()
+        self._sockets.add(stream)
+        try:
+            # No agent is started for somebody who says nothing.
+            if await stream.begin(within=self._bounds.idle):
+                stream.farewell = AGENT_ENDED
+                transport = MessageTransport(stream, limits=self._limits)
+                self._accept(transport, admitted)
+                await transport.wait_closed()
+        finally:
+            self._sockets.discard(stream)
 
     async def _request(self, scope: Any, receive: Receive, send: Send) -> None:
-        admitted = self._admission.admit(dict(scope["headers"]))
+        admitted = self._admit(scope)
         if isinstance(admitted, Refused):
             _note(scope, admitted)
-            headers = [(b"www-authenticate", b"Bearer")] if admitted.status == 401 else []
-            await respond(send, admitted.status, b"", headers=headers)
+            await respond(send, admitted.status, b"", headers=_challenge(admitted))
         elif scope["path"] == self._path:
             scope["grant"] = admitted
             await self._http.handle(scope, receive, send)
-        elif scope["path"] == "/ticket" and scope["method"] == "POST":
+        elif scope["method"] == "POST":
             body = msgspec.json.encode({"ticket": self._admission.ticket(admitted)})
             headers = [(b"cache-control", b"no-store")]
             await respond(send, 200, body, kind=b"application/json", headers=headers)
         else:
-            await respond(send, 404, b"")
+            await respond(send, 405, b"", headers=[(b"allow", b"POST")])
 
     def _accept_http(self, transport: MessageTransport, scope: Any) -> None:
         self._accept(transport, scope["grant"])
 
 
-def _note(scope: Any, refused: Refused | Grant) -> None:
-    why = refused.why if isinstance(refused, Refused) else "there is nothing at this path"
-    log.warning("refused %s: %s", scope.get("client"), why)
+async def _turn_away(scope: Any, refused: Refused | Grant, send: Send) -> None:
+    """Say no to a handshake, with its status where the server can."""
+    if isinstance(refused, Grant):
+        refused = Refused(404, "there is nothing at this path")
+    _note(scope, refused)
+    if "websocket.http.response" in (scope.get("extensions") or {}):
+        start = {"type": "websocket.http.response.start", "status": refused.status}
+        await send({**start, "headers": _challenge(refused)})
+        await send({"type": "websocket.http.response.body", "body": b""})
+    else:
+        await send({"type": "websocket.close"})
+
+
+def _challenge(refused: Refused) -> list[tuple[bytes, bytes]]:
+    return [(b"www-authenticate", b"Bearer")] if refused.status == 401 else []
+
+
+def _note(scope: Any, refused: Refused) -> None:
+    log.warning("refused %s: %s", scope.get("client"), refused.why)

@@ -18,8 +18,17 @@ import uvicorn
 from msgspec import Struct
 
 from dragoman.errors import LocalMistake
-from dragoman.transport.contract import DEFAULT_LIMITS, Limits
-from dragoman.transport.websocket import hard_limit
+from dragoman.transport.contract import Limits
+
+NETWORK = Limits(frame=16 * 1024 * 1024)
+"""What comes over a network may be smaller than what comes from a program that we have started ourselves."""
+
+
+class Keepalive(Struct, frozen=True):
+    """Seconds between pings, and until a peer that answers none is taken for gone: less than a minute together."""
+
+    every: float = 20.0
+    within: float = 30.0
 
 
 class Tls(Struct, frozen=True):
@@ -55,9 +64,26 @@ def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> soc
         )
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family)
+        bound = socket.create_server((host, port), family=family)
     except OSError as error:
         raise LocalMistake(f"cannot listen at {host}:{port}: {error.strerror or error}") from None
+    _watch(bound)
+    return bound
+
+
+def _watch(bound: socket.socket) -> None:
+    """Let the system give up peers that have vanished, or take nothing for a minute: a server cannot, because
+    what it closes stays open as long as there is something left to send. Accepted sockets inherit it.
+    """
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (
+        ("TCP_KEEPIDLE", 20),
+        ("TCP_KEEPINTVL", 10),
+        ("TCP_KEEPCNT", 3),
+        ("TCP_USER_TIMEOUT", 60_000),
+    ):
+        if hasattr(socket, name):
+            bound.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 class _Server(uvicorn.Server):
@@ -78,14 +104,22 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def listening(
-    app: Any, bound: socket.socket, *, tls: Tls | None = None, limits: Limits = DEFAULT_LIMITS
+    app: Any,
+    bound: socket.socket,
+    *,
+    tls: Tls | None = None,
+    limits: Limits = NETWORK,
+    keepalive: Keepalive | None = None,
 ) -> AsyncIterator[None]:
     """Serve for the length of the block; connections that are open at its end are ended."""
     second: dict[str, Any] = {"http": "zttp", "http2": True} if find_spec("zttp") else {}
+    keepalive = keepalive or Keepalive()
     config = uvicorn.Config(
         app,
         ws="websockets-sansio",
-        ws_max_size=hard_limit(limits),
+        ws_max_size=limits.frame,
+        ws_ping_interval=keepalive.every,
+        ws_ping_timeout=keepalive.within,
         ws_per_message_deflate=False,
         lifespan="off",
         log_config=None,

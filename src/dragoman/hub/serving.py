@@ -19,7 +19,7 @@ from dragoman.wire.codes import INTERNAL_ERROR
 
 log = logging.getLogger(__name__)
 
-CONNECTIONS = 64
+CONNECTIONS = 256
 """Agents that run at once; a client beyond it is told so."""
 
 

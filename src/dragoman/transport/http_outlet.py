@@ -1,5 +1,5 @@
-"""One event stream of an HTTP connection: what waits for its reader, and what a reader that left may want
-again.
+"""The event streams of one HTTP connection: what waits for their readers, and what one that left may want
+again. Both are bounded in bytes, for all streams of a connection together.
 """
 
 from __future__ import annotations
@@ -9,95 +9,143 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dragoman.transport.contract import Limits
+from dragoman.errors import LinkClosed
 from dragoman.transport.waiting import Waiters
 from dragoman.wire.sse import encode_event
 
+UNREAD = 8 * 1024 * 1024
+"""Bytes that may wait for the readers of one connection; then its agent waits. A stream that is not read yet
+must not stop the others at once, so it is much more than one stream needs.
+"""
+
 KEPT = 1024 * 1024
-"""Bytes of delivered events that are kept for a reader that comes back."""
+"""Bytes of delivered events that are kept for readers that come back."""
+
+PATIENCE = 60.0
+"""Seconds without a byte taken, with too much waiting, after which the connection is given up."""
+
+AT_ONCE = 64 * 1024
+"""Bytes that are handed to the system together; more would only wait there, and be lost with its reader."""
+
+
+class Backlog:
+    """What all streams of one connection hold."""
+
+    def __init__(self, *, unread: int = UNREAD, kept: int = KEPT, patience: float = PATIENCE) -> None:
+        self.waiting = 0  # bytes
+        self.over = False
+        self._unread = unread
+        self._most_kept = kept
+        self._patience = patience
+        self._kept: deque[tuple[Outlet, int, bytes]] = deque()
+        self._kept_bytes = 0
+        self._room = Waiters()
+
+    async def wait_for_room(self) -> None:
+        """Raises `LinkClosed` when nobody reads, and nobody will."""
+        while self.waiting > self._unread and not self.over:
+            try:
+                async with asyncio.timeout(self._patience):
+                    await self._room.wait()
+            except TimeoutError:
+                raise LinkClosed(f"nothing was read for {self._patience:g} s, and too much waits") from None
+
+    def delivered(self, outlet: Outlet, events: list[tuple[int, bytes]]) -> None:
+        """They wait no more; they are kept for a while, because a wire may break behind them."""
+        for number, message in events:
+            self.waiting -= len(message)
+            self._kept.append((outlet, number, message))
+            self._kept_bytes += len(message)
+        while self._kept_bytes > self._most_kept:
+            self._kept_bytes -= len(self._kept.popleft()[2])
+        self._room.wake()
+
+    def take_back(self, outlet: Outlet, last: int) -> list[tuple[int, bytes]]:
+        """What was delivered to this outlet after event `last`, as far as it is kept; it waits again."""
+        again = [(number, message) for of, number, message in self._kept if of is outlet and number > last]
+        self._kept = deque(entry for entry in self._kept if entry[0] is not outlet or entry[1] <= last)
+        self._kept_bytes -= (size := sum(len(message) for _, message in again))
+        self.waiting += size
+        return again
+
+    def end(self) -> None:
+        self.over = True
+        self._room.wake()
 
 
 class Outlet:
-    """Messages of one stream, in order. A writer waits while too much of it is unread."""
+    """Messages of one stream, in order."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, backlog: Backlog) -> None:
         self.is_read = False
-        self._limits = limits
+        self.was_read = False  # at some time
+        self._backlog = backlog
         self._waiting: deque[tuple[int, bytes]] = deque()
-        self._waiting_bytes = 0
-        self._kept: deque[tuple[int, bytes]] = deque()
-        self._kept_bytes = 0
         self._on_the_way: list[tuple[int, bytes]] = []
         self._number = 0
         self._news = asyncio.Event()
-        self._room = Waiters()
+        self._left = Waiters()
         self._over = self._evicted = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self._waiting or self._on_the_way)
 
     async def put(self, message: bytes) -> None:
         """Append a message; returns when there is room for the next."""
         self._number += 1
         self._waiting.append((self._number, message))
-        self._waiting_bytes += len(message)
+        self._backlog.waiting += len(message)
         self._news.set()
-        while self._waiting_bytes > self._limits.high and not self._over:
-            await self._room.wait()
+        await self._backlog.wait_for_room()
 
     def end(self) -> None:
         self._over = True
         self._news.set()
-        self._room.wake()
 
-    async def evict(self) -> None:
+    def evict(self) -> None:
         """Its reader came back by another way: the old one, which may not know yet that it is gone, ends."""
         self._evicted = True
         self._news.set()
+
+    async def wait_left(self) -> None:
+        """Until nobody reads it."""
         while self.is_read:
-            await self._room.wait()
+            await self._left.wait()
 
     @contextmanager
     def reading(self, last: str) -> Iterator[None]:
         """Somebody reads it; `last` is the number of the event that they saw last, if they saw one before."""
-        self.is_read = True
+        self.is_read = self.was_read = True
         self._evicted = False
-        if last.isdigit():
-            self._rewind(int(last))
+        if last.isascii() and last.isdigit():
+            self._waiting.extendleft(reversed(self._backlog.take_back(self, int(last[:18]))))
         try:
             yield
         finally:
             self.is_read = False
-            self._room.wake()
-            self._rewind(self._on_the_way[0][0] - 1 if self._on_the_way else self._number)
+            self._left.wake()
+            self._waiting.extendleft(reversed(self._on_the_way))
+            self._on_the_way = []
 
     async def take(self, left: asyncio.Task[None], seconds: float) -> bytes | None:
         """Events that wait, nothing if there were none for a while, None at the end."""
         if not (self._waiting or self._over or self._evicted):
             self._news.clear()
             news = asyncio.ensure_future(self._news.wait())
-            await asyncio.wait((news, left), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            news.cancel()
+            try:
+                await asyncio.wait((news, left), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                news.cancel()
         if left.done() or self._evicted or (self._over and not self._waiting):
             return None
-        self._on_the_way = list(self._waiting)
-        self._waiting.clear()
+        size = 0
+        while self._waiting and size < AT_ONCE:
+            self._on_the_way.append(self._waiting.popleft())
+            size += len(self._on_the_way[-1][1])
         return b"".join(encode_event(message, event_id=str(number)) for number, message in self._on_the_way)
 
     def delivered(self) -> None:
-        """What was taken is on the wire; it is kept for a while, because a wire may break behind it."""
-        for number, message in self._on_the_way:
-            self._waiting_bytes -= len(message)
-            self._kept.append((number, message))
-            self._kept_bytes += len(message)
+        """What was taken is on the wire."""
+        self._backlog.delivered(self, self._on_the_way)
         self._on_the_way = []
-        while self._kept_bytes > KEPT and len(self._kept) > 1:
-            self._kept_bytes -= len(self._kept.popleft()[1])
-        self._room.wake()
-
-    def _rewind(self, last: int) -> None:
-        """Everything after event `last` waits again, as far as it is kept."""
-        self._waiting.extendleft(reversed(self._on_the_way))
-        self._on_the_way = []
-        while self._kept and self._kept[-1][0] > last:
-            number, message = self._kept.pop()
-            self._kept_bytes -= len(message)
-            self._waiting.appendleft((number, message))
-            self._waiting_bytes += len(message)

@@ -21,6 +21,17 @@ LOADING = frozenset({"session/load", "session/resume", "session/fork"})
 connection's.
 """
 
+WITH_HEADER = frozenset(
+    {"session/prompt", "session/cancel", "session/close", "session/set_mode", "session/set_config_option"}
+)
+"""What must name its session in a header: all official clients do for these, and not for others."""
+
+ID_LENGTH = 1024
+"""Characters of an id, of a request or of a session."""
+
+OPEN_QUESTIONS = 10_000
+"""Requests of a client that may wait for their answers; each is remembered."""
+
 
 class Outline(msgspec.Struct):
     """As much of a message as routing needs."""
@@ -28,7 +39,8 @@ class Outline(msgspec.Struct):
     id: Id | msgspec.UnsetType = msgspec.UNSET
     method: str | msgspec.UnsetType = msgspec.UNSET
     params: Any = None
-    result: Any = None
+    result: Any = msgspec.UNSET
+    error: Any = msgspec.UNSET
 
     @property
     def is_request(self) -> bool:
@@ -37,6 +49,28 @@ class Outline(msgspec.Struct):
     @property
     def is_answer(self) -> bool:
         return self.method is msgspec.UNSET
+
+    @property
+    def is_notification(self) -> bool:
+        return self.method is not msgspec.UNSET and self.id is msgspec.UNSET
+
+    @property
+    def is_reply(self) -> bool:
+        """An answer that says what it answers; anything else without a method is none."""
+        return self.is_answer and self.id is not msgspec.UNSET
+
+    @property
+    def is_failure(self) -> bool:
+        return self.is_answer and self.error is not msgspec.UNSET
+
+    @property
+    def is_too_long(self) -> bool:
+        named = self.id if isinstance(self.id, str) else ""
+        return max(len(named), len(self.session)) > ID_LENGTH
+
+    @property
+    def needs_header(self) -> bool:
+        return self.method in WITH_HEADER
 
     @property
     def session(self) -> str:
@@ -52,7 +86,8 @@ class _Lean(msgspec.Struct):
     id: Id | msgspec.UnsetType = msgspec.UNSET
     method: str | msgspec.UnsetType = msgspec.UNSET
     params: _Named | None = None
-    result: Any = None
+    result: Any = msgspec.UNSET
+    error: Any = msgspec.UNSET
 
 
 _lean = msgspec.json.Decoder(_Lean)
@@ -64,7 +99,7 @@ def outline(message: bytes) -> Outline | None:
     try:
         found = _lean.decode(message)  # the usual case: nothing but the session's name is built
         params = {} if found.params is None else {"sessionId": found.params.session_id}
-        return Outline(found.id, found.method, params, found.result)
+        return Outline(found.id, found.method, params, found.result, found.error)
     except msgspec.ValidationError:
         pass
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -82,6 +117,10 @@ class Routes:
         self._from_client: dict[Any, tuple[str, str]] = {}  # id → method and session
         self._from_agent: dict[Any, str] = {}  # id → session
 
+    @property
+    def open_questions(self) -> int:
+        return len(self._from_client)
+
     def asked_by_client(self, message: Outline) -> None:
         if message.is_request:
             self._from_client[_key(message.id)] = (str(message.method), message.session)
@@ -93,15 +132,22 @@ class Routes:
         if not message.is_answer:
             if message.is_request:
                 self._from_agent[_key(message.id)] = message.session
+                if len(self._from_agent) > OPEN_QUESTIONS:  # the oldest will hardly be answered any more
+                    del self._from_agent[next(iter(self._from_agent))]
             return message.session, False
         method, session = self._from_client.pop(_key(message.id), ("", ""))
         if method in OPENING or not session:
             return "", False
         return session, method in LOADING
 
-    def session_of_answer(self, message: Outline) -> str:
+    def session_of_answer(self, message: Outline, *, forget: bool = True) -> str:
         """For the client's answer to a question of the agent: the session it was about."""
-        return self._from_agent.pop(_key(message.id), "")
+        key = _key(message.id)
+        return self._from_agent.pop(key, "") if forget else self._from_agent.get(key, "")
+
+    def open_in(self, session: str) -> list[Id]:
+        """The client's questions about a session that are not answered yet."""
+        return [key[1] for key, (_, about) in self._from_client.items() if about == session]
 
 
 def _session_of(params: Any) -> str:

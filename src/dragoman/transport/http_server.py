@@ -5,48 +5,60 @@ an `initialize` is given to `accept` as a transport. What the agent says before 
 waits, bounded in bytes; events are numbered, and a reader that comes back with `Last-Event-ID` gets what it
 missed as far as that is still kept. Where official implementations disagree, both ways are taken.
 
-Who may come here at all is for the caller to decide, before `handle`.
+Who may come here at all is for the caller to decide, before `handle`. What the caller puts into the scope as
+`grant` owns the connections that it opens: to everybody else they are not known.
 """
 
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits
+from dragoman.transport.http_asgi import Receive, Send, gone, read_body, respond, stream
+from dragoman.transport.http_connection import Bounds, HttpConnection
 from dragoman.transport.http_outlet import Outlet
-from dragoman.transport.http_routing import Outline, Routes, outline
+from dragoman.transport.http_routing import ID_LENGTH, Outline, outline
 from dragoman.transport.messages import MessageTransport
 from dragoman.wire import error_object, failure
 from dragoman.wire.codes import INVALID_REQUEST
-from dragoman.wire.sse import KEEPALIVE
 
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
+__all__ = ["Accept", "Bounds", "HttpConnections", "respond"]
+
 Accept = Callable[[MessageTransport, Any], None]
 """Takes a new connection and the scope of the request that opened it."""
 
 CONNECTION = b"acp-connection-id"
 SESSION = b"acp-session-id"
-IDLE = 15.0
-"""Seconds after which a silent stream says that it is alive."""
 
 INITIALIZE_WITHIN = 60.0
-SESSIONS = 1024
-ID_LENGTH = 1024
 BODY = 16 * 1024 * 1024
+FIRST_BODY = 1024 * 1024
+"""What opens a connection is small, and comes before anything is known about who sends it."""
+
+TAKE_OVER = 0.25
+"""Seconds for a reader that has left to be noticed, before the next is told that there is one already."""
+
+REASONS = {400: b"the request makes no sense", 408: b"the message did not arrive", 413: b"it is too large"}
 
 
 class HttpConnections:
     """All connections of one endpoint."""
 
-    def __init__(self, accept: Accept, *, limits: Limits = DEFAULT_LIMITS, body: int = BODY) -> None:
+    def __init__(
+        self,
+        accept: Accept,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        body: int = BODY,
+        bounds: Bounds | None = None,
+    ) -> None:
         self._accept = accept
         self._limits = limits
         self._body = body
+        self._bounds = bounds or Bounds()
         self._connections: dict[str, HttpConnection] = {}
 
     def __len__(self) -> int:
@@ -59,64 +71,74 @@ class HttpConnections:
         if method == "POST":
             await self._posted(scope, headers, receive, send)
         elif method == "GET":
-            await self._followed(headers, receive, send)
+            await self._followed(scope, headers, receive, send)
         elif method == "DELETE":
-            await self._deleted(headers, send)
+            await self._deleted(scope, headers, send)
         else:
             await respond(send, 405, b"", headers=[(b"allow", b"GET, POST, DELETE")])
 
-    def _known(self, headers: dict[bytes, bytes]) -> HttpConnection | int:
+    def _known(self, scope: Any, headers: dict[bytes, bytes]) -> HttpConnection | int:
         """The connection that a request names, or the status to refuse it with."""
         named = headers.get(CONNECTION, b"").decode(errors="replace")
         if not named:
             return 400
-        return self._connections.get(named, 404)
+        connection = self._connections.get(named)
+        if connection is None or connection.owner != scope.get("grant"):
+            return 404
+        connection.touch()
+        return connection
 
     # Posts.
 
     async def _posted(self, scope: Any, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
         kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
-        if kind != b"application/json":
-            await respond(send, 415, b"the content type must be application/json")
+        coding = headers.get(b"content-encoding", b"identity").strip().lower()
+        if kind != b"application/json" or coding != b"identity":
+            # A small body that unpacks to a large one is not even begun with.
+            await respond(send, 415, b"it must be application/json, as it is")
             return
-        body = await _body(receive, self._body)
-        if body is None:
-            await respond(send, 413, b"the message is too large")
+        if CONNECTION not in headers:
+            await self._introduced(scope, headers, receive, send)
             return
-        about = outline(body)
-        if about is None or (about.is_answer and about.id is _UNSET):
-            error = error_object(INVALID_REQUEST, "Invalid request: one JSON-RPC object is taken at a time")
-            await respond(send, 400, failure(None, error), kind=b"application/json")
-            return
-        if about.method == "initialize" and CONNECTION not in headers:
-            await self._introduced(scope, body, about, send)
-            return
-        connection = self._known(headers)
+        connection = self._known(scope, headers)
         if isinstance(connection, int):
             await respond(send, connection, b"the connection is not known")
             return
-        await respond(send, connection.take(body, about, headers.get(SESSION, b"")), b"")
+        async with connection.posting:
+            await connection.wait_for_room()
+            read = await _read(headers, receive, send, self._body)
+            if read is None:
+                return
+            body, about = read
+            session = headers.get(SESSION, b"").decode(errors="replace")
+            again = about.method == "initialize"
+            status = 400 if again or len(session) > ID_LENGTH else connection.take(body, about, session)
+        await respond(send, status, REASONS.get(status, b""))
 
-    async def _introduced(self, scope: Any, body: bytes, about: Outline, send: Send) -> None:
-        if about.id is None:
-            await respond(send, 400, b"initialize needs an id")
+    async def _introduced(
+        self, scope: Any, headers: dict[bytes, bytes], receive: Receive, send: Send
+    ) -> None:
+        read = await _read(headers, receive, send, FIRST_BODY)
+        if read is None:
             return
-        connection = HttpConnection(self._limits, forget=self._forget)
+        body, about = read
+        if about.method != "initialize" or not about.is_request or about.id is None:
+            await respond(send, 400, b"a connection is opened by initialize, with an id")
+            return
+        connection = HttpConnection(self._limits, self._bounds, owner=scope.get("grant"), forget=self._forget)
         self._connections[connection.id] = connection
         self._accept(MessageTransport(connection, limits=self._limits), scope)
-        connection.take(body, about, b"")
-        try:
-            async with asyncio.timeout(INITIALIZE_WITHIN):
-                answer = await connection.first
-        except (TimeoutError, LinkClosed):
+        connection.take(body, about, "")
+        answer = await _first_answer(connection, receive)
+        if answer is None:
             self._forget(connection)
             await respond(send, 504, b"the agent did not answer")
             return
-        headers = [(CONNECTION, connection.id.encode())]
-        await respond(send, 200, answer, kind=b"application/json", headers=headers)
+        named = [(CONNECTION, connection.id.encode())]
+        await respond(send, 200, answer, kind=b"application/json", headers=named)
 
-    async def _deleted(self, headers: dict[bytes, bytes], send: Send) -> None:
-        connection = self._known(headers)
+    async def _deleted(self, scope: Any, headers: dict[bytes, bytes], send: Send) -> None:
+        connection = self._known(scope, headers)
         if isinstance(connection, int):
             await respond(send, connection, b"")
             return
@@ -129,148 +151,70 @@ class HttpConnections:
 
     # Streams.
 
-    async def _followed(self, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
-        accepted = headers.get(b"accept", b"*/*")
+    async def _followed(self, scope: Any, headers: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+        accepted = headers.get(b"accept", b"").lower()
         if b"text/event-stream" not in accepted and b"*/*" not in accepted:
             await respond(send, 406, b"an event stream must be accepted")
             return
-        connection = self._known(headers)
+        connection = self._known(scope, headers)
+        session = headers.get(SESSION, b"").decode(errors="replace")
+        if not isinstance(connection, int) and len(session) > ID_LENGTH:
+            connection = 400
         if isinstance(connection, int):
             await respond(send, connection, b"")
             return
-        outlet = connection.outlet(headers.get(SESSION, b"").decode(errors="replace"))
+        outlet = connection.outlet(session)
         last = headers.get(b"last-event-id", b"").decode(errors="replace")
-        if outlet is not None and outlet.is_read and last:
-            await outlet.evict()
         if outlet is None:
-            await respond(send, 404, b"too many sessions")
-        elif outlet.is_read:
-            await respond(send, 409, b"this stream has a reader")
+            await respond(send, 429, b"too many sessions")
+        elif await _is_free(outlet, last):
+            await stream(outlet, last, receive, send)
+            connection.touch()
         else:
-            await _stream(outlet, last, receive, send)
+            await respond(send, 409, b"this stream has a reader")
 
 
-class HttpConnection:
-    """One connection as a stream of messages."""
-
-    def __init__(self, limits: Limits, *, forget: Callable[[HttpConnection], None]) -> None:
-        self.id = uuid.uuid4().hex
-        self.first: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        """The first thing that the agent says: the answer to `initialize`."""
-        self._limits = limits
-        self._forget = forget
-        self._heard: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._outlets: dict[str, Outlet] = {"": Outlet(limits)}
-        self._routes = Routes()
-        self._over = False
-
-    def outlet(self, session: str) -> Outlet | None:
-        """A session may be listened to before anybody has spoken of it."""
-        if session not in self._outlets and len(self._outlets) <= SESSIONS and len(session) <= ID_LENGTH:
-            self._outlets[session] = Outlet(self._limits)
-        return self._outlets.get(session)
-
-    def take(self, body: bytes, about: Outline, session: bytes) -> int:
-        """What the client posted; gives the status to answer with."""
-        if self._over:
-            return 404
-        named = session.decode(errors="replace")
-        spoken_of = self._routes.session_of_answer(about) if about.is_answer else about.session
-        if named and spoken_of and named != spoken_of:
-            return 400
-        self._routes.asked_by_client(about)
-        self._heard.put_nowait(body)
-        return 202
-
-    def end(self) -> None:
-        """The client is done with it."""
-        if not self._over:
-            self._over = True
-            self._heard.put_nowait(None)
-            if not self.first.done():
-                self.first.set_exception(LinkClosed("the connection was closed"))
-                self.first.exception()
-            for outlet in self._outlets.values():
-                outlet.end()
-
-    # The stream of messages, for its transport.
-
-    async def receive(self) -> bytes | None:
-        return await self._heard.get()
-
-    async def send(self, messages: list[bytes]) -> None:
-        for message in messages:
-            if self._over:
-                raise LinkClosed("the connection was closed")
-            if not self.first.done():
-                self.first.set_result(message)
-            else:
-                await self._route(message)
-
-    async def close(self) -> None:
-        self._forget(self)
-
-    async def _route(self, message: bytes) -> None:
-        about = outline(message)
-        session, or_connection = ("", False) if about is None else self._routes.stream_of(about)
-        outlet = self.outlet(session) or self._outlets[""]
-        if or_connection and not outlet.is_read:
-            outlet = self._outlets[""]
-        await outlet.put(message)
+async def _read(
+    headers: dict[bytes, bytes], receive: Receive, send: Send, limit: int
+) -> tuple[bytes, Outline] | None:
+    """One message and what it is about; None if it was refused."""
+    body = await read_body(headers, receive, limit)
+    if isinstance(body, int):
+        # What was not read would be taken for the next request.
+        await respond(send, body, REASONS[body], headers=[(b"connection", b"close")])
+        return None
+    about = outline(body)
+    if about is None or not (about.is_request or about.is_notification or about.is_reply):
+        error = error_object(INVALID_REQUEST, "Invalid request: one JSON-RPC object is taken at a time")
+        await respond(send, 400, failure(None, error), kind=b"application/json")
+        return None
+    if about.is_too_long:
+        await respond(send, 400, b"an id is too long")
+        return None
+    return body, about
 
 
-async def _stream(outlet: Outlet, last: str, receive: Receive, send: Send) -> None:
-    """Events to one reader, until it leaves or the connection ends."""
-    headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    left = asyncio.create_task(_gone(receive))
-    with outlet.reading(last):
-        try:
-            while not left.done():
-                events = await outlet.take(left, IDLE)
-                if events is None:
-                    break
-                await send({"type": "http.response.body", "body": events or KEEPALIVE, "more_body": True})
-                outlet.delivered()
-        except OSError:
-            pass  # the reader has left
-        finally:
-            left.cancel()
-            await asyncio.wait((left,))
-    await send({"type": "http.response.body", "body": b""})
+async def _first_answer(connection: HttpConnection, receive: Receive) -> bytes | None:
+    """What the agent answers to `initialize`; None if it does not, or if nobody waits for it any more."""
+    left = asyncio.create_task(gone(receive))
+    try:
+        waited: set[asyncio.Future[Any]] = {connection.first, left}
+        await asyncio.wait(waited, timeout=INITIALIZE_WITHIN, return_when=asyncio.FIRST_COMPLETED)
+        return connection.first.result() if connection.first.done() else None
+    except LinkClosed:
+        return None
+    finally:
+        left.cancel()
+        await asyncio.wait((left,))
 
 
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
+async def _is_free(outlet: Outlet, last: str) -> bool:
+    """Whether somebody may read it now: whoever was reading and comes back takes it over."""
+    if outlet.is_read and last:
+        outlet.evict()
+    try:
+        async with asyncio.timeout(TAKE_OVER):
+            await outlet.wait_left()
+    except TimeoutError:
         pass
-
-
-async def _body(receive: Receive, limit: int) -> bytes | None:
-    """The whole body, None if it is too large."""
-    parts = bytearray()
-    while True:
-        event = await receive()
-        if event["type"] == "http.disconnect":
-            return None
-        parts += event.get("body", b"")
-        if len(parts) > limit:
-            return None
-        if not event.get("more_body"):
-            return bytes(parts)
-
-
-async def respond(
-    send: Send,
-    status: int,
-    body: bytes,
-    *,
-    kind: bytes = b"text/plain; charset=utf-8",
-    headers: list[tuple[bytes, bytes]] | None = None,
-) -> None:
-    """A whole answer."""
-    given = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *(headers or [])]
-    await send({"type": "http.response.start", "status": status, "headers": given})
-    await send({"type": "http.response.body", "body": body})
-
-
-_UNSET = Outline().id
+    return not outlet.is_read

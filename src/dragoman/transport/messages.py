@@ -118,8 +118,9 @@ class MessageTransport:
                 await self._stream.close()
         except (TimeoutError, OSError, LinkClosed):
             pass  # it is gone, whether it knows it or not
-        self._end(None)
-        self._let_go.set()
+        finally:
+            self._end(None)
+            self._let_go.set()
 
     async def _write_all(self) -> None:
         while True:

@@ -1,15 +1,14 @@
 """WebSockets as transports: one text message is one frame, all sessions on one connection.
 
-`open_websocket` is the client's side, over the package `websockets` (extra `ws`). The server's side is any
-ASGI server's: `AsgiWebSocket` takes the scope and callables of one connection and needs no package at all.
-Binary messages are ignored, as the official server does.
+This is the client's side, over the package `websockets` (extra `ws`); `websocket_server` is the other. Binary
+messages are ignored, as the official server does.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits
@@ -22,8 +21,6 @@ KEEPALIVE = 20.0
 """Seconds between pings, and until a peer that answers none is taken for gone."""
 
 OPENING = 10.0
-
-CONNECTION_ID = "acp-connection-id"
 
 
 def websocket(
@@ -106,40 +103,3 @@ class _ClientStream:
     async def close(self) -> None:
         if self._connection is not None:
             await self._connection.close()
-
-
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
-
-
-class AsgiWebSocket:
-    """One connection of an ASGI server, as a stream of messages."""
-
-    def __init__(self, receive: Receive, send: Send) -> None:
-        self._receive = receive
-        self._send = send
-        self._over = False
-
-    async def accept(self, *, connection_id: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
-        """Complete the handshake; the client learns the connection's id from it."""
-        named = (CONNECTION_ID.encode(), connection_id.encode())
-        await self._send({"type": "websocket.accept", "headers": [named, *headers]})
-
-    async def receive(self) -> bytes | None:
-        while True:
-            event = await self._receive()
-            if event["type"] == "websocket.disconnect":
-                self._over = True
-                return None
-            if event["type"] == "websocket.receive" and event.get("text") is not None:
-                text: str = event["text"]
-                return text.encode()
-
-    async def send(self, messages: list[bytes]) -> None:
-        for message in messages:
-            await self._send({"type": "websocket.send", "text": message.decode(errors="replace")})
-
-    async def close(self, code: int = 1000, reason: str = "") -> None:
-        if not self._over:
-            self._over = True
-            await self._send({"type": "websocket.close", "code": code, "reason": reason})

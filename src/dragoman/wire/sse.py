@@ -11,6 +11,9 @@ from typing import NamedTuple
 KEEPALIVE = b":\n\n"
 """A comment: something passes, so that nobody in between takes the connection for dead."""
 
+MARK = b"\xef\xbb\xbf"
+"""A byte order mark, which may stand before the first line and means nothing."""
+
 
 class Event(NamedTuple):
     """One event. `id` is empty if it has none."""
@@ -29,32 +32,46 @@ class EventReader:
     """Cuts a stream of bytes into events. `size` is how many bytes of an event are not complete yet."""
 
     def __init__(self) -> None:
-        self._rest = bytearray()
+        self._rest = bytearray()  # the beginning of a line
         self._data: list[bytes] = []
+        self._data_size = 0
         self._id = ""
+        self._began = False
+        self._half = False  # the last byte was a CR; an LF behind it belongs to it
 
     @property
     def size(self) -> int:
-        return len(self._rest) + sum(map(len, self._data))
+        return len(self._rest) + self._data_size
 
     def feed(self, chunk: bytes) -> list[Event]:
-        if b"\n" not in chunk and b"\r" not in chunk and self._rest[-1:] != b"\r":
-            self._rest += (
-                chunk  # in the middle of a long line: looking again at all of it would cost its square
-            )
+        if self._half and chunk:
+            self._half = False
+            chunk = chunk.removeprefix(b"\n")
+        if b"\r" in chunk:
+            self._half = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if (
+            b"\n" not in chunk
+        ):  # in the middle of a long line: looking again at all of it would cost its square
+            self._rest += chunk
             return []
-        self._rest += chunk.replace(b"\r\n", b"\n")
-        if b"\r" in self._rest[:-1]:  # a lone one ends a line too; at the very end it may be half of a pair
-            self._rest[:] = self._rest[:-1].replace(b"\r", b"\n") + self._rest[-1:]
-        events: list[Event] = []
-        *lines, rest = bytes(self._rest).split(b"\n")
+        first, *lines = chunk.split(b"\n")
+        rest = lines.pop()
+        lines.insert(0, bytes(self._rest) + first)
         self._rest = bytearray(rest)
+        if not self._began:
+            self._began = True
+            lines[0] = lines[0].removeprefix(MARK)
+        return self._events(lines)
+
+    def _events(self, lines: list[bytes]) -> list[Event]:
+        events: list[Event] = []
         for line in lines:
             if line:
                 self._field(line)
             elif self._data:
                 events.append(Event(b"\n".join(self._data), self._id))
-                self._data = []
+                self._data, self._data_size = [], 0
         return events
 
     def _field(self, line: bytes) -> None:
@@ -62,5 +79,6 @@ class EventReader:
         value = value.removeprefix(b" ")
         if name == b"data":
             self._data.append(value)
+            self._data_size += len(value) + 1
         elif name == b"id" and b"\0" not in value:
             self._id = value.decode(errors="replace")

@@ -1,0 +1,82 @@
+"""What a server takes over a WebSocket, and in which order: `initialize` comes first, and once.
+
+Garbage is answered here, so that no agent has to: it costs its sender an error and nothing else. A client
+that begins with anything but `initialize` speaks another protocol, and one whose ids are longer than any id
+needs to be is up to something; both are sent away. Pure; the close codes are those of RFC 6455.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dragoman.transport.http_routing import outline
+from dragoman.wire import Malformed, decode, error_object, failure
+from dragoman.wire.codes import INVALID_REQUEST, NAMES
+
+PROTOCOL_ERROR = 1002
+POLICY_VIOLATION = 1008
+
+FIRST = "the first message must be initialize"
+
+
+class Passed(Struct, frozen=True):
+    """The agent may have it."""
+
+
+class Answered(Struct, frozen=True):
+    """The agent does not see it; its sender gets this instead, if anything."""
+
+    message: bytes = b""
+
+
+class Ended(Struct, frozen=True):
+    """The connection is closed for it."""
+
+    code: int
+    why: str
+
+
+PASSED = Passed()
+
+
+class Greeting:
+    """Looks at one message after the other."""
+
+    def __init__(self) -> None:
+        self.is_done = False  # initialize has come
+
+    def look(self, message: bytes) -> Passed | Answered | Ended:
+        about = outline(message)
+        if about is None:
+            return self._unusual(message)
+        if about.is_too_long:
+            return Ended(POLICY_VIOLATION, "an id is too long")
+        if about.method == "initialize":
+            return self._initialized(about.id if about.is_request else None)
+        if self.is_done:
+            return PASSED
+        if about.is_answer:
+            return Answered()  # nobody has asked anything yet
+        return Ended(PROTOCOL_ERROR, FIRST)
+
+    def _initialized(self, request: object) -> Passed | Answered | Ended:
+        if not isinstance(request, int | str):
+            return Ended(PROTOCOL_ERROR, "initialize needs an id")
+        if self.is_done:
+            again = error_object(INVALID_REQUEST, "Invalid request: initialize comes once")
+            return Answered(failure(request, again))
+        self.is_done = True
+        return PASSED
+
+    def _unusual(self, message: bytes) -> Passed | Answered | Ended:
+        """What cannot be outlined is garbage, or so strange that the agent had better look at it."""
+        found = decode(message)
+        if isinstance(found, Malformed):
+            return _refused(found)
+        return PASSED if self.is_done else Ended(PROTOCOL_ERROR, FIRST)
+
+
+def _refused(garbage: Malformed) -> Answered:
+    if garbage.code is None:
+        return Answered()
+    return Answered(failure(None, error_object(garbage.code, f"{NAMES[garbage.code]}: {garbage.why}")))

@@ -1,0 +1,83 @@
+"""Whole answers, bodies within a limit and event streams, for ASGI requests without a framework."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from dragoman.transport.http_outlet import Outlet
+from dragoman.wire.sse import KEEPALIVE
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+IDLE = 15.0
+"""Seconds after which a silent stream says that it is alive."""
+
+BODY_WITHIN = 30.0
+"""Seconds in which some more of a body must arrive."""
+
+
+async def respond(
+    send: Send,
+    status: int,
+    body: bytes,
+    *,
+    kind: bytes = b"text/plain; charset=utf-8",
+    headers: list[tuple[bytes, bytes]] | None = None,
+) -> None:
+    """A whole answer."""
+    given = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), *(headers or [])]
+    await send({"type": "http.response.start", "status": status, "headers": given})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def read_body(headers: dict[bytes, bytes], receive: Receive, limit: int) -> bytes | int:
+    """The whole body, or the status to refuse it with. Nothing of what is announced as too large is read."""
+    announced = headers.get(b"content-length", b"0")
+    if not announced.isdigit() or len(announced) > 18 or int(announced) > limit:
+        return 413
+    parts = bytearray()
+    while True:
+        try:
+            async with asyncio.timeout(BODY_WITHIN):
+                event = await receive()
+        except TimeoutError:
+            return 408
+        if event["type"] == "http.disconnect":
+            return 400
+        parts += event.get("body", b"")
+        if len(parts) > limit:
+            return 413
+        if not event.get("more_body"):
+            return bytes(parts)
+
+
+async def stream(outlet: Outlet, last: str, receive: Receive, send: Send) -> None:
+    """Events to one reader, until it leaves or the connection ends."""
+    with outlet.reading(last):
+        headers = [
+            (b"content-type", b"text/event-stream"),
+            (b"cache-control", b"no-cache"),
+            (b"x-accel-buffering", b"no"),  # a proxy that collects answers would hold events back
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        left = asyncio.create_task(gone(receive))
+        try:
+            while (events := await outlet.take(left, IDLE)) is not None:
+                await send({"type": "http.response.body", "body": events or KEEPALIVE, "more_body": True})
+                if not left.done():  # else it was thrown away, and waits for the next reader
+                    outlet.delivered()
+        except OSError:
+            pass  # the reader has left
+        finally:
+            left.cancel()
+            await asyncio.wait((left,))
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def gone(receive: Receive) -> None:
+    """Until whoever made the request has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

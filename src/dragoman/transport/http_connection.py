@@ -1,0 +1,165 @@
+"""One connection of Streamable HTTP on the server's side, as a stream of messages.
+
+Posts wait while the agent is behind, the agent waits while readers are behind, and a connection that nobody
+reads from or posts to is forgotten after a while. Knows nothing of requests and statuses but which status a
+post deserves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from dragoman.errors import LinkClosed
+from dragoman.transport.contract import Limits
+from dragoman.transport.http_outlet import PATIENCE, UNREAD, Backlog, Outlet
+from dragoman.transport.http_routing import OPEN_QUESTIONS, Outline, Routes, outline
+from dragoman.transport.inbox import Inbox
+
+log = logging.getLogger(__name__)
+
+SESSIONS = 1024
+"""Streams of sessions that may have something to say and nobody who reads it."""
+
+
+class Bounds(Struct, frozen=True, kw_only=True):
+    """How long, and how much, one connection may keep us waiting."""
+
+    unread: int = UNREAD
+    """Bytes that may wait for its readers."""
+
+    patience: float = PATIENCE
+    """Seconds without a byte taken, with that much waiting, after which it is given up."""
+
+    idle: float = 300.0
+    """Seconds without a reader and a post after which it is forgotten."""
+
+
+class HttpConnection:
+    """`owner` is whoever opened it: nobody else may use it."""
+
+    def __init__(
+        self, limits: Limits, bounds: Bounds, *, owner: object, forget: Callable[[HttpConnection], None]
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.id = uuid.uuid4().hex
+        self.owner = owner
+        self.first: asyncio.Future[bytes] = loop.create_future()
+        """The answer to `initialize`."""
+        self.posting = asyncio.Lock()
+        """Held while a body is read: one at a time, so that no more than one waits in memory."""
+        self._bounds = bounds
+        self._forget = forget
+        self._heard = Inbox(limits.high)
+        self._backlog = Backlog(unread=bounds.unread, patience=bounds.patience)
+        self._outlets: dict[str, Outlet] = {"": Outlet(self._backlog)}
+        self._routes = Routes()
+        self._over = False
+        self._used = loop.time()
+        self._timer = loop.call_later(bounds.idle, self._look)
+
+    def touch(self) -> None:
+        """Somebody has come; they may come again."""
+        self._used = asyncio.get_running_loop().time()
+
+    def outlet(self, session: str) -> Outlet | None:
+        """A session may be listened to before anybody has spoken of it. None if there are too many."""
+        if session not in self._outlets:
+            if len(self._outlets) > SESSIONS:
+                self._make_room()
+            if len(self._outlets) > SESSIONS:
+                return None
+            self._outlets[session] = Outlet(self._backlog)
+        return self._outlets[session]
+
+    async def wait_for_room(self) -> None:
+        """Until the agent has taken enough of what was posted."""
+        await self._heard.wait_for_room()
+
+    def take(self, body: bytes, about: Outline, session: str) -> int:
+        """What the client posted; gives the status to answer with."""
+        self.touch()
+        if self._over:
+            return 404
+        if about.is_answer:
+            spoken_of = self._routes.session_of_answer(about, forget=False)
+        else:
+            spoken_of = about.session
+            if spoken_of and not session and about.needs_header:
+                return 400
+        if session and spoken_of and session != spoken_of:
+            return 400
+        if about.is_request and self._routes.open_questions >= OPEN_QUESTIONS:
+            return 429
+        if about.is_answer:
+            self._routes.session_of_answer(about)
+        self._routes.asked_by_client(about)
+        self._heard.put(body)
+        return 202
+
+    def end(self) -> None:
+        """It is over, for whatever reason."""
+        if not self._over:
+            self._over = True
+            self._timer.cancel()
+            self._heard.end()
+            self._backlog.end()
+            if not self.first.done():
+                self.first.set_exception(LinkClosed("the connection was closed"))
+                self.first.exception()
+            for outlet in self._outlets.values():
+                outlet.end()
+
+    # The stream of messages, for its transport.
+
+    async def receive(self) -> bytes | None:
+        return await self._heard.take()
+
+    async def send(self, messages: list[bytes]) -> None:
+        for message in messages:
+            if self._over:
+                raise LinkClosed("the connection was closed")
+            about = outline(message)
+            if not self.first.done() and about is not None and about.is_answer:
+                self.first.set_result(message)
+                self._routes.stream_of(about)
+                continue
+            try:
+                await self._route(message, about)
+            except LinkClosed as error:
+                log.warning("connection %s is given up: %s", self.id[:8], error)
+                raise
+
+    async def close(self) -> None:
+        self._forget(self)
+
+    async def _route(self, message: bytes, about: Outline | None) -> None:
+        session, or_connection = ("", False) if about is None else self._routes.stream_of(about)
+        outlet = self.outlet(session) or self._outlets[""]
+        unheard = about is not None and about.is_failure and not outlet.was_read and outlet.is_empty
+        if (or_connection and not outlet.is_read) or unheard:
+            outlet = self._outlets[""]  # nobody may ever come for that stream
+        await outlet.put(message)
+
+    def _make_room(self) -> None:
+        """Forget the session that has been silent for longest."""
+        for session, outlet in self._outlets.items():
+            if session and outlet.is_empty and not outlet.is_read:
+                del self._outlets[session]
+                return
+
+    def _look(self) -> None:
+        """Is anybody still there?"""
+        loop = asyncio.get_running_loop()
+        if any(outlet.is_read for outlet in self._outlets.values()) or self.posting.locked():
+            self._used = loop.time()
+        left = self._used + self._bounds.idle - loop.time()
+        if left <= 0:
+            log.info("connection %s is forgotten: nobody has come for %g s", self.id[:8], self._bounds.idle)
+            self._forget(self)
+        else:
+            self._timer = loop.call_later(left, self._look)

@@ -1,0 +1,93 @@
+"""One event stream as a client reads it: opened, followed, and opened again if it breaks while it is needed.
+
+A server that numbers its events is told the last one that arrived, so that none is lost. Knows nothing of
+what the messages say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from dragoman.errors import LinkClosed
+from dragoman.wire.sse import EventReader
+
+if TYPE_CHECKING:
+    import httpx2
+
+PAUSES = (0.0, 0.25, 1.0, 2.0)
+"""Seconds before each new attempt without an event between; then the stream is lost."""
+
+
+class Following:
+    """`opened` is done when the server has accepted the stream; `last` is the id of the last event."""
+
+    def __init__(
+        self, client: httpx2.AsyncClient, url: str, headers: dict[str, str], *, limit: int, last: str
+    ) -> None:
+        self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.last = last
+        self.task: asyncio.Task[None]
+        self._client = client
+        self._url = url
+        self._headers = headers
+        self._limit = limit
+        self._attempts = 0  # since the last event
+
+    def start(
+        self,
+        hear: Callable[[bytes], Awaitable[None]],
+        *,
+        needed: Callable[[], bool],
+        lost: Callable[[BaseException | None], None],
+        orderly: bool,
+    ) -> None:
+        """`orderly`: its end is not to be mended. `lost` is called when it is needed and cannot be had."""
+        self.opened.add_done_callback(lambda opened: opened.cancelled() or opened.exception())
+        self.task = asyncio.create_task(self._run(hear, needed, lost, orderly))
+
+    async def _run(
+        self,
+        hear: Callable[[bytes], Awaitable[None]],
+        needed: Callable[[], bool],
+        lost: Callable[[BaseException | None], None],
+        orderly: bool,
+    ) -> None:
+        while True:
+            broke: BaseException | None = None
+            try:
+                await self._follow(hear)
+            except Exception as error:  # noqa: BLE001 -- whoever waits for the stream, or reads from it, hears of it
+                broke = error
+                if not self.opened.done():
+                    self.opened.set_exception(error)
+                    return
+            if orderly and broke is None:
+                lost(None)
+                return
+            if not needed():
+                return
+            if self._attempts >= len(PAUSES):
+                lost(broke or LinkClosed("it ended"))
+                return
+            await asyncio.sleep(PAUSES[self._attempts])
+            self._attempts += 1
+
+    async def _follow(self, hear: Callable[[bytes], Awaitable[None]]) -> None:
+        headers = {"accept": "text/event-stream", **self._headers}
+        if self.last:
+            headers["last-event-id"] = self.last
+        async with self._client.stream("GET", self._url, headers=headers) as answer:
+            if answer.status_code != 200:
+                raise LinkClosed(f"{self._url} refused a stream with status {answer.status_code}")
+            if not self.opened.done():
+                self.opened.set_result(None)
+            reader = EventReader()
+            async for chunk in answer.aiter_bytes():
+                for event in reader.feed(chunk):
+                    self._attempts = 0
+                    await hear(event.data)
+                    self.last = event.id or self.last
+                if reader.size > self._limit:
+                    raise LinkClosed(f"{self._url} sent an event that is larger than any message may be")

@@ -1,0 +1,119 @@
+"""WebSockets, the server's side: one connection of any ASGI server as a stream of messages.
+
+It takes the callables of the connection and needs no package at all. With a `Greeting` it keeps what is no
+message from the agent, and answers it itself. A reader that takes nothing for a while is cut off. Whoever
+ends the connection sets `farewell` before, to say why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from dragoman.errors import LinkClosed
+from dragoman.transport.greeting import POLICY_VIOLATION, Answered, Ended, Greeting
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+CONNECTION_ID = "acp-connection-id"
+
+PATIENCE = 60.0
+"""Seconds in which a peer must take something of what is sent to it."""
+
+ORDERLY = frozenset({1000, 1001, 1005})
+"""Close codes that tell of no mishap: done, going away, and none given."""
+
+
+class AsgiWebSocket:
+    """One connection, as a stream of messages."""
+
+    def __init__(
+        self,
+        receive: Receive,
+        send: Send,
+        *,
+        greeting: Greeting | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.farewell = (1000, "")
+        """Code and reason of the close, if it is ours."""
+        self._receive = receive
+        self._send = send
+        self._greeting = greeting
+        self._patience = patience
+        self._first: bytes | None = None
+        self._over = False
+
+    async def accept(self, *, connection_id: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        """Complete the handshake; the client learns the connection's id from it."""
+        named = (CONNECTION_ID.encode(), connection_id.encode())
+        await self._send({"type": "websocket.accept", "headers": [named, *headers]})
+
+    async def begin(self, *, within: float) -> bool:
+        """Whether a first message has come in time, kept for `receive`. Else the connection is closed."""
+        try:
+            async with asyncio.timeout(within):
+                self._first = await self.receive()
+        except TimeoutError:
+            self.farewell = (POLICY_VIOLATION, f"nothing was said for {within:g} s")
+        except (LinkClosed, OSError):
+            pass  # the farewell says why, if anybody is there to hear it
+        if self._first is None:
+            try:
+                await self.close()
+            except (LinkClosed, OSError):
+                pass  # it is gone already
+        return self._first is not None
+
+    async def receive(self) -> bytes | None:
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        while True:
+            event = await self._receive()
+            if event["type"] == "websocket.disconnect":
+                self._left(event.get("code", 1005), event.get("reason") or "")
+                return None
+            if event["type"] == "websocket.receive" and event.get("text") is not None:
+                message: bytes = event["text"].encode()
+                if await self._is_welcome(message):
+                    return message
+
+    async def send(self, messages: list[bytes]) -> None:
+        for message in messages:
+            try:
+                async with asyncio.timeout(self._patience):
+                    await self._say({"type": "websocket.send", "text": message.decode(errors="replace")})
+            except TimeoutError:
+                self.farewell = (POLICY_VIOLATION, f"nothing was read for {self._patience:g} s")
+                raise LinkClosed(self.farewell[1]) from None
+
+    async def close(self) -> None:
+        if not self._over:
+            self._over = True
+            code, reason = self.farewell
+            await self._say({"type": "websocket.close", "code": code, "reason": reason})
+
+    async def _is_welcome(self, message: bytes) -> bool:
+        found = None if self._greeting is None else self._greeting.look(message)
+        if isinstance(found, Ended):
+            self.farewell = (found.code, found.why)
+            raise LinkClosed(found.why)
+        if isinstance(found, Answered):
+            if found.message:
+                await self.send([found.message.rstrip(b"\n")])
+            return False
+        return True
+
+    def _left(self, code: int, reason: str) -> None:
+        self._over = True
+        if code not in ORDERLY:
+            raise LinkClosed(f"the connection was closed with {code}{reason and f' ({reason})'}")
+
+    async def _say(self, event: dict[str, Any]) -> None:
+        try:
+            await self._send(event)
+        except RuntimeError as error:  # the server has closed it by itself, for a breach of the protocol
+            raise LinkClosed(str(error)) from None
