@@ -6,6 +6,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dragoman.check.manifest import Side
+
+SIDES: tuple[Side, ...] = ("agent", "client")
 
 PAUSE = 0.1
 """Seconds between two looks at a file that grows."""
@@ -36,7 +42,7 @@ def _shown(path: Path) -> Iterator[str]:
     from dragoman.journal.transcript import read_transcript
     from dragoman.trace.live import Live
 
-    live = Live()
+    live, warned, turns = Live(), set[str](), 0
     for text in _lines(path):
         try:
             entries = list(read_transcript([text]))
@@ -44,9 +50,29 @@ def _shown(path: Path) -> Iterator[str]:
             continue  # the header, or something that is no entry
         for entry in entries:
             yield from live.tell(entry)
-            if entry.direction == "note" and b'"event":"exit"' in entry.frame:
+            over = entry.direction == "note" and b'"event":"exit"' in entry.frame
+            if over:
                 yield from live.rest()
+            if over or live.turns > turns:
+                turns = live.turns
+                yield from _warnings(path, warned)
+            if over:
                 return
+
+
+def _warnings(path: Path, warned: set[str]) -> Iterator[str]:
+    """What the rules of `check trace` find so far, each requirement once."""
+    from dragoman.check.verdict import judge
+    from dragoman.cli.recordings import read_recording
+
+    recording = read_recording(path)
+    for side in SIDES:
+        for verdict in judge([recording], side):
+            if verdict.status in ("failed", "warned") and verdict.requirement not in warned:
+                warned.add(verdict.requirement)
+                finding = verdict.findings[0]
+                frame = f" (frame {finding.frames[0]})" if finding.frames else ""
+                yield f"             ⚑   {verdict.requirement}, {side}: {finding.why}{frame}"
 
 
 def _lines(path: Path) -> Iterator[bytes]:
