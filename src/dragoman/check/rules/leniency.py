@@ -9,7 +9,7 @@ from dragoman.check.recording import Frame
 from dragoman.check.replies import asked_of, fell_silent, said, spoke_after, told
 from dragoman.check.rule import Seen, kept_if, rule
 from dragoman.check.rules.requests import OTHER_MATTERS, is_ready
-from dragoman.check.shapes import read_frame, shape_errors
+from dragoman.check.shapes import method_of, read_frame, shape_errors
 from dragoman.check.story import Story
 from dragoman.check.walks import KEPT, judged, words
 from dragoman.schema.lenient import Deviation
@@ -122,4 +122,11 @@ def what_is_written_is_strictly_right(story: Story, side: Side) -> Iterator[Seen
         found = (str(one) for one in shape_errors(frame, story) if not one.path.startswith("$.authMethods"))
         return next(found, "")
 
-    yield from judged((frame for frame in said(story, side) if words(frame, story) is not None), why)
+    yield from judged((frame for frame in said(story, side) if _is_defined(frame, story)), why)
+
+
+def _is_defined(frame: Frame, story: Story) -> bool:
+    """Whether the protocol says what is in it; params that are missing may be an empty object."""
+    if frame.is_answer or frame.message.get("params") is not None:
+        return words(frame, story) is not None
+    return method_of(frame, story) is not None

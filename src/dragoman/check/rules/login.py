@@ -50,6 +50,9 @@ def _answer(story: Story) -> Frame | None:
 
 @rule("AUTH-01", side="agent", fix="Give every entry of authMethods an id and a name.", versions=(1,))
 def every_method_has_an_id_and_a_name(story: Story) -> Iterator[Seen]:
+    found = story.initialize.result.get("authMethods") if story.initialize is not None else None
+    if type(found) not in (list, type(None)):
+        yield kept_if(False, _answer(story), "authMethods is no list")
     for at, entry in enumerate(offered(story)):
         fine = type(entry) is dict and type(entry.get("id")) is str and type(entry.get("name")) is str
         yield kept_if(fine, _answer(story), f"authMethods[{at}] has no id or no name")

@@ -67,7 +67,7 @@ def _why_no_message(frame: Frame) -> str:
         return "the line is no JSON" if is_no_json(frame.raw) else ""
     if type(frame.json) is not dict:
         return "the line is JSON, but no message"
-    return "" if frame.message.keys() & {"jsonrpc", "method", "result", "error"} else "the line is no message"
+    return "" if frame.message.keys() & {"id", "method", "result", "error"} else "the line is no message"
 
 
 @rule("STD-03", side="agent", fix="Write nothing but messages to stdout; logs belong on stderr.")
