@@ -245,4 +245,7 @@ PLANTED = [
         ),
         "CFG-03",
     ),
+    _by("cancelling", "a cancel without its method", leave_out("slow, cancel", "method"), "STD-04"),
+    _by("work", "a prompt without params", leave_out("hello", "params"), "LEN-06"),
+    _by("sessions", "a close without params", leave_out("close", "params"), "LEN-06"),
 ]

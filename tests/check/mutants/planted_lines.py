@@ -135,4 +135,8 @@ PLANTED = [
         put("hello, last words", "params.update._meta", {"traceparent": 5}),
         "EXT-03",
     ),
+    _by("work", "an update without its method", leave_out("hello, first words", "method"), "STD-03"),
+    _by("work", "a terminal that is waited for without params", leave_out("run, wait", "params"), "LEN-06"),
+    _by("work", "logins that are no list", put("initialize, answer", "result.authMethods", {}), "AUTH-01"),
+    _by("settings", "a completion without params", leave_out("page, paid", "params"), "LEN-06"),
 ]
