@@ -49,7 +49,8 @@ def test_meta_changes_nothing(requirement: str) -> None:
     made = Talk().call("session/new", params, {"sessionId": "s"})
     keeps(requirement, made.call("session/list", {}, {"sessions": [listed]}))
     breaks(requirement, Talk().call("session/new", params, {"sessionId": "x"}))
-    breaks(requirement, Talk().call("session/new", params, code=-32602))
+    breaks(requirement, Talk().new().call("session/new", params, code=-32602))
+    says_nothing(requirement, Talk().call("session/new", params, code=-32602))  # it refuses every session
     moved = Talk().call("session/new", params, {"sessionId": "s"})
     breaks(requirement, moved.call("session/list", {}, {"sessions": [{**listed, "cwd": "/etc"}]}))
     says_nothing(requirement, Talk().call("session/new", {**NEW, "_meta": {"a": 1}}, code=-32602))

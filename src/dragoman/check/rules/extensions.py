@@ -10,7 +10,14 @@ from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
 from dragoman.check.replies import asked_of, loose, proof, said, told
 from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.rules.requests import is_harmless, is_made_up, is_probe, is_ready, never_answered
+from dragoman.check.rules.requests import (
+    is_harmless,
+    is_made_up,
+    is_probe,
+    is_ready,
+    never_answered,
+    succeeds_otherwise,
+)
 from dragoman.check.shapes import read_frame
 from dragoman.check.story import Exchange, Story
 from dragoman.check.walks import KEPT, judged, noted, words
@@ -81,7 +88,7 @@ def meta_changes_nothing(story: Story, side: Side) -> Iterator[Seen]:
         if one.has_result:
             why = "_meta was taken for the message itself"
             yield kept_if(not _believed(story, one, meta), one.answer, why, one.request)
-        elif one.code in (-32600, -32602, -32603, -32002):
+        elif one.code in (-32600, -32602, -32603, -32002) and succeeds_otherwise(story, side, one):
             yield kept_if(False, one.answer, "refused because of what _meta says", one.request)
 
 

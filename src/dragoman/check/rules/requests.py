@@ -198,8 +198,13 @@ def unknown_members_are_ignored(story: Story, side: Side) -> Iterator[Seen]:
             continue
         if one.has_result:
             yield KEPT
-        elif one.code in (-32600, -32602, -32603):
+        elif one.code in (-32600, -32602, -32603) and succeeds_otherwise(story, side, one):
             yield kept_if(False, one.answer, "a request with a member nobody knows was refused", one.request)
+
+
+def succeeds_otherwise(story: Story, side: Side, refused: Exchange) -> bool:
+    """Whether such a request ever gets a result: whoever refuses all of them has other reasons."""
+    return any(one.method == refused.method and one.has_result for one in asked_of(story, side))
 
 
 def is_harmless(one: Exchange) -> bool:
