@@ -247,8 +247,14 @@ def lived_on(story: Story, frames: Iterable[Frame], what: str) -> Iterable[Seen]
     for frame in frames:
         if spoke_after(story, frame, "client"):
             yield Seen(True, (frame.number,))
-        elif _left_waiting(story, frame) or story.recording.facts.get("exit") not in (None, 0):
+        elif _left_waiting(story, frame) or _died(story):
             yield Seen(False, (frame.number,), f"the client said nothing more after {what}")
+
+
+def _died(story: Story) -> bool:
+    """Whether the client ended badly. What was recorded in passing has the agent's exit."""
+    facts = story.recording.facts
+    return bool(facts.keys() & {"scene", "client exit"}) and facts.get("exit") not in (None, 0)
 
 
 def _left_waiting(story: Story, frame: Frame) -> bool:

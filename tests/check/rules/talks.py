@@ -113,6 +113,10 @@ class Talk:
         self.known |= facts
         return self
 
+    def died(self) -> Talk:
+        """The client ended badly."""
+        return self.facts(**{"exit": 1, "client exit": 1})
+
     @property
     def recording(self) -> Recording:
         frames = [

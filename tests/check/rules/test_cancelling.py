@@ -101,7 +101,7 @@ def test_can_08_updates_after_a_cancel_come_before_the_answer() -> None:
 def test_can_09_a_client_takes_updates_after_its_cancel() -> None:
     late = update("s", "tool_call_update", toolCallId="c", status="failed")
     keeps("CAN-09", turn(CANCEL, late, reason="cancelled").new("t"), "client")
-    breaks("CAN-09", turn(CANCEL, late, reason="cancelled").facts(exit=1), "client")
+    breaks("CAN-09", turn(CANCEL, late, reason="cancelled").died(), "client")
 
 
 def test_can_10_a_cancel_without_a_turn_spares_the_next() -> None:

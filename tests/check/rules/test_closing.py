@@ -79,7 +79,7 @@ def test_clo_06_a_client_takes_not_found_for_closed() -> None:
     lost = Talk().new("s").call("session/close", S, code=-32002)
     says_nothing("CLO-06", lost, "client")
     keeps("CLO-06", lost.new("t"), "client")
-    breaks("CLO-06", Talk().new("s").call("session/close", S, code=-32002).facts(exit=1), "client")
+    breaks("CLO-06", Talk().new("s").call("session/close", S, code=-32002).died(), "client")
 
 
 def test_clo_07_the_prompt_is_answered_first() -> None:

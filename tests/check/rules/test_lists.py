@@ -132,5 +132,5 @@ def test_lst_16_a_title_that_was_told_is_listed() -> None:
 
 def test_lst_17_a_client_lives_with_malformed_items() -> None:
     keeps("LST-17", listing({}, {}, ITEM).new("s"), "client")
-    breaks("LST-17", listing({}, {}, ITEM).facts(exit=1), "client")
+    breaks("LST-17", listing({}, {}, ITEM).died(), "client")
     says_nothing("LST-17", listing({}, ITEM).new("s"), "client")

@@ -52,12 +52,12 @@ def test_turn_21_a_client_lives_with_updates_that_it_does_not_know() -> None:
     strange = update("s", "future_kind", content=5)
     broken = update("s", "agent_message_chunk", content=5)
     keeps("TURN-21", turn(strange, broken).prompt("s"), "client")
-    breaks("TURN-21", turn(strange).facts(exit=1), "client")
+    breaks("TURN-21", turn(strange).died(), "client")
     says_nothing("TURN-21", turn(says("s", "a")).prompt("s"), "client")
 
 
 def test_turn_22_a_client_takes_updates_outside_of_a_turn() -> None:
     idle = update("s", "available_commands_update", availableCommands=[])
     keeps("TURN-22", Talk().new("s").add(idle).prompt("s"), "client")
-    breaks("TURN-22", Talk().new("s").add(idle).facts(exit=2), "client")
+    breaks("TURN-22", Talk().new("s").add(idle).died(), "client")
     says_nothing("TURN-22", turn(idle).prompt("s"), "client")

@@ -52,7 +52,7 @@ def test_lines_that_are_no_messages_are_refused(requirement: str, text: bytes, c
     says_nothing(requirement, Talk().add(line(text)))
     died = Talk().add(line(text)).begin("session/list")
     says_nothing(requirement, died)
-    breaks(requirement, died.died())
+    breaks(requirement, died.facts(exit=1))
 
 
 def test_rpc_10_is_about_what_no_reader_takes() -> None:
@@ -90,7 +90,7 @@ def test_rpc_13_and_14_the_connection_stays() -> None:
     for requirement in ("RPC-13", "RPC-14"):
         keeps(requirement, Talk().call("session/list", code=-32603).call("session/list"))
         says_nothing(requirement, failed)
-    dead = failed.begin("session/list").died()
+    dead = failed.begin("session/list").facts(exit=1)
     breaks("RPC-13", dead)
     breaks("RPC-14", dead)
 

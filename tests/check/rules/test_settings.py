@@ -59,7 +59,7 @@ def test_cfg_09_options_of_unknown_types_are_left_out() -> None:
 
 def test_cfg_10_a_client_lives_with_unknown_categories() -> None:
     keeps("CFG-10", both(category="_mine").prompt("s"), "client")
-    breaks("CFG-10", Talk().new("s", result={"configOptions": [GROUPED]}).facts(exit=1), "client")
+    breaks("CFG-10", Talk().new("s", result={"configOptions": [GROUPED]}).died(), "client")
     says_nothing("CFG-10", both().prompt("s"), "client")
 
 

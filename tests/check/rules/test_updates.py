@@ -76,7 +76,7 @@ def test_upd_06_a_notice_has_a_severity_and_a_title() -> None:
 )
 def test_a_client_lives_with_what_it_does_not_know(requirement: str, odd: Said, usual: Said) -> None:
     keeps(requirement, told(odd).prompt("s"), "client")
-    breaks(requirement, told(odd).facts(exit=1), "client")
+    breaks(requirement, told(odd).died(), "client")
     says_nothing(requirement, told(usual).prompt("s"), "client")
 
 
