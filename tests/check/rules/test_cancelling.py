@@ -73,7 +73,9 @@ def test_can_06_a_turn_that_may_have_ended_first_says_nothing() -> None:
 
 
 def test_can_06_what_proves_that_a_cancel_was_read() -> None:
-    breaks("CAN-06", turn(CANCEL, agent("$/cancel_request", {"requestId": 70})))
+    taken_back = agent("$/cancel_request", {"requestId": 70})
+    breaks("CAN-06", turn(CANCEL, ASK, taken_back))
+    says_nothing("CAN-06", turn(CANCEL, taken_back))
     later = Talk().new("s").begin_prompt("s", "go").add(CANCEL).call("session/list")
     breaks("CAN-06", later.answer({"stopReason": "end_turn"}, to=3))
     slow = Talk().new("s").begin_prompt("s", "go").add(CANCEL).wait(3)

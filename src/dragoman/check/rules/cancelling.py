@@ -71,7 +71,7 @@ def was_read(story: Story, cancel: Frame, turn: Turn) -> bool:
     last = end.number if end is not None else story.frames[-1].number + 1
     if was_waiting(story, cancel, turn):
         return True
-    if any(_is_withdrawal(frame, cancel, last) for frame in noted(story, "$/cancel_request", "to_client")):
+    if any(cancel.number < frame.number < last for frame in _withdrawn_by(story, turn)):
         return True
     if any(_is_later(one, cancel, last) for one in story.calls(direction="to_agent")):
         return True
@@ -90,8 +90,18 @@ def was_waiting(story: Story, frame: Frame, turn: Turn) -> bool:
     )
 
 
-def _is_withdrawal(frame: Frame, cancel: Frame, last: int) -> bool:
-    return cancel.number < frame.number < last
+def _withdrawn_by(story: Story, turn: Turn) -> list[Frame]:
+    """Where the agent takes back what it asked for a turn."""
+    asked = [
+        one
+        for one in story.calls(direction="to_client")
+        if session_of(one) == turn.session and one.request.number > turn.exchange.request.number
+    ]
+    return [
+        frame
+        for frame in noted(story, "$/cancel_request", "to_client")
+        if any(_same(frame.params.get("requestId"), one) for one in asked)
+    ]
 
 
 def _is_later(one: Exchange, cancel: Frame, last: int) -> bool:

@@ -125,6 +125,11 @@ def _is_history(story: Story, one: Exchange, frame: Frame) -> bool:
     messages = [other for other in replay(story, one) if is_update(other, *CHUNKS)]
     if messages and is_update(messages[-1], "user_message_chunk"):
         return True
+    return was_told(story, one, frame)
+
+
+def was_told(story: Story, one: Exchange, frame: Frame) -> bool:
+    """Whether a chunk repeats what the agent said before the session was left."""
     said = squeezed("".join(chunks([frame], "agent_message_chunk")))
     before = told_before(story, session_of(one), one.request).agent
     return bool(said) and any(said in squeezed("".join(parts)) for parts in before)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dragoman.check.lives import HISTORY_KINDS, asked_setups, session_of, text
 from dragoman.check.rule import Seen, kept_if
 from dragoman.check.rules.first import rule_v1
-from dragoman.check.rules.loading import goes_on, missing, quiet_loads, replay
+from dragoman.check.rules.loading import goes_on, missing, quiet_loads, replay, was_told
 from dragoman.check.rules.sessions import whole_settings
 from dragoman.check.story import Story, is_update
 
@@ -30,7 +30,13 @@ def a_resume_has_all_it_needs(story: Story) -> Iterator[Seen]:
 @rule_v1("RES-03", side="agent", fix="Send no history on session/resume.")
 def nothing_is_replayed_on_resume(story: Story) -> Iterator[Seen]:
     for one in quiet_loads(story, "session/resume"):
-        history = [frame for frame in replay(story, one) if is_update(frame, *HISTORY_KINDS)]
+        told = [frame for frame in replay(story, one) if is_update(frame, *HISTORY_KINDS)]
+        # Agents greet and warn: a message alone is history if it was told before.
+        history = [
+            frame
+            for frame in told
+            if not is_update(frame, "agent_message_chunk") or was_told(story, one, frame)
+        ]
         yield kept_if(not history, one.request, "history was replayed", *history[:1])
 
 
