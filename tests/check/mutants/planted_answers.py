@@ -253,4 +253,8 @@ PLANTED = [
         "INIT-13",
     ),
     _by("oddities", "a client that breaks its agent off", fact("input", "broken"), "STD-07"),
+    _by("work", "a read that is never answered", drop("read, file, answer"), "RPC-03"),
+    _by("work", "a write that is never answered", drop("edit, write, answer"), "RPC-03"),
+    _by("work", "a terminal that is never named", drop("run, create, answer"), "RPC-03"),
+    _by("work", "a release that is never answered", drop("run, release, answer"), "RPC-03"),
 ]

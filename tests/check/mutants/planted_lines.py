@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.check.mutants.changes import Change, Mutant, add, again, become, leave_out, put, rename, together
+from tests.check.mutants.changes import (
+    Change,
+    Mutant,
+    add,
+    again,
+    become,
+    drop,
+    leave_out,
+    put,
+    rename,
+    together,
+)
 
 
 def _by(talk: str, name: str, change: Change, *expected: str) -> Mutant:
@@ -139,4 +150,9 @@ PLANTED = [
     _by("work", "a terminal that is waited for without params", leave_out("run, wait", "params"), "LEN-06"),
     _by("work", "logins that are no list", put("initialize, answer", "result.authMethods", {}), "AUTH-01"),
     _by("settings", "a completion without params", leave_out("page, paid", "params"), "LEN-06"),
+    _by("work", "a handshake that is never answered", drop("initialize, answer"), "RPC-03"),
+    _by("settings", "an option that is never answered", drop("set model, answer"), "RPC-03"),
+    _by("sessions", "a listing that is never answered", drop("list, next, answer"), "RPC-03"),
+    _by("sessions", "a delete that is never answered", drop("delete, answer"), "RPC-03"),
+    _by("bare", "a mode that is never answered", drop("set mode, answer"), "RPC-03"),
 ]

@@ -7,6 +7,7 @@ from importlib import import_module
 AREAS = (
     "envelope",
     "requests",
+    "debts",
     "handshake",
     "capabilities",
     "login",
