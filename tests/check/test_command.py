@@ -1,4 +1,4 @@
-"""`dragoman check trace`, `list` and `explain`: what they print, and their exit statuses."""
+"""`dragoman check trace`, `translate`, `endpoint`, `list` and `explain`: what they print, and how they end."""
 
 from __future__ import annotations
 
@@ -169,3 +169,10 @@ def test_without_an_agent_there_is_nothing_to_translate(capsys: pytest.CaptureFi
     assert run("translate") == 2
     assert run("translate", "--", "/nowhere/at/all") == 4
     assert "without the interpreter" in capsys.readouterr().err
+
+
+def test_an_endpoint_must_be_an_address_that_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("endpoint", "agent.py") == 2
+    assert run("endpoint", "http://127.0.0.1:1/acp", "--header", "nothing") == 2
+    assert run("endpoint", "http://127.0.0.1:1/acp") == 4
+    assert capsys.readouterr().err.count("dragoman check endpoint: ") == 3

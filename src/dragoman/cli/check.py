@@ -11,6 +11,7 @@ from typing import Any
 EPILOG = """examples:
   dragoman check agent -- my-agent --acp       examine an agent
   dragoman check client -- my-client {agent}   examine a client
+  dragoman check endpoint http://127.0.0.1:8080/acp   examine a server
   dragoman check trace session.ndjson          judge a recording of any agent and client
   dragoman check list                          all requirements, and which of them are judged
   dragoman check explain TURN-06               what it is, how it is judged, how to keep it
@@ -36,11 +37,19 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _fill(check: argparse.ArgumentParser) -> None:
-    from dragoman.cli import check_agent, check_client, check_show, check_trace, check_translate
+    from dragoman.cli import (
+        check_agent,
+        check_client,
+        check_endpoint,
+        check_show,
+        check_trace,
+        check_translate,
+    )
 
     parts = check.add_subparsers(metavar="WHAT", required=True, prog="dragoman check")
     check_agent.add_parser(parts)
     check_client.add_parser(parts)
+    check_endpoint.add_parser(parts)
     check_trace.add_parser(parts)
     check_translate.add_parser(parts)
     check_show.add_parsers(parts)

@@ -140,8 +140,8 @@ def peer_name(recordings: Iterable[Recording], side: Side) -> str:
         exchange = Story(recording).initialize
         if exchange is None:
             continue
-        said = exchange.result if side == "agent" else exchange.params
-        info = said.get("agentInfo" if side == "agent" else "clientInfo", said.get("info"))
+        said = exchange.params if side == "client" else exchange.result
+        info = said.get("clientInfo" if side == "client" else "agentInfo", said.get("info"))
         if type(info) is dict and type(info.get("name")) is str:
             version = info.get("version")
             return f"{info['name']} {version}" if type(version) is str and version else info["name"]

@@ -47,6 +47,7 @@ AREAS = (
     "version2",
     "version2_sessions",
     "version2_shapes",
+    "endpoints",
 )
 """The modules of this package that hold rules."""
 

@@ -1,0 +1,1 @@
+"""The examination of a remote endpoint: Streamable HTTP and WebSocket, spoken by hand."""

@@ -1,0 +1,154 @@
+"""HTTP by hand: one request a connection, every status and header kept, streams of events read as they come.
+
+A library would repair what an examiner wants to see. Only as much of HTTP/1.1 as that needs: bodies with a
+length, in chunks, or up to the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from types import TracebackType
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from dragoman.errors import DragomanError
+
+LARGEST = 4_000_000
+"""Bytes of a body that are looked at."""
+
+
+class Unreachable(DragomanError):
+    """Nobody answers there, or not in HTTP."""
+
+
+class Reply(Struct, frozen=True):
+    status: int
+    headers: Mapping[str, str]
+    """By their names in small letters."""
+    body: bytes
+
+
+class Address(Struct, frozen=True):
+    """Where the endpoint is."""
+
+    host: str
+    port: int
+    path: str
+    is_secure: bool
+
+    @classmethod
+    def of(cls, url: str) -> Address:
+        """Raises `ValueError` for what is no http, https, ws or wss address."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https", "ws", "wss") or not parts.hostname:
+            raise ValueError(f"{url!r} is no address of an endpoint: http, https, ws or wss")
+        is_secure = parts.scheme in ("https", "wss")
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        return cls(parts.hostname, parts.port or (443 if is_secure else 80), path, is_secure)
+
+    async def dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        try:
+            return await asyncio.open_connection(
+                self.host, self.port, ssl=ssl.create_default_context() if self.is_secure else None
+            )
+        except OSError as error:
+            raise Unreachable(f"{self.host}:{self.port}: {error}") from error
+
+
+class Exchange:
+    """`async with Exchange(address, "GET", headers) as reply:`; its body can be read whole or as events."""
+
+    def __init__(
+        self, address: Address, method: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> None:
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self._address, self._method, self._sent, self._body = address, method, headers, body
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def __aenter__(self) -> Exchange:
+        self._reader, self._writer = await self._address.dial()
+        self._writer.write(head(self._address, self._method, self._sent, self._body) + (self._body or b""))
+        try:
+            self.status, self.headers = await read_head(self._reader)
+        except BaseException:
+            self._writer.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._writer is not None:
+            self._writer.transport.abort()
+
+    async def whole(self) -> Reply:
+        body = b""
+        async for piece in self.pieces():
+            body += piece
+            if len(body) > LARGEST:
+                break
+        return Reply(self.status, self.headers, body)
+
+    async def events(self) -> AsyncIterator[bytes]:
+        """Each event of a stream, without the blank line that ends it."""
+        held = b""
+        async for piece in self.pieces():
+            held += piece.replace(b"\r\n", b"\n")
+            while b"\n\n" in held:
+                event, _, held = held.partition(b"\n\n")
+                yield event
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        assert self._reader is not None, "not entered"
+        if self.status in (204, 304) or self._method == "HEAD":
+            return
+        if "chunked" in self.headers.get("transfer-encoding", "").lower():
+            async for piece in _chunks(self._reader):
+                yield piece
+            return
+        left = int(self.headers["content-length"]) if "content-length" in self.headers else None
+        while left is None or left > 0:
+            piece = await self._reader.read(65536 if left is None else min(left, 65536))
+            if not piece:
+                return
+            left = None if left is None else left - len(piece)
+            yield piece
+
+
+async def ask(address: Address, method: str, headers: Mapping[str, str], body: bytes | None = None) -> Reply:
+    """One request and its whole answer."""
+    async with Exchange(address, method, headers, body) as exchange:
+        return await exchange.whole()
+
+
+def head(address: Address, method: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
+    sent = {"Host": f"{address.host}:{address.port}", "Connection": "close", **headers}
+    if body is not None:
+        sent["Content-Length"] = str(len(body))
+    lines = [f"{method} {address.path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items())]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+async def read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    try:
+        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").strip().split("\r\n")
+        status = int(first.split(" ", 2)[1])
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError, ValueError, IndexError) as error:
+        raise Unreachable(f"no answer in HTTP: {error}") from error
+    pairs = (line.partition(":") for line in lines)
+    return status, {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    while True:
+        line = await reader.readline()
+        size = int(line.split(b";")[0].strip() or b"0", 16)
+        if size == 0:
+            return
+        yield await reader.readexactly(size)
+        await reader.readexactly(2)
