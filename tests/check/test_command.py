@@ -1,4 +1,4 @@
-"""`dragoman check trace`, `translate`, `endpoint`, `list` and `explain`: what they print, and how they end."""
+"""The commands `check trace`, `translate`, `endpoint`, `list` and `explain`, and their exit statuses."""
 
 from __future__ import annotations
 
