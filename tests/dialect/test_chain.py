@@ -50,7 +50,7 @@ async def test_a_threads_client_and_a_crow_agent_hold_a_whole_conversation(tmp_p
         assert await client.call("openThread", {"threadId": thread}) is None
         assert "error" in await client.call("openThread", {"threadId": "nowhere"})
         assert (await client.call("flyToTheMoon"))["error"]["code"] == -32601
-    noted = {(entry["dialect"], entry["what"]) for entry in json.loads(lost.read_text())}
+    noted = {(entry["dialect"], entry["what"]) for entry in json.loads(lost.read_text())["entries"]}
     for what in ("thoughts", "plans", "tool calls that read no file", "a request for permission"):
         assert ("threads", what) in noted
 

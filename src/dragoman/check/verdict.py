@@ -6,6 +6,7 @@ praise. One violation is enough to fail. Several rules may judge one requirement
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
@@ -16,6 +17,8 @@ from dragoman.check.manifest import Requirement, Side, Tier, requirements
 from dragoman.check.recording import Recording
 from dragoman.check.rule import RULES, Rule, Seen
 from dragoman.check.story import Story
+
+log = logging.getLogger(__name__)
 
 Status: TypeAlias = Literal[
     "failed", "warned", "recorded", "passed", "not exercised", "not applicable", "blocked", "waived"
@@ -98,7 +101,13 @@ def _ask(one: Rule, story: Story) -> Iterable[Seen]:
     cache = story.recording.__dict__.setdefault("seen", {})  # a rule of several requirements is asked once
     key = (one.name, one.side)
     if key not in cache:
-        cache[key] = list(one.judge(story))
+        try:
+            cache[key] = list(one.judge(story))
+        except (
+            Exception
+        ) as error:  # a rule that stumbles is a mistake of ours, and takes no other verdict along
+            log.exception("the rule %s failed (%s)", one.name, type(error).__name__)
+            cache[key] = []
     found: list[Seen] = cache[key]
     return found
 

@@ -75,7 +75,7 @@ async def test_a_client_from_the_document_talks_to_our_reviewer(tmp_path: Path) 
         message = {"role": "assistant", "chunks": []}
         refused = await client.call("sendMessage", {"threadId": thread, "message": message})
         assert refused["error"]["code"] == -32602
-    noted = {entry["what"] for entry in json.loads(lost.read_text())}
+    noted = {entry["what"] for entry in json.loads(lost.read_text())["entries"]}
     assert {"plans", "tool calls that read no file", "a request for permission"} <= noted
 
 

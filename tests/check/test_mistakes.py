@@ -1,0 +1,43 @@
+"""A rule that stumbles is a mistake of ours: it is told to the log, and takes no other verdict along."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from dragoman.check import rule as rules
+from dragoman.check.rule import Rule, Seen
+from dragoman.check.rules import load_all
+from dragoman.check.story import Story
+from dragoman.check.verdict import judge
+from tests.check.rules.talks import Talk
+
+
+def stumble(story: Story) -> Iterator[Seen]:
+    yield Seen(kept=False, why="never told")
+    raise KeyError("something a peer said")
+
+
+def test_a_rule_that_stumbles_takes_no_other_verdict_along(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    load_all()
+    recording = Talk().new().prompt("s", "hello").recording
+    before = {one.requirement: one.status for one in judge([recording], "agent")}
+    recording.__dict__.pop("seen")
+    bad = Rule(
+        name="stumble",
+        requirements=("TURN-01",),
+        side="agent",
+        fix="",
+        unavoidable=False,
+        versions=(1, 2),
+        judge=stumble,
+    )
+    monkeypatch.setattr(rules, "RULES", [*rules.RULES, bad])
+    monkeypatch.setattr("dragoman.check.verdict.RULES", rules.RULES)
+    with caplog.at_level(logging.ERROR):
+        assert {one.requirement: one.status for one in judge([recording], "agent")} == before
+    assert "the rule stumble failed (KeyError)" in caplog.text
