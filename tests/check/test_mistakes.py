@@ -29,7 +29,7 @@ def test_a_rule_that_stumbles_takes_no_other_verdict_along(
     recording.__dict__.pop("seen")
     bad = Rule(
         name="stumble",
-        requirements=("TURN-01",),
+        requirements=("TURN-05",),
         side="agent",
         fix="",
         unavoidable=False,

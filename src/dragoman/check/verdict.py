@@ -103,9 +103,7 @@ def _ask(one: Rule, story: Story) -> Iterable[Seen]:
     if key not in cache:
         try:
             cache[key] = list(one.judge(story))
-        except (
-            Exception
-        ) as error:  # a rule that stumbles is a mistake of ours, and takes no other verdict along
+        except Exception as error:  # a mistake of ours; it takes no other verdict along
             log.exception("the rule %s failed (%s)", one.name, type(error).__name__)
             cache[key] = []
     found: list[Seen] = cache[key]
