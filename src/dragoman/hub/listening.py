@@ -25,7 +25,7 @@ NETWORK = Limits(frame=16 * 1024 * 1024)
 
 
 class Keepalive(Struct, frozen=True):
-    """Seconds between pings, and until a peer that answers none is taken for gone: less than a minute together."""
+    """Seconds between pings, and until a peer that answers none is gone: less than a minute together."""
 
     every: float = 20.0
     within: float = 30.0

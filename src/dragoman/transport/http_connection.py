@@ -155,7 +155,8 @@ class HttpConnection:
     def _look(self) -> None:
         """Is anybody still there?"""
         loop = asyncio.get_running_loop()
-        if any(outlet.is_read for outlet in self._outlets.values()) or self.posting.locked():
+        busy = self.posting.locked() or not self.first.done()
+        if busy or any(outlet.is_read for outlet in self._outlets.values()):
             self._used = loop.time()
         left = self._used + self._bounds.idle - loop.time()
         if left <= 0:

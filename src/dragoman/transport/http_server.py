@@ -180,8 +180,9 @@ async def _read(
     """One message and what it is about; None if it was refused."""
     body = await read_body(headers, receive, limit)
     if isinstance(body, int):
-        # What was not read would be taken for the next request.
-        await respond(send, body, REASONS[body], headers=[(b"connection", b"close")])
+        # To close now would lose the answer with the connection: the rest is read, and thrown away.
+        late = [(b"connection", b"close")] if body == 408 else []
+        await respond(send, body, REASONS[body], headers=late)
         return None
     about = outline(body)
     if about is None or not (about.is_request or about.is_notification or about.is_reply):

@@ -1,0 +1,21 @@
+"""One endpoint for all tests of a module: whatever one of them does to it, it serves the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.hub.faults.stage import Stage, staged
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    with staged() as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_the_last_one(stage: Stage) -> None:
+    stage.ended.clear()
+    stage.said = 0
