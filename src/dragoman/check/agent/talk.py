@@ -18,6 +18,9 @@ CLIENT = {"name": "dragoman-check", "title": "Dragoman's examiner", "version": "
 STARTED = 1.0
 """Seconds after which a turn that says nothing is taken to be under way."""
 
+LATE = 10.0
+"""Seconds in which any agent ends a turn that was cancelled: no tool needs longer to be stopped."""
+
 SLOW = frozenset({ASK, READ, WRITE, "terminal/wait_for_exit", "terminal/create", "elicitation/create"})
 """What is not answered to make a turn last: no clock decides then."""
 
@@ -71,7 +74,11 @@ class Talk(Connection):
             return await self.end(running, session, since=since)
         except Silence:
             self.notify("session/cancel", {"sessionId": session})
-            return await self.end(running, session, since=since, seconds=self.brief)
+        try:
+            return await self.end(running, session, since=since, seconds=max(self.brief, LATE))
+        except Silence:
+            self.facts.setdefault("given up", []).append(running)
+            raise
 
     async def end(self, running: Any, session: str, *, since: int, seconds: float = 0) -> Frame:
         """The frame that ends a turn: the answer to its prompt, or in the second version the news that the

@@ -11,6 +11,7 @@ from typing import Any
 from dragoman.check.agent.connection import Gone, Silence
 from dragoman.check.agent.stage import Stage
 from dragoman.check.agent.talk import Talk
+from dragoman.check.memory import told
 
 PROBE = Path(__file__).parents[1] / "probe_server.py"
 MANY = 30
@@ -45,20 +46,21 @@ async def again(stage: Stage) -> None:
             await talk.call("session/load", setup, name="load")
             await talk.quiet()
         talk.facts["exit"] = await talk.close_input()
+        before = told(talk.recording)
     ways = [("loaded", "load", can_load), ("resumed", "resume", can_resume)]
     for scene, name in [(scene, name) for scene, name, can in ways if can]:
         try:
-            await _reopen(stage, scene, name, setup)
+            await _reopen(stage, scene, name, setup, before)
             if stage.profile.version == 2:
-                await _reopen(stage, "replayed", name, {**setup, "replayFrom": {"type": "start"}})
+                await _reopen(stage, "replayed", name, {**setup, "replayFrom": {"type": "start"}}, before)
         except (Silence, Gone):
             pass  # told by its recording
 
 
-async def _reopen(stage: Stage, scene: str, name: str, setup: dict[str, Any]) -> None:
+async def _reopen(stage: Stage, scene: str, name: str, setup: dict[str, Any], before: dict[str, Any]) -> None:
     folder = Path(setup["cwd"])
     async with stage.opened(scene, {}, folder=folder) as talk:
-        talk.facts |= {"session": setup["sessionId"], "word": stage.prompts.word}
+        talk.facts |= {"session": setup["sessionId"], "word": stage.prompts.word, "told": before}
         found = await talk.call(f"session/{name}", setup, name=name)
         await talk.quiet()
         if "result" in found.message and (recall := stage.say("recall", folder)):
