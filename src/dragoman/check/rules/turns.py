@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import takewhile
+from typing import Any
 
 from dragoman.check.lives import (
     BAD_PARAMS,
@@ -100,6 +101,14 @@ def no_turn_is_left_open(story: Story) -> Iterator[Seen]:
                 yield kept_if(False, request, "a prompt was never answered", later[0].exchange.answer)
             elif "died" in story.recording.facts:
                 yield kept_if(False, request, "the agent ended in the middle of a turn")
+            elif request.message["id"] in _given_up(story):
+                yield kept_if(False, request, "it was not answered, and not when it was cancelled either")
+
+
+def _given_up(story: Story) -> list[Any]:
+    """The ids of prompts that an examiner waited for in vain."""
+    found = story.recording.facts.get("given up")
+    return found if type(found) is list else []
 
 
 def _is_later(other: Turn, turn: Turn) -> bool:
