@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.check.mutants.changes import Change, Mutant, answer_with, drop, leave_out, move, put
+from tests.check.mutants.changes import (
+    Change,
+    Mutant,
+    answer_with,
+    drop,
+    end_after,
+    fact,
+    leave_out,
+    move,
+    put,
+    together,
+)
 from tests.check.mutants.values import text
 
 
@@ -165,5 +176,11 @@ PLANTED = [
         "a prompt refused for its link",
         answer_with("link", error={"code": -32602, "message": "Links are not supported"}),
         "INIT-22",
+    ),
+    _by(
+        "bare",
+        "a turn that not even a cancel ends",
+        together(end_after("ask, question, answer"), fact("given up", [6])),
+        "TURN-03",
     ),
 ]
