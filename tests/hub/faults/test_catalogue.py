@@ -1,0 +1,27 @@
+"""Every fault of the network has a test, and every test a fault."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.hub.faults.catalogue import FAULTS, KINDS
+
+TEST = re.compile(r"^async def test_(n[a-z]{2})_(x?\d+)_", re.MULTILINE)
+
+
+def tried() -> list[str]:
+    """The ids that the names of tests begin with."""
+    texts = [path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py")]
+    return [f"{kind}-{number}".upper() for text in texts for kind, number in TEST.findall(text)]
+
+
+def test_every_fault_has_a_test_and_every_test_a_fault() -> None:
+    assert sorted(tried()) == sorted(row.name for row in FAULTS)
+
+
+def test_every_fault_is_of_a_known_kind_and_says_what_follows() -> None:
+    for row in FAULTS:
+        assert row.kind in KINDS
+        assert row.what
+        assert row.follows
