@@ -56,7 +56,10 @@ def missing_servers_are_refused_and_null_is_none(story: Story) -> Iterator[Seen]
             continue
         if "mcpServers" not in one.params:
             yield kept_if(
-                one.code == BAD_PARAMS, one.request, "mcpServers was left out, and was not missed", one.answer
+                one.code == BAD_PARAMS,
+                one.request,
+                "mcpServers was left out, and is not refused with -32602",
+                one.answer,
             )
         elif one.params["mcpServers"] is None:
             yield kept_if(one.has_result, one.request, "mcpServers null was refused", one.answer)
@@ -76,7 +79,9 @@ def every_session_has_an_id_of_its_own(story: Story) -> Iterator[Seen]:
 def a_relative_folder_is_refused(story: Story) -> Iterator[Seen]:
     for one in asked_setups(story, "session/new"):
         if is_fair(story, one) and text(one.params.get("cwd")) and not is_absolute(one.params["cwd"]):
-            yield kept_if(one.code == BAD_PARAMS, one.request, "a relative cwd was taken", one.answer)
+            yield kept_if(
+                one.code == BAD_PARAMS, one.request, "a relative cwd is not refused with -32602", one.answer
+            )
 
 
 @rule_v1("SES-17", side="agent", fix="Give modes and configOptions their shapes, or leave them out.")
