@@ -40,3 +40,18 @@ def test_other_fields_line_ends_and_several_lines_of_data() -> None:
         Event(b"a\nb", "7")
     ]
     assert reader.size == 0
+
+
+def test_line_ends_cut_in_two_are_one_and_a_lone_return_ends_a_line_at_once() -> None:
+    reader = EventReader()
+    assert reader.feed(b"data: a\r") == []
+    assert reader.feed(b"\ndata: b\r\n\r") == [Event(b"a\nb")]
+    assert reader.feed(b"\ndata: c\r\r") == [Event(b"c")]
+    assert reader.feed(b"data: d\n\n") == [Event(b"d")]
+    assert reader.size == 0
+
+
+def test_a_mark_before_the_first_line_means_nothing() -> None:
+    reader = EventReader()
+    assert reader.feed(b"\xef\xbb") == []
+    assert reader.feed(b"\xbfdata: a\n\n\xef\xbb\xbfdata: b\n\n") == [Event(b"a")]

@@ -100,16 +100,17 @@ class HttpStream:
         version = result.get("protocolVersion") if isinstance(result, dict) else None
         if type(version) is int:
             self._named[VERSION] = str(version)
-        await self._open("")
+        if (status := await self._open("")) != 200:
+            raise LinkClosed(f"{self._url} refused the connection's stream with status {status}")
         self._heard.put(body)
 
     async def _post(self, message: bytes, about: Outline) -> None:
         session = self._routes.session_of_answer(about) if about.is_answer else about.session
         headers = {SESSION: session} if session else {}
-        if session:
-            await self._open(session)
-        self._routes.asked_by_client(about)
-        status, _, _ = await self._exchange(message, headers, EXCUSE)
+        self._routes.asked_by_client(about)  # first, because a stream is only kept up for what waits for it
+        status = await self._open(session) if session else 200
+        if status == 200:
+            status, _, _ = await self._exchange(message, headers, EXCUSE)
         if status in FATAL or (status >= 300 and not about.is_request):
             raise LinkClosed(f"{self._url} answered with status {status}")
         if status >= 300:
@@ -128,18 +129,19 @@ class HttpStream:
 
     def _fail(self, about: Outline, why: str) -> None:
         """What was asked gets an answer, whoever gives it."""
-        self._routes.stream_of(Outline(id=about.id))
+        if not self._routes.answered(about):
+            return
         error = error_object(INTERNAL_ERROR, f"Internal error: {why}")
         self._heard.put(failure(about.id, error).rstrip(b"\n"))  # type: ignore[arg-type]
 
     # What is streamed.
 
-    async def _open(self, session: str) -> None:
-        """A stream that is being read, once its server has accepted it."""
+    async def _open(self, session: str) -> int:
+        """A stream that is being read, once its server has accepted it; the status that it was given."""
         following = self._followed.get(session)
         if following is None or following.task.done():
             following = self._begin(session, following.last if following is not None else "")
-        await asyncio.shield(following.opened)
+        return await asyncio.shield(following.opened)
 
     def _begin(self, session: str, last: str = "") -> Following:
         headers = {**self._named, **({SESSION: session} if session else {})}

@@ -21,12 +21,12 @@ PAUSES = (0.0, 0.25, 1.0, 2.0)
 
 
 class Following:
-    """`opened` is done when the server has accepted the stream; `last` is the id of the last event."""
+    """`opened` is the status that the server gave the stream; `last` is the id of the last event."""
 
     def __init__(
         self, client: httpx2.AsyncClient, url: str, headers: dict[str, str], *, limit: int, last: str
     ) -> None:
-        self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.opened: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.last = last
         self.task: asyncio.Task[None]
         self._client = client
@@ -57,7 +57,8 @@ class Following:
         while True:
             broke: BaseException | None = None
             try:
-                await self._follow(hear)
+                if not await self._follow(hear):
+                    return  # whoever wanted it opened knows
             except Exception as error:  # noqa: BLE001 -- whoever waits for the stream, or reads from it, hears of it
                 broke = error
                 if not self.opened.done():
@@ -74,15 +75,19 @@ class Following:
             await asyncio.sleep(PAUSES[self._attempts])
             self._attempts += 1
 
-    async def _follow(self, hear: Callable[[bytes], Awaitable[None]]) -> None:
+    async def _follow(self, hear: Callable[[bytes], Awaitable[None]]) -> bool:
+        """Until it ends. False if it was refused when it was to be opened for the first time."""
         headers = {"accept": "text/event-stream", **self._headers}
         if self.last:
             headers["last-event-id"] = self.last
         async with self._client.stream("GET", self._url, headers=headers) as answer:
+            first = not self.opened.done()
+            if first:
+                self.opened.set_result(answer.status_code)
+            if answer.status_code != 200 and first:
+                return False
             if answer.status_code != 200:
                 raise LinkClosed(f"{self._url} refused a stream with status {answer.status_code}")
-            if not self.opened.done():
-                self.opened.set_result(None)
             reader = EventReader()
             async for chunk in answer.aiter_bytes():
                 for event in reader.feed(chunk):
@@ -91,3 +96,4 @@ class Following:
                     self.last = event.id or self.last
                 if reader.size > self._limit:
                     raise LinkClosed(f"{self._url} sent an event that is larger than any message may be")
+        return True

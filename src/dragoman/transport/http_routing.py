@@ -145,6 +145,10 @@ class Routes:
         key = _key(message.id)
         return self._from_agent.pop(key, "") if forget else self._from_agent.get(key, "")
 
+    def answered(self, message: Outline) -> bool:
+        """A question of the client has its answer; False if it had one before."""
+        return self._from_client.pop(_key(message.id), None) is not None
+
     def open_in(self, session: str) -> list[Id]:
         """The client's questions about a session that are not answered yet."""
         return [key[1] for key, (_, about) in self._from_client.items() if about == session]

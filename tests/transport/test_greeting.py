@@ -1,0 +1,71 @@
+"""What passes over a WebSocket, what is answered for the agent, and what ends the connection."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.transport.greeting import PASSED, Answered, Ended, Greeting, Passed
+
+INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}'
+
+
+def greeted() -> Greeting:
+    greeting = Greeting()
+    assert greeting.look(INITIALIZE) == PASSED
+    return greeting
+
+
+@pytest.mark.parametrize(
+    ("first", "code"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"session/new"}', 1002),
+        (b'{"jsonrpc":"2.0","method":"session/cancel"}', 1002),
+        (b'{"jsonrpc":"2.0","method":"initialize"}', 1002),
+        (b'{"jsonrpc":"2.0","id":null,"method":"initialize"}', 1002),
+        (b'{"jsonrpc":"2.0","id":"%b","method":"initialize"}' % (b"x" * 1025), 1008),
+    ],
+)
+def test_a_bad_beginning_ends_the_connection(first: bytes, code: int) -> None:
+    found = Greeting().look(first)
+    assert isinstance(found, Ended)
+    assert found.code == code
+
+
+@pytest.mark.parametrize(
+    ("garbage", "code"),
+    [(b"x", -32700), (b"[]", -32600), (b"1", -32600), (b'{"id":[],"method":"x"}', -32600)],
+)
+def test_garbage_is_answered_before_and_after(garbage: bytes, code: int) -> None:
+    for greeting in (Greeting(), greeted()):
+        found = greeting.look(garbage)
+        assert isinstance(found, Answered)
+        answer = json.loads(found.message)
+        assert (answer["id"], answer["error"]["code"]) == (None, code)
+
+
+def test_an_answer_before_anything_was_asked_means_nothing() -> None:
+    assert Greeting().look(b'{"jsonrpc":"2.0","id":1,"result":{}}') == Answered()
+    assert greeted().look(b'{"jsonrpc":"2.0","id":1,"result":{}}') == PASSED
+
+
+def test_initialize_comes_once() -> None:
+    again = greeted().look(b'{"jsonrpc":"2.0","id":"a","method":"initialize"}')
+    assert isinstance(again, Answered)
+    assert (json.loads(again.message)["id"], json.loads(again.message)["error"]["code"]) == ("a", -32600)
+
+
+def test_what_only_looks_strange_is_for_the_agent() -> None:
+    lone = rb'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"text":"\ud800"}}'
+    assert greeted().look(lone) == PASSED
+    early = Greeting().look(lone)
+    assert isinstance(early, Ended | Answered)
+
+
+@given(st.binary())
+def test_any_bytes_are_looked_at(message: bytes) -> None:
+    for greeting in (Greeting(), greeted()):
+        assert isinstance(greeting.look(message), Passed | Answered | Ended)
