@@ -170,3 +170,11 @@ def test_text_passes_undecoded_while_something_is_still_open() -> None:
     line = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":'
     block = line + b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"}}}}\n'
     assert agent.translator.from_peer(block).inside is block
+
+
+@pytest.mark.parametrize(("offered", "told"), [(2, 1), (65535, 1), (65536, 65536), (0, 0), ("1", "1")])
+def test_later_versions_are_not_offered_and_what_is_no_version_is_the_agents_to_refuse(
+    offered: Any, told: Any
+) -> None:
+    agent = Listener("agent").from_inside(request(1, "initialize", {**V1_CLIENT, "protocolVersion": offered}))
+    assert [one["params"]["protocolVersion"] for one in agent.peer] == [told]

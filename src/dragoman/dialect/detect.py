@@ -122,6 +122,10 @@ def _has_many_forms(message: Message) -> bool:
     return update_of(message).get("sessionUpdate") in ("tool_call", "tool_call_update")
 
 
+LAST_VERSION = 65535
+"""Versions are numbers of sixteen bits."""
+
+
 class UndecidedAgent(Undecided):
     """In front of us is an agent."""
 
@@ -217,10 +221,12 @@ class UndecidedAgent(Undecided):
 
 
 def _in_version_1(message: Message) -> Message:
-    """An agent that is offered a later version may take it; the inside of an interpreter is version 1."""
+    """An agent that is offered a later version may take it; the inside of an interpreter is version 1. What is
+    no version at all is the agent's to refuse.
+    """
     params: Object = as_object(message.params)
     version = params.get("protocolVersion")
-    if type(version) is int and version > 1:
+    if type(version) is int and 1 < version <= LAST_VERSION:
         return with_params(message, {**params, "protocolVersion": 1})
     return message
 
