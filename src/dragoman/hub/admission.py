@@ -70,18 +70,25 @@ class Admission:
 
     def admit(self, headers: Mapping[bytes, bytes], *, ticket: str = "") -> Grant | Refused:
         """By the headers of a request, or by a ticket, which is used up by that."""
-        host = headers.get(b"host", b"").decode(errors="replace").lower()
-        if host not in self._hosts:
-            return Refused(421, f"a request for another host than ours: {host!r}")
-        origin = headers.get(b"origin")
-        if origin is not None and not self._is_ours(origin.decode(errors="replace").lower()):
-            return Refused(403, "a page of somebody else's")
+        refused = self.misdirected(headers)
+        if refused is not None:
+            return refused
         if ticket:
             return self._redeem(ticket)
         kind, _, token = headers.get(b"authorization", b"").decode(errors="replace").partition(" ")
         if kind.lower() != "bearer" or not token:
             return Refused(401, "no token was given")
         return self._known(token.strip()) or Refused(401, "a token that is not known")
+
+    def misdirected(self, headers: Mapping[bytes, bytes]) -> Refused | None:
+        """Why a request is not for us, or from a page that may not come; tokens are not looked at."""
+        host = headers.get(b"host", b"").decode(errors="replace").lower()
+        if host not in self._hosts:
+            return Refused(421, f"a request for another host than ours: {host!r}")
+        origin = headers.get(b"origin")
+        if origin is not None and not self._is_ours(origin.decode(errors="replace").lower()):
+            return Refused(403, "a page of somebody else's")
+        return None
 
     def ticket(self, grant: Grant) -> str:
         """Good once, for a short while, for whoever holds the grant."""

@@ -16,6 +16,7 @@ import msgspec
 
 from dragoman.hub.admission import Admission, Grant, Refused
 from dragoman.hub.listening import NETWORK
+from dragoman.hub.sharing import allowances, is_preflight, sharing
 from dragoman.transport.contract import Limits
 from dragoman.transport.greeting import Greeting
 from dragoman.transport.http_server import Bounds, HttpConnections, respond
@@ -98,17 +99,23 @@ class Endpoint:
             self._sockets.discard(stream)
 
     async def _request(self, scope: Any, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        if is_preflight(scope, headers) and self._admission.misdirected(headers) is None:
+            await respond(send, 204, b"", headers=allowances(headers))
+            return
         admitted = self._admit(scope)
         if isinstance(admitted, Refused):
             _note(scope, admitted)
             await respond(send, admitted.status, b"", headers=_challenge(admitted))
-        elif scope["path"] == self._path:
+            return
+        send = sharing(send, headers)
+        if scope["path"] == self._path:
             scope["grant"] = admitted
             await self._http.handle(scope, receive, send)
         elif scope["method"] == "POST":
             body = msgspec.json.encode({"ticket": self._admission.ticket(admitted)})
-            headers = [(b"cache-control", b"no-store")]
-            await respond(send, 200, body, kind=b"application/json", headers=headers)
+            unkept = [(b"cache-control", b"no-store")]
+            await respond(send, 200, body, kind=b"application/json", headers=unkept)
         else:
             await respond(send, 405, b"", headers=[(b"allow", b"POST")])
 
