@@ -221,8 +221,8 @@ class UndecidedAgent(Undecided):
 
 
 def _in_version_1(message: Message) -> Message:
-    """An agent that is offered a later version may take it; the inside of an interpreter is version 1. What is
-    no version at all is the agent's to refuse.
+    """An agent that is offered a later version may take it; the inside of an interpreter is version 1. What
+    is no version at all is the agent's to refuse.
     """
     params: Object = as_object(message.params)
     version = params.get("protocolVersion")
