@@ -134,6 +134,10 @@ class HttpConnections:
             self._forget(connection)
             await respond(send, 504, b"the agent did not answer")
             return
+        if _is_refusal(answer):
+            self._forget(connection)
+            await respond(send, 503, answer, kind=b"application/json")
+            return
         named = [(CONNECTION, connection.id.encode())]
         await respond(send, 200, answer, kind=b"application/json", headers=named)
 
@@ -207,6 +211,12 @@ async def _first_answer(connection: HttpConnection, receive: Receive) -> bytes |
     finally:
         left.cancel()
         await asyncio.wait((left,))
+
+
+def _is_refusal(answer: bytes) -> bool:
+    """An error that answers nothing: there is nobody behind it who could be asked anything else."""
+    about = outline(answer)
+    return about is not None and about.is_failure and about.id is None
 
 
 async def _is_free(outlet: Outlet, last: str) -> bool:
