@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import struct
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -173,11 +174,34 @@ async def survives(stage: Stage) -> None:
         assert "result" in await one.call(NEW)
 
 
+class Events:
+    """The messages of an event stream, until it ends. No generator: one that is left half-way is ended by
+    a task of its own, at some time.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+        self._events = EventReader()
+        self._heard: deque[Any] = deque()
+
+    def __aiter__(self) -> Events:
+        return self
+
+    async def __anext__(self) -> Any:
+        while not self._heard:
+            size = int((await self._reader.readline()).strip() or b"0", 16)
+            if not size:
+                raise StopAsyncIteration
+            chunk = (await self._reader.readexactly(size + 2))[:-2]
+            self._heard.extend(json.loads(event.data) for event in self._events.feed(chunk))
+        return self._heard.popleft()
+
+
 class Connection:
     """Streamable HTTP, request by request."""
 
-    def __init__(self, http: httpx2.AsyncClient, url: str) -> None:
-        self.http, self.url = http, url
+    def __init__(self, http: httpx2.AsyncClient, stage: Stage) -> None:
+        self.http, self.stage, self.url = http, stage, stage.url
         self.named: dict[str, str] = {}
 
     async def post(self, message: Any, **headers: str) -> httpx2.Response:
@@ -189,27 +213,24 @@ class Connection:
         return await self.http.get(self.url, headers=_dashed(headers))
 
     @asynccontextmanager
-    async def events(self, session: str = "", **headers: str) -> AsyncIterator[AsyncIterator[Any]]:
+    async def events(self, session: str = "", **headers: str) -> AsyncIterator[Events]:
         """The messages of a stream."""
         given = {"accept": "text/event-stream", **self.named, **_dashed(headers)}
         if session:
             given["acp-session-id"] = session
-        async with self.http.stream("GET", self.url, headers=given) as answered:
-            assert answered.status_code == 200
-            yield _messages(answered)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.stage.port)
+        try:
+            writer.write(head("GET", self.stage, **given))
+            assert (await answer(reader))[0] == 200
+            yield Events(reader)
+        finally:
+            await drop(writer)
 
     async def new_session(self) -> str:
         async with self.events() as events:
             assert (await self.post(NEW)).status_code == 202
             found: str = (await anext(events))["result"]["sessionId"]
             return found
-
-
-async def _messages(answered: httpx2.Response) -> AsyncIterator[Any]:
-    reader = EventReader()
-    async for chunk in answered.aiter_bytes():
-        for event in reader.feed(chunk):
-            yield json.loads(event.data)
 
 
 def _dashed(headers: dict[str, str]) -> dict[str, str]:
@@ -221,7 +242,7 @@ async def connection(stage: Stage, *, initialized: bool = True) -> AsyncIterator
     headers = {"authorization": stage.headers["authorization"]}
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(headers=headers, limits=limits, verify=False, trust_env=False) as http:
-        one = Connection(http, stage.url)
+        one = Connection(http, stage)
         if initialized:
             first = await one.post(INITIALIZE)
             assert first.status_code == 200

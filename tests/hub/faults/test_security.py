@@ -125,7 +125,7 @@ async def test_nse_17_only_this_machine_is_listened_to(stage: Stage) -> None:
 
 async def test_nse_x1_a_connection_belongs_to_the_token_that_opened_it(stage: Stage) -> None:
     async with connection(stage) as one:
-        other = Connection(one.http, one.url)
+        other = Connection(one.http, stage)
         other.named = {**one.named, "authorization": f"Bearer {stage.other_token}"}
         assert (await other.post({"jsonrpc": "2.0", "method": "_x"})).status_code == 404
         assert (await other.get(accept="text/event-stream", **other.named)).status_code == 404
