@@ -52,7 +52,9 @@ def decode(frame: bytes) -> Message | None:
         message = _decoder.decode(frame)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return message if _says_something(message) else None
+    if message.method is UNSET and message.result is UNSET and message.error is UNSET:
+        return None
+    return message
 
 
 def decode_block(block: bytes, lines: list[bytes]) -> list[Message | None]:
@@ -63,11 +65,10 @@ def decode_block(block: bytes, lines: list[bytes]) -> list[Message | None]:
         messages = _decoder.decode_lines(block)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return [decode(line) for line in lines]
-    return [message if _says_something(message) else None for message in messages]
-
-
-def _says_something(message: Message) -> bool:
-    return not (message.method is UNSET and message.result is UNSET and message.error is UNSET)
+    return [
+        None if one.method is UNSET and one.result is UNSET and one.error is UNSET else one
+        for one in messages
+    ]
 
 
 def encode(message: Message) -> bytes:

@@ -18,11 +18,12 @@ from typing import ClassVar
 
 from msgspec import UNSET, Struct
 
-from dragoman.dialect.edge import Edge, Out, Plain
+from dragoman.dialect.edge import Edge, Out, Plain, Toward
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, decode_block, encode, refusal
 from dragoman.wire.codes import INTERNAL_ERROR
-from dragoman.wire.glance import Glance, glance_block, lines_of
+from dragoman.wire.decode import count_lines
+from dragoman.wire.glance import Glance, glance_block
 
 
 class Passed(Struct):
@@ -51,7 +52,7 @@ class Translator:
     def from_peer(self, block: bytes) -> Passed:
         plain = [self.edges[at].plain_from_peer for at in self.active]
         if not plain or _is_plain(block, plain):
-            self.ledger.frame += block.count(b"\n") or 1
+            self.ledger.frame += count_lines(block) or 1
             return Passed(inside=block)
         return self._pass(block, inward=True)
 
@@ -82,16 +83,17 @@ class Translator:
 
     def _pass(self, block: bytes, *, inward: bool) -> Passed:
         work = _Work(self)
-        lines = lines_of(block)
-        if lines and lines[-1][-1:] != b"\n":  # only the last one of a block may lack it
-            lines[-1] += b"\n"
-        carry = work.carry_through_one if len(self.active) == 1 else work.carry
-        for frame, message in zip(lines, decode_block(block, lines), strict=True):
-            self.ledger.frame += inward
-            if message is None:
-                work.send("inside" if inward else "peer", frame)
-            else:
-                carry(message, frame, inward=inward)
+        lines = [line for line in block.split(b"\n") if line and not line.isspace()]
+        messages = decode_block(block, lines)
+        if len(self.active) == 1:
+            work.carry_through_one(lines, messages, inward=inward)
+        else:
+            for frame, message in zip(lines, messages, strict=True):
+                self.ledger.frame += inward
+                if message is None:
+                    work.send("inside" if inward else "peer", frame + b"\n")
+                else:
+                    work.carry(message, frame + b"\n", inward=inward)
         self.edges = [edge.succeeded_by() for edge in self.edges]
         self.active = _active(self.edges)
         return work.done()
@@ -102,17 +104,18 @@ class Translator:
         try:
             return step(message)
         except Exception as error:  # noqa: BLE001 -- whatever a peer says, the conversation goes on
-            self._failed(error)
+            self.failed(error)
             return _apology(message, inward=inward)
 
     def _guarded(self, step: Callable[[], list[Out]]) -> list[Out]:
         try:
             return step()
         except Exception as error:  # noqa: BLE001 -- as above, for what is no message of a peer
-            self._failed(error)
+            self.failed(error)
             return []
 
-    def _failed(self, error: Exception) -> None:
+    def failed(self, error: Exception) -> None:
+        """An edge made a mistake."""
         self.ledger.lost("a message", "it could not be translated: a mistake of ours", dialect=self.name)
         if self._on_mistake is not None:
             self._on_mistake(error)
@@ -135,15 +138,29 @@ class _Work:
         self.add(position, self._translator.through(position, message, inward=inward))
         self._origin = None
 
-    def carry_through_one(self, message: Message, frame: bytes, *, inward: bool) -> None:
-        """The same where there is one edge, as nearly always: nothing that it gives out meets another."""
-        (position,) = self._active
-        for toward, out in self._translator.through(position, message, inward=inward):
-            if toward == "host":
-                self._host.append((position, out))
-            else:
-                block = frame if out is message else _written(out, message, frame)
-                (self._inside if toward == "inside" else self._peer).append(block)
+    def carry_through_one(self, lines: list[bytes], messages: list[Message | None], *, inward: bool) -> None:
+        """A whole block where there is one edge, as nearly always: what it gives out meets no other."""
+        translator, (position,) = self._translator, self._active
+        ledger, edge = translator.ledger, translator.edges[position]
+        step = edge.from_peer if inward else edge.from_inside
+        onward: Toward = "inside" if inward else "peer"
+        ways = {"inside": self._inside.append, "peer": self._peer.append}
+        for frame, message in zip(lines, messages, strict=True):
+            if inward:
+                ledger.frame += 1
+            if message is None:
+                ways[onward](frame + b"\n")
+                continue
+            try:
+                outs = step(message)
+            except Exception as error:  # noqa: BLE001 -- whatever a peer says, the conversation goes on
+                translator.failed(error)
+                outs = _apology(message, inward=inward)
+            for toward, out in outs:
+                if toward == "host":
+                    self._host.append((position, out))
+                else:
+                    ways[toward](frame + b"\n" if out is message else _written(out, message, frame))
 
     def add(self, position: int, outs: list[Out]) -> None:
         """Follow what an edge gave out, depth first: what it causes comes before what follows it."""
@@ -176,14 +193,14 @@ class _Work:
         if self._origin is None:
             return encode(message)
         first, frame = self._origin
-        return frame if message is first else _written(message, first, frame)
+        return frame if message is first else _written(message, first, frame.rstrip(b"\n"))
 
 
 def _written(message: Message, first: Message, frame: bytes) -> bytes:
     """What an edge gave out, which may be what it got, written anew: then it goes on as it was."""
     encoded = encode(message)
     # Equal is not enough: to Python, true equals 1.
-    return frame if message == first and encoded == encode(first) else encoded
+    return frame + b"\n" if message.params == first.params and encoded == encode(first) else encoded
 
 
 def _active(edges: list[Edge]) -> list[int]:
@@ -196,7 +213,7 @@ _HIDDEN = re.compile(rb"\\u00[2-7]")
 
 def _is_plain(block: bytes, edges: list[Plain]) -> bool:
     """Whether the block holds nothing but notifications that no edge wants to see."""
-    if not all(edges) or (b"\\u00" in block and _HIDDEN.search(block)):
+    if not all(edges) or (b"\\" in block and _HIDDEN.search(block)):
         return False
     glances = glance_block(block)
     # A run of one method is one glance again and again.

@@ -35,7 +35,6 @@ from dragoman.dialect.message import (
     notification,
     refusal,
     request,
-    update_of,
 )
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 
@@ -131,10 +130,10 @@ class CrowClient(Edge):
 
     def from_inside(self, message: Message) -> list[Out]:
         method = message.method
+        if method == "session/update":  # first, because nearly everything is one
+            return self._updated(message)
         if method is UNSET:
             return self._answered(message)
-        if method == "session/update":
-            return self._updated(message)
         if method == "session/request_permission" and message.is_request:
             return self._ask(message)
         if method == "$/cancel_request":
@@ -151,12 +150,13 @@ class CrowClient(Edge):
         return [("inside", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
 
     def _updated(self, message: Message) -> list[Out]:
-        params = as_object(message.params)
-        update = write_update(update_of(message), self.note)
+        params = message.params
+        found = params.get("update") if type(params) is dict else None
+        update = write_update(found if type(found) is dict else {}, self.note)
         if update is None:
             return []
-        told = {"sessionId": params.get("sessionId"), "update": update}
-        return [("peer", notification("session/update", told))]
+        told = {"sessionId": as_object(params).get("sessionId"), "update": update}
+        return [("peer", Message("2.0", UNSET, "session/update", told))]
 
     def _ask(self, message: Message) -> list[Out]:
         params = as_object(message.params)

@@ -117,6 +117,12 @@ def _read_other(update: Object, kind: str) -> Object | None:
 def write_update(update: Object, note: Note) -> Object | None:
     """In crow's words."""
     kind = update.get("sessionUpdate")
+    content = update.get("content")
+    # Plain text, as nearly everything is.
+    if len(update) == 2 and type(content) is dict and len(content) == 2 and content.get("type") == "text":
+        text = content.get("text")
+        if type(kind) is str and type(text) is str and kind in TEXTS:
+            return {"@type": TEXTS[kind], "text": text}
     if "_meta" in update and KEY in as_object(update["_meta"]):
         original = restore(update, NAME, lambda raw: read_update(as_object(raw), silent) or {})
         if type(original) is dict and original.get("@type") != QUESTION:

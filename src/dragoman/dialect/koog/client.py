@@ -15,7 +15,8 @@ from dragoman.dialect.koog.whole import Gathering
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, answer, as_object, as_text, update_of, with_params
 
-_PLAIN: Plain = {UPDATE: Needles(b'"tool_call"', b'"dragoman/dialect"', b'"switch_mode"')}
+# A kind of tool stands in a report of a tool call, and nowhere else.
+_PLAIN: Plain = {UPDATE: Needles(b'"tool_call', b'"dragoman/dialect"')}
 _NOT_PLAIN: Plain = {}
 
 TOOL_CALL = {"title": "Tool call", "kind": "other", "status": "pending"}
