@@ -84,15 +84,27 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 def version(connection: sqlite3.Connection) -> int:
     """The version of the file; 0 if it is empty. What cannot be ours is refused."""
-    application, known, schema = (
-        connection.execute(f"pragma {name}").fetchone()[0]
-        for name in ("application_id", "user_version", "schema_version")
-    )
+    application, known, schema = _marks(connection)
     if application != APPLICATION and (application or schema):
         raise NotAJournal("this database belongs to another program")
     if known > len(STEPS):
         raise NotAJournal(f"this journal has version {known}; this program knows {len(STEPS)} and older")
     return int(known)
+
+
+def _marks(connection: sqlite3.Connection) -> list[int]:
+    """What a file says of itself, as of one moment: another process may just be making it, and what was read
+    half before that and half after it would be a file of nobody's.
+    """
+    alone = not connection.in_transaction
+    if alone:
+        connection.execute("begin")
+    try:
+        names = ("application_id", "user_version", "schema_version")
+        return [connection.execute(f"pragma {name}").fetchone()[0] for name in names]
+    finally:
+        if alone and connection.in_transaction:
+            connection.execute("rollback")
 
 
 # Streams.
