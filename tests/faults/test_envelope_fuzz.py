@@ -102,6 +102,9 @@ async def test_mutated_messages_do_no_harm(agent: Command, case: int) -> None:
         await talk.replies(
             {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": talk.session}}
         )
+        await talk.turn(
+            "last in line"
+        )  # prompts among the fuzz have their turns before it, and are heard with it
         await talk.echoes()
         assert talk.peer.returncode is None
         assert "Traceback" not in talk.peer.stderr
