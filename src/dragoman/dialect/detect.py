@@ -88,7 +88,7 @@ class UndecidedClient(Undecided):
 
     position = "client"
     # A tool call or a question has another form in each dialect: whoever gets one must be known.
-    plain_from_inside: ClassVar[Plain] = {"session/update": Needles(b'"tool_call')}
+    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": Needles(b'"tool_call')}
 
     def from_peer(self, message: Message) -> list[Out]:
         if self._edge is not None:
@@ -130,7 +130,7 @@ class UndecidedAgent(Undecided):
     """In front of us is an agent."""
 
     position = "agent"
-    plain_from_peer: ClassVar[Plain] = {
+    PLAIN_FROM_PEER: ClassVar[Plain] = {
         "session/update": re.compile(
             rb'"@type"|"kind"|"tool_call|"message"|"type"\s*:\s*"(?!text"|content")|^(?!.*?"sessionUpdate")[^\n]',
             re.M,

@@ -85,14 +85,24 @@ class Edge:
 
     name: ClassVar[str] = "v1"
 
-    # Notifications of a method in here need a change only where its pattern occurs in their bytes; all others
-    # of a block are passed on without being decoded. A method that is not in here is always looked at.
-    plain_from_peer: ClassVar[Plain] = {}
-    plain_from_inside: ClassVar[Plain] = {}
+    PLAIN_FROM_PEER: ClassVar[Plain] = {}
+    PLAIN_FROM_INSIDE: ClassVar[Plain] = {}
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         self.settings = settings
         self.ledger = ledger
+
+    @property
+    def plain_from_peer(self) -> Plain:
+        """Notifications of a method in here need a change only where its sign is found in their bytes; a
+        block of others is passed on without being decoded. What is not in here is always looked at.
+        """
+        return self.PLAIN_FROM_PEER
+
+    @property
+    def plain_from_inside(self) -> Plain:
+        """The same for what the other side says."""
+        return self.PLAIN_FROM_INSIDE
 
     def from_peer(self, message: Message) -> list[Out]:
         """The peer said something in its dialect."""

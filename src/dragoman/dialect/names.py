@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Literal, TypeAlias
 
@@ -23,7 +24,7 @@ _EDGES: dict[str, tuple[str, str, str]] = {
     "haven": ("haven", "HavenClient", "HavenAgent"),
     "haven-legacy": ("haven", "LegacyClient", "LegacyAgent"),
     "koog": ("koog", "KoogClient", "KoogAgent"),
-    "threads": ("threads", "ThreadsClient", "ThreadsAgent"),
+    "threads": ("threads", "threads_client", "threads_agent"),
     "v2": ("v2", "V2Client", "V2Agent"),
 }
 
@@ -41,5 +42,5 @@ def make_edge(dialect: str, position: Position, settings: Settings, ledger: Ledg
         raise LocalMistake(f"there is no dialect {dialect!r}; there are {', '.join(CHOICES)}")
     package, client, agent = _EDGES[dialect]
     module = import_module(f"dragoman.dialect.{package}")
-    found: type[Edge] = getattr(module, client if position == "client" else agent)
-    return found(settings, ledger)
+    make: Callable[[Settings, Ledger], Edge] = getattr(module, client if position == "client" else agent)
+    return make(settings, ledger)

@@ -6,6 +6,7 @@ is kept in `_meta` exactly where our own way back would say something else.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -14,36 +15,36 @@ from dragoman.dialect.keeping import keep, restore
 from dragoman.dialect.message import Json, Object
 
 
-class Form:
+class Form(ABC):
     """v1 in, the peer's form out."""
 
     name: ClassVar[str]
     tag: ClassVar[str]
     """What says the kind of an update: `kind` or `type`."""
 
+    @abstractmethod
     def block(self, block: Object, note: Note) -> Object | None:
         """A content block; None if the peer has no words for it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def greeting(self, params: Object, note: Note) -> Object:
         """Params of `initialize`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def introduction(self, result: Object, note: Note) -> Object:
         """Result of `initialize`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def prompt(self, params: Object, note: Note) -> Object:
         """Params of `session/prompt`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self, result: Object, note: Note) -> Object:
         """Result of `session/prompt`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def update(self, update: Object, note: Note) -> Object | None:
         """An update that needs no memory to be said."""
-        raise NotImplementedError
 
 
 def kept(fields: Object, original: Json, said: Json, form: Form) -> Object:

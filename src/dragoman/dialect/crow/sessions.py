@@ -67,7 +67,8 @@ def write_prompt(params: Object, note: Note) -> Object:
     original = restore(params, NAME, lambda raw: read_prompt(as_object(raw), Settings(), silent) or {})
     if type(original) is dict:
         return original
-    return to_snake(dropped(params))  # type: ignore[no-any-return]  # an object stays one
+    snake: Object = to_snake(dropped(params))
+    return snake
 
 
 def _cwd(params: Object, settings: Settings, note: Note) -> Json:

@@ -19,10 +19,10 @@ class HavenAgent(Edge):
 
     name = NAME
     # Tool calls, and the blocks that may need a change.
-    plain_from_peer: ClassVar[Plain] = {
+    PLAIN_FROM_PEER: ClassVar[Plain] = {
         UPDATE: Needles(b'"tool_call', b'"embedded_resource"', b'"resource_link"')
     }
-    plain_from_inside: ClassVar[Plain] = {"session/cancel": NEVER}
+    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/cancel": NEVER}
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)

@@ -39,9 +39,9 @@ class HavenClient(Edge):
     """Asks as the reference shows it, hears what the reference lists; only its own choice is its consent."""
 
     name = NAME
-    plain_from_peer: ClassVar[Plain] = {"session/cancel": NEVER}
+    PLAIN_FROM_PEER: ClassVar[Plain] = {"session/cancel": NEVER}
     # Tool calls and what is not listed, other types of blocks, kept originals.
-    plain_from_inside: ClassVar[Plain] = {
+    PLAIN_FROM_INSIDE: ClassVar[Plain] = {
         UPDATE: re.compile(
             rb'"(?:sessionUpdate"\s*:\s*"(?!'
             + _CHUNKS

@@ -23,7 +23,7 @@ class LegacyClient(HavenClient):
     """Is told of permissions, never asked: the policy answers."""
 
     name = LEGACY
-    plain_from_inside: ClassVar[Plain] = {}
+    PLAIN_FROM_INSIDE: ClassVar[Plain] = {}
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request and message.method == PERMISSION:
@@ -41,7 +41,7 @@ class LegacyAgent(HavenAgent):
     """Its permission requests that wait for no answer are shown as tool calls, and stop it unless allowed."""
 
     name = LEGACY
-    plain_from_peer: ClassVar[Plain] = {}
+    PLAIN_FROM_PEER: ClassVar[Plain] = {}
 
     def from_peer(self, message: Message) -> list[Out]:
         if message.is_notification and message.method == PERMISSION:

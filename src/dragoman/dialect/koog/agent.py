@@ -45,7 +45,7 @@ class KoogAgent(Edge):
     """Reads what the guide teaches agents to write, and the two wrong forms that it warns of."""
 
     name = NAME
-    plain_from_inside: ClassVar[Plain] = {"session/cancel": NEVER}
+    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/cancel": NEVER}
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -54,7 +54,7 @@ class KoogAgent(Edge):
         self._message_ids = OwnIds(f"message-{settings.nonce}" if settings.nonce else "message")
 
     @property
-    def plain_from_peer(self) -> Plain:  # type: ignore[override]  # it depends on what was said before
+    def plain_from_peer(self) -> Plain:
         """As long as a turn is silent everything is looked at: whether it says something must be known."""
         return _NOT_PLAIN if self._silent else _PLAIN
 

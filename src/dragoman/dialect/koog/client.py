@@ -26,7 +26,7 @@ class KoogClient(Edge):
     """Its requests pass as they are."""
 
     name = NAME
-    plain_from_peer: ClassVar[Plain] = {"session/cancel": NEVER}
+    PLAIN_FROM_PEER: ClassVar[Plain] = {"session/cancel": NEVER}
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -34,7 +34,7 @@ class KoogClient(Edge):
         self._gathering = Gathering()
 
     @property
-    def plain_from_inside(self) -> Plain:  # type: ignore[override]  # it depends on what was said before
+    def plain_from_inside(self) -> Plain:
         """Nothing overtakes the parts of a message that are held."""
         return _NOT_PLAIN if self._gathering.parts else _PLAIN
 

@@ -23,7 +23,7 @@ class AnnouncedTwice(Quirk):
     what = "a tool call that is announced twice"
     done = "the second time sent as an update of it"
     fix = "announce a call once, and send tool_call_update after that"
-    plain_from_peer: ClassVar[Plain] = {
+    PLAIN_FROM_PEER: ClassVar[Plain] = {
         "session/update": Needles(b'"tool_call"'),
         "session/cancel": NEVER,
     }

@@ -26,7 +26,7 @@ class CancelledTurn(Quirk):
     what = "end_turn after a cancel"
     done = "sent as cancelled"
     fix = "end a turn that was cancelled with the stop reason cancelled"
-    plain_from_inside: ClassVar[Plain] = {"session/update": NEVER}
+    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": NEVER}
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)

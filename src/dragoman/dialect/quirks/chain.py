@@ -18,9 +18,16 @@ class Chain(Edge):
     def __init__(self, edges: Sequence[Edge], settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._edges = list(edges)
-        # Which messages are plain depends on which quirks are here: on the object, not on its class.
-        vars(self)["plain_from_peer"] = together([edge.plain_from_peer for edge in self._edges])
-        vars(self)["plain_from_inside"] = together([edge.plain_from_inside for edge in self._edges])
+        self._plain_from_peer = together([edge.plain_from_peer for edge in self._edges])
+        self._plain_from_inside = together([edge.plain_from_inside for edge in self._edges])
+
+    @property
+    def plain_from_peer(self) -> Plain:
+        return self._plain_from_peer
+
+    @property
+    def plain_from_inside(self) -> Plain:
+        return self._plain_from_inside
 
     @property
     def titles(self) -> list[str]:

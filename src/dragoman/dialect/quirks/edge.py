@@ -18,8 +18,8 @@ class Quirks(Edge):
 
     name = "quirks"
     # Nobody introduces himself with an update.
-    plain_from_peer: ClassVar[Plain] = {"session/update": NEVER}
-    plain_from_inside: ClassVar[Plain] = {"session/update": NEVER}
+    PLAIN_FROM_PEER: ClassVar[Plain] = {"session/update": NEVER}
+    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": NEVER}
 
     def __init__(self, position: Position, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)

@@ -22,7 +22,7 @@ class LineZero(Quirk):
     what = "line 0 of a location"
     done = "left out: lines are counted from 1"
     fix = "count lines from 1, and leave line out where there is none"
-    plain_from_peer: ClassVar[Plain] = {
+    PLAIN_FROM_PEER: ClassVar[Plain] = {
         "session/update": re.compile(rb'"line"\s*:\s*0'),
         "session/cancel": NEVER,
     }

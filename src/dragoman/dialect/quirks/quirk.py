@@ -34,8 +34,8 @@ class Quirk(Edge):
     """What its author should do instead."""
 
     # Updates pass undecoded, unless a quirk wants to see some.
-    plain_from_peer: ClassVar[Plain] = {"session/update": NEVER, "session/cancel": NEVER}
-    plain_from_inside: ClassVar[Plain] = {"session/update": NEVER, "session/cancel": NEVER}
+    PLAIN_FROM_PEER: ClassVar[Plain] = {"session/update": NEVER, "session/cancel": NEVER}
+    PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": NEVER, "session/cancel": NEVER}
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)

@@ -23,7 +23,7 @@ class Unannounced(Quirk):
     what = "permission for a tool call that was never announced"
     done = "announced before it is asked"
     fix = "send tool_call before asking for permission for it"
-    plain_from_peer: ClassVar[Plain] = {
+    PLAIN_FROM_PEER: ClassVar[Plain] = {
         "session/update": Needles(b'"tool_call"'),
         "session/cancel": NEVER,
     }

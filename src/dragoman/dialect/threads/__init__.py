@@ -9,7 +9,21 @@ Reading order: `exchange` (the envelope), `content`, `files`, `entries`; then an
 direction: `coded_client`, `coded_agent`, `written_client`, `written_agent`.
 """
 
-from dragoman.dialect.threads.agent import ThreadsAgent
-from dragoman.dialect.threads.client import ThreadsClient
+from dragoman.dialect.edge import Edge, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.threads.coded_agent import CodedAgent
+from dragoman.dialect.threads.coded_client import CodedClient
+from dragoman.dialect.threads.written_agent import WrittenAgent
+from dragoman.dialect.threads.written_client import WrittenClient
 
-__all__ = ["ThreadsAgent", "ThreadsClient"]
+__all__ = ["threads_agent", "threads_client"]
+
+
+def threads_agent(settings: Settings, ledger: Ledger) -> Edge:
+    """A threads agent behind a v1 client."""
+    return (WrittenAgent if settings.as_written else CodedAgent)(settings, ledger)
+
+
+def threads_client(settings: Settings, ledger: Ledger) -> Edge:
+    """A threads client in front of a v1 agent."""
+    return (WrittenClient if settings.as_written else CodedClient)(settings, ledger)

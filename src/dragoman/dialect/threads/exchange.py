@@ -7,6 +7,7 @@ id of its own, together with what is to be done with the answer; the ids of both
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -30,7 +31,7 @@ Then: TypeAlias = Callable[[Message], list[Out]]
 """What is to be done with an answer."""
 
 
-class ThreadsEdge(Edge):
+class ThreadsEdge(Edge, ABC):
     """Sorts what comes in; a subclass says what to do with requests and notifications."""
 
     name = NAME
@@ -45,14 +46,17 @@ class ThreadsEdge(Edge):
 
     # What a subclass has to say.
 
+    @abstractmethod
     def asked_by_peer(self, message: Message) -> list[Out]:
-        raise NotImplementedError
+        """The peer asks something."""
 
+    @abstractmethod
     def asked_by_inside(self, message: Message) -> list[Out]:
-        raise NotImplementedError
+        """v1 asks something."""
 
+    @abstractmethod
     def told_by_inside(self, message: Message) -> list[Out]:
-        raise NotImplementedError
+        """v1 tells something."""
 
     # What comes in.
 

@@ -6,6 +6,7 @@ initialized, everything that was held is answered with why, and the next request
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 from msgspec import UNSET
@@ -36,8 +37,9 @@ class IntroducingEdge(ThreadsEdge):
         self._held: list[Message] = []
         self._held_bytes = 0
 
+    @abstractmethod
     def asked_when_ready(self, message: Message) -> list[Out]:
-        raise NotImplementedError
+        """The client asks something, and the agent is initialized."""
 
     def when_ready(self, message: Message) -> list[Out]:
         if self.capabilities is not None:

@@ -6,6 +6,7 @@ which reads below the folders of the session and nowhere else.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import partial
 
 from msgspec import UNSET
@@ -60,9 +61,9 @@ class ReadsForPeer(ThreadsEdge):
     lent_by_client: frozenset[str] = frozenset()
     """The methods of v1 that the client has offered."""
 
+    @abstractmethod
     def folders_of(self, thread_id: str) -> Object | None:
         """`cwd` and `additionalDirectories` of a thread; None for one that is not known here."""
-        raise NotImplementedError
 
     def read_for_peer(self, message: Message) -> list[Out]:
         method = IN_V1[str(message.method)]
