@@ -18,7 +18,7 @@ from dragoman.check.story import Exchange, Story
 from dragoman.schema.codec import examine
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.lenient import Deviation
-from dragoman.schema.method import Method, MethodTable, Receiver
+from dragoman.schema.method import Kind, Method, MethodTable, Receiver
 
 DEVIATIONS: dict[str, str] = {
     "unknown field": "",
@@ -82,9 +82,13 @@ def _read_frame(frame: Frame, story: Story) -> Reading:
 def method_of(frame: Frame, story: Story) -> Method | None:
     """The row of the method table for a request or notification, if the protocol has it in this direction."""
     receiver: Receiver = "agent" if frame.direction == "to_agent" else "client"
-    kind = "request" if frame.is_request else "notification"
-    # Whoever agrees on a version that does not exist speaks the first one.
-    return table(2 if story.version == 2 else 1).get(frame.method, kind=kind, receiver=receiver)  # type: ignore[arg-type]
+    kind: Kind = "request" if frame.is_request else "notification"
+    return table_of(story).get(frame.method, kind=kind, receiver=receiver)
+
+
+def table_of(story: Story) -> MethodTable:
+    """Whoever agrees on a version that does not exist speaks the first one."""
+    return table(2 if story.version == 2 else 1)
 
 
 def answered(story: Story) -> dict[int, Exchange]:

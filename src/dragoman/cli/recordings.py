@@ -17,6 +17,7 @@ import msgspec
 if TYPE_CHECKING:
     from dragoman.check.recording import Recording
     from dragoman.journal.contract import Direction, Entry
+    from dragoman.schema.method import Kind
 
 
 def read_entries(path: str | os.PathLike[str]) -> list[Entry]:
@@ -101,10 +102,10 @@ def _direction(message: dict[str, Any], asked: dict[Any, Direction]) -> Directio
     method, key = message.get("method"), repr(message.get("id"))
     if not isinstance(method, str):
         return "to_client" if asked.pop(key, "to_agent") == "to_agent" else "to_agent"
-    kind = "request" if "id" in message else "notification"
-    known = METHODS.get(method, kind=kind, receiver="client") is not None  # type: ignore[arg-type]
-    both = METHODS.get(method, kind=kind, receiver="agent") is not None  # type: ignore[arg-type]
-    direction: Direction = "to_client" if known and not both else "to_agent"
+    kind: Kind = "request" if "id" in message else "notification"
+    for_client = METHODS.get(method, kind=kind, receiver="client") is not None
+    for_agent = METHODS.get(method, kind=kind, receiver="agent") is not None
+    direction: Direction = "to_client" if for_client and not for_agent else "to_agent"
     if "id" in message:
         asked[key] = direction
     return direction

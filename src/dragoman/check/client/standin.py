@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from functools import partial
 from typing import Any
 
 from dragoman.check.client.answers import Answers, error
@@ -177,7 +178,7 @@ async def _cancelled(turn: Turn) -> dict[str, Any]:
         request_id = frame.message["id"]
         try:
             await connection.until(
-                lambda one, wanted=request_id: is_answer_to(one, wanted),  # type: ignore[misc]
+                partial(is_answer_to, request_id=request_id),
                 seconds=SHORT,
                 since=frame.number,
             )

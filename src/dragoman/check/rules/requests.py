@@ -6,7 +6,6 @@ A line that was not answered counts only if the side has certainly read it, or h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dragoman.check.manifest import Side
 from dragoman.check.recording import Frame
@@ -20,9 +19,10 @@ from dragoman.check.replies import (
     strays,
 )
 from dragoman.check.rule import Seen, kept_if, rule
-from dragoman.check.shapes import read_frame, table
+from dragoman.check.shapes import read_frame, table, table_of
 from dragoman.check.story import Exchange, Story
 from dragoman.check.walks import KEPT
+from dragoman.schema.method import Method, Receiver
 
 OTHER_MATTERS = (-32000, -32002, -32601, -32800)
 """A login, a session that is not there, a method that is not there, a cancel: they may come first."""
@@ -184,8 +184,9 @@ def params_may_be_absent(story: Story, side: Side) -> Iterator[Seen]:
             yield kept_if(False, one.answer, "params that may be absent were missed", one.request)
 
 
-def _row(story: Story, side: Side, method: str) -> Any:
-    return table(2 if story.version == 2 else 1).get(method, kind="request", receiver=side)  # type: ignore[arg-type]
+def _row(story: Story, side: Side, method: str) -> Method | None:
+    receiver: Receiver = "agent" if side == "agent" else "client"
+    return table_of(story).get(method, kind="request", receiver=receiver)
 
 
 @rule("RPC-21", fix="Ignore members that you do not know.")
