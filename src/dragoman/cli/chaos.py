@@ -84,7 +84,7 @@ def _run(chosen: argparse.Namespace) -> int:
 def _relay(command: list[str], plan: Plan) -> list[Fault]:
     import asyncio
 
-    from dragoman.sdk.leaving import Leaving
+    from dragoman.sdk.leaving import Leaving, first_of
     from dragoman.sdk.proxy.target import shown
     from dragoman.trace.chaos.relay import Chaos
     from dragoman.transport.process import spawn
@@ -96,10 +96,7 @@ def _relay(command: list[str], plan: Plan) -> list[Fault]:
         leaving.listen()
         agent = spawn(command, on_stderr=shown())
         async with Chaos(stdio.open(), agent, plan, kill=agent.tree.kill) as chaos:
-            waits = [asyncio.create_task(chaos.wait_ended()), asyncio.create_task(leaving.asked.wait())]
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            for wait in waits:
-                wait.cancel()
+            await first_of(chaos.wait_ended(), leaving.asked.wait())
             leaving.begin()
         return chaos.struck
 

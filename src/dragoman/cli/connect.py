@@ -45,13 +45,14 @@ def _fill(connect: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     import asyncio
 
+    from dragoman.cli.tokens import authorization
     from dragoman.errors import LocalMistake
     from dragoman.transport.address import RemoteAddress, parse_address
 
     try:
         if not isinstance(parse_address(chosen.url), RemoteAddress):
             raise LocalMistake(f"{chosen.url!r} is no address of a server: give ws://… or https://…")
-        headers = _headers(chosen.token_file)
+        headers = authorization(chosen.token_file)
     except LocalMistake as error:
         print(f"dragoman connect: {error}", file=sys.stderr)
         return 2
@@ -64,10 +65,9 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 async def _join(url: str, headers: dict[str, str], stdio: Any, leaving: Any) -> int:
-    import asyncio
-
     from dragoman.errors import LinkClosed
     from dragoman.sdk.interpreting.joined import Joined
+    from dragoman.sdk.leaving import first_of
     from dragoman.transport.http_client import open_http
     from dragoman.transport.websocket import open_websocket
 
@@ -82,11 +82,7 @@ async def _join(url: str, headers: dict[str, str], stdio: Any, leaving: Any) -> 
         print(f"dragoman connect: {error}", file=sys.stderr)
         return 9
     async with Joined(stdio.open(), server, quirks=False) as joined:
-        waits = [asyncio.create_task(joined.wait_ended()), asyncio.create_task(leaving.asked.wait())]
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
-        await asyncio.wait(waits)
+        await first_of(joined.wait_ended(), leaving.asked.wait())
         leaving.begin()
         left = joined.agent_ended
         await joined.aclose(grace=LAST_WORDS)
@@ -94,18 +90,3 @@ async def _join(url: str, headers: dict[str, str], stdio: Any, leaving: Any) -> 
         print(f"dragoman connect: {url} ended the connection: {left}", file=sys.stderr)
         return 9
     return 0
-
-
-def _headers(path: str | None) -> dict[str, str]:
-    import os
-    from pathlib import Path
-
-    from dragoman.errors import LocalMistake
-
-    token = os.environ.get("DRAGOMAN_TOKEN", "")
-    if path is not None:
-        try:
-            token = Path(path).read_text().strip()
-        except OSError as error:
-            raise LocalMistake(f"cannot read the token: {error}") from None
-    return {"authorization": f"Bearer {token}"} if token else {}

@@ -77,7 +77,7 @@ def _run(chosen: argparse.Namespace) -> int:
 def _serve(entries: list[Entry], match: Any, speed: float) -> None:
     import asyncio
 
-    from dragoman.sdk.leaving import Leaving
+    from dragoman.sdk.leaving import Leaving, first_of
     from dragoman.trace.replay.agent import ReplayedAgent
     from dragoman.trace.replay.cassette import Cassette
     from dragoman.transport.stdio import claim_stdio
@@ -88,10 +88,7 @@ def _serve(entries: list[Entry], match: Any, speed: float) -> None:
         leaving.listen()
         agent = ReplayedAgent(Cassette(entries), stdio.open(), match=match, speed=speed)
         agent.start()
-        waits = [asyncio.create_task(agent.over.wait()), asyncio.create_task(leaving.asked.wait())]
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
+        await first_of(agent.over.wait(), leaving.asked.wait())
         await agent.aclose()
         for method in sorted(set(agent.unknown)):
             print(f"dragoman replay: the recording holds no such request: {method}", file=sys.stderr)

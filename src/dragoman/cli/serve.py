@@ -101,17 +101,13 @@ def _say(host: str, port: int, *, tls: Tls | None, token: str) -> None:
 
 
 def _token(path: str | None) -> str:
-    from pathlib import Path
-
+    from dragoman.cli.tokens import read_token
     from dragoman.errors import LocalMistake
     from dragoman.hub.admission import new_token
 
     if path is None:
         return new_token()
-    try:
-        token = Path(path).read_text().strip()
-    except OSError as error:
-        raise LocalMistake(f"cannot read the token: {error}") from None
+    token = read_token(path)
     if len(token) < 32:
         raise LocalMistake(f"the token in {path} is shorter than 32 characters: anybody might guess it")
     return token

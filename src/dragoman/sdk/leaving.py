@@ -14,6 +14,7 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Coroutine
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -106,3 +107,14 @@ def time_to_end(limits: Limits) -> float:
 def _end_now(seconds: float) -> None:
     log.error("a handler did not let go within %g s of the end; the process ends without it", seconds)
     os._exit(1)
+
+
+async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
+    """Until one of these has ended; the others are let go of."""
+    tasks = [asyncio.get_running_loop().create_task(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)

@@ -17,7 +17,7 @@ from dragoman.runtime import Limits, Link
 from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.side import AgentSide
-from dragoman.sdk.leaving import Leaving, time_to_end
+from dragoman.sdk.leaving import Leaving, first_of, time_to_end
 from dragoman.transport.contract import Transport
 
 if TYPE_CHECKING:
@@ -40,15 +40,9 @@ async def _serve_stdio(
     served: Agent | Proxy | Conductor, transport: Transport, limits: Limits, leaving: Leaving
 ) -> None:
     leaving.listen()
-    loop = asyncio.get_running_loop()
     async with serving(served, transport, limits=limits) as link:
-        ended = loop.create_task(link.wait_ended())
-        stopped = loop.create_task(leaving.asked.wait())
-        await asyncio.wait((ended, stopped), return_when=asyncio.FIRST_COMPLETED)
+        await first_of(link.wait_ended(), leaving.asked.wait())
         leaving.begin()
-        for task in (ended, stopped):
-            task.cancel()
-        await asyncio.wait((ended, stopped))
         await link.aclose(grace=0 if leaving.asked.is_set() else limits.end_seconds)
 
 

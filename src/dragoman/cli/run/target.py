@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dragoman.cli.run.mistakes import Mistake
+from dragoman.cli.tokens import authorization
 from dragoman.errors import LocalMistake, SpawnFailed
 from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known import KnownAgent, reach_agent, read_config
@@ -63,7 +63,7 @@ def _dial(text: str) -> Transport:
     if isinstance(address, RemoteAddress):
         from dragoman.transport.remote import remote
 
-        return remote(address.url, headers=_authorization())
+        return remote(address.url, headers=authorization())
     if not isinstance(address, UnixAddress):
         raise Mistake(
             f"{text!r} cannot be reached from here", "give a command, unix:/path, ws://… or http://…"
@@ -80,9 +80,3 @@ def _dial(text: str) -> Transport:
         raise SpawnFailed(f"cannot reach {text}: {error.strerror or error}") from error
     fd = peer.detach()
     return PipeTransport(fd, fd)
-
-
-def _authorization() -> dict[str, str]:
-    """A token for a server is given by the environment: a command line is for everybody to read."""
-    token = os.environ.get("DRAGOMAN_TOKEN", "")
-    return {"authorization": f"Bearer {token}"} if token else {}

@@ -15,6 +15,7 @@ from types import TracebackType
 from dragoman.dialect import Decision, Entry, Ledger, Settings
 from dragoman.runtime.relay import LAST_WORDS, Relay
 from dragoman.sdk.interpreting.speaking import speaking
+from dragoman.sdk.leaving import first_of
 from dragoman.transport.contract import Transport
 
 
@@ -48,14 +49,7 @@ class Joined:
 
     async def wait_ended(self) -> None:
         """Until one side is gone, or something was lost that must not be."""
-        loop = asyncio.get_running_loop()
-        waits = [loop.create_task(self._relay.wait_ended()), loop.create_task(self._over.wait())]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-            await asyncio.wait(waits)
+        await first_of(self._relay.wait_ended(), self._over.wait())
 
     @property
     def agent_ended(self) -> str | None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from dragoman.dialect import Decision, Entry, Ledger, Settings
 from dragoman.sdk.interpreting.joined import Joined
-from dragoman.sdk.leaving import Leaving
+from dragoman.sdk.leaving import Leaving, first_of
 from dragoman.sdk.proxy.target import shown
 from dragoman.transport.contract import Transport
 
@@ -53,7 +53,7 @@ def stand_between(
             on_decision=on_decision,
         )
         async with joined:
-            await _first(leaving, joined)
+            await first_of(joined.wait_ended(), leaving.asked.wait())
             leaving.begin()
             await joined.aclose(grace=0 if leaving.asked.is_set() else EOF_GRACE)
         return joined
@@ -62,15 +62,3 @@ def stand_between(
         joined = asyncio.run(interpret(leaving))
         return joined.ledger, joined.stopped_by
     return Ledger(), None
-
-
-async def _first(leaving: Leaving, joined: Joined) -> None:
-    """Until one side has ended or somebody tells us to."""
-    loop = asyncio.get_running_loop()
-    waits = [loop.create_task(joined.wait_ended()), loop.create_task(leaving.asked.wait())]
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-        await asyncio.wait(waits)
