@@ -83,7 +83,7 @@ check-types: setup
 check-tests: setup
 	@# Tests start thousands of processes; where Python may not write bytecode, each would compile everything anew.
 	@$(PY) -m compileall -q -j 0 src tests
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) -m pytest -q -n $(WORKERS) $(ARGS)
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py -n $(WORKERS) $(ARGS)
 
 fix: setup
 	@$(PY) -m ruff check --fix --quiet $(CHECKED); $(PY) -m ruff format --quiet $(CHECKED)

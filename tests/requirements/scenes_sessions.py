@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.requirements.scenes_turns import CAPABILITIES
+from dragoman.check.agent.scenes.turns import GIFTS
 from tests.requirements.talk import Talk
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ async def again(stage: Stage) -> None:
     """The session of the story in another process: loaded, closed, resumed."""
     folder = stage.folder / "story"
     setup = {"sessionId": stage.props["session"], "cwd": str(folder), "mcpServers": []}
-    talk = await stage.scene("again", CAPABILITIES["reads"])
+    talk = await stage.scene("again", GIFTS["reads"])
     await talk.call("session/load", setup, name="load")
     await talk.quiet()
     await talk.prompt(setup["sessionId"], stage.role.recall, name="recall")

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dragoman.check import agent as check_agent
+from dragoman.check.agent.scenes.turns import GIFTS
 from tests.requirements.cast import APP
 from tests.requirements.editor import EVERYTHING
 from tests.requirements.talk import PATIENCE, Talk, prompting
@@ -17,25 +19,7 @@ if TYPE_CHECKING:
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 REFUSALS = ("reject_once", "cancelled", "unknown option", "unknown outcome", "error")
-PROBE = Path(__file__).with_name("probe_server.py")
-
-CAPABILITIES: dict[str, Any] = {
-    "bare": {},
-    "reads": {
-        "fs": {"readTextFile": True, "writeTextFile": "yes"},
-        "terminal": "yes",
-        "session": {"notices": {}, "compaction": {}, "configOptions": 7},
-        "auth": "x",
-        "elicitation": [],
-        "_meta": 5,
-    },
-    "writes": {
-        "fs": {"writeTextFile": True},
-        "terminal": False,
-        "session": {"notices": None, "compaction": None},
-    },
-}
-"""What a client may offer, besides everything: nothing, one half and nonsense, the other half and null."""
+PROBE = Path(check_agent.__file__).with_name("probe_server.py")
 
 
 async def story(stage: Stage) -> None:
@@ -117,7 +101,7 @@ def _keep_requests(stage: Stage, talk: Talk) -> None:
 
 async def gifts(stage: Stage) -> None:
     """The same turn with clients that offer less, or nonsense: at once, because starting takes long."""
-    await asyncio.gather(*(_give(stage, name, gift) for name, gift in CAPABILITIES.items()))
+    await asyncio.gather(*(_give(stage, name, gift) for name, gift in GIFTS.items()))
 
 
 async def _give(stage: Stage, name: str, capabilities: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from dragoman.check.recording import Direction, Frame, Recording
+from dragoman.wire.envelope import id_key
 
 
 class Exchange(Struct, frozen=True):
@@ -84,11 +85,11 @@ class Story:
         answers: dict[tuple[Direction, Any], list[Frame]] = {}
         for frame in self.frames:
             if frame.is_answer:
-                answers.setdefault((frame.direction, _key(frame.message.get("id"))), []).append(frame)
+                answers.setdefault((frame.direction, id_key(frame.message.get("id"))), []).append(frame)
         found = []
         for frame in self.frames:
             if frame.is_request:
-                waiting = answers.get((_back(frame.direction), _key(frame.message["id"])), [])
+                waiting = answers.get((_back(frame.direction), id_key(frame.message["id"])), [])
                 behind = next((answer for answer in waiting if answer.number > frame.number), None)
                 if behind is not None:
                     waiting.remove(behind)
@@ -233,11 +234,6 @@ def _about(frames: list[Frame], session: str) -> Iterator[Frame]:
 
 def _back(direction: Direction) -> Direction:
     return "to_client" if direction == "to_agent" else "to_agent"
-
-
-def _key(value: Any) -> Any:
-    # 1 and "1" and true are different ids; what cannot be a key is no id at all.
-    return (type(value).__name__, value) if isinstance(value, int | str | float | type(None)) else repr(value)
 
 
 def _at(tree: Any, path: tuple[str, ...]) -> Any:

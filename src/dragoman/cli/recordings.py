@@ -8,7 +8,7 @@ transcript, so that a file can be judged again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +32,16 @@ def read_entries(path: str | os.PathLike[str]) -> list[Entry]:
 
 def read_recording(path: str | os.PathLike[str]) -> Recording:
     """A file as rules see it."""
+    return recording_of(read_entries(path))
+
+
+def recording_of(entries: Iterable[Entry]) -> Recording:
+    """Entries as rules see them."""
     from dragoman.check.recording import Frame, Mark, Recording
 
     recording = Recording(frames=[], marks=[], facts={})
     complaints: list[str] = []
-    for entry in read_entries(path):
+    for entry in entries:
         if entry.direction != "note":
             number = len(recording.frames) + 1
             recording.frames.append(Frame(number, entry.direction, entry.time, entry.frame))

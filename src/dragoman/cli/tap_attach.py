@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dragoman.check.manifest import Side
+    from dragoman.journal.contract import Entry
 
 SIDES: tuple[Side, ...] = ("agent", "client")
+
+SOON = 5000
+"""Entries up to which a recording is judged after every turn; a longer one is judged at its end."""
 
 PAUSE = 0.1
 """Seconds between two looks at a file that grows."""
@@ -43,6 +47,7 @@ def _shown(path: Path) -> Iterator[str]:
     from dragoman.trace.live import Live
 
     live, warned, turns = Live(), set[str](), 0
+    told: list[Entry] = []
     for text in _lines(path):
         try:
             entries = list(read_transcript([text]))
@@ -50,22 +55,23 @@ def _shown(path: Path) -> Iterator[str]:
             continue  # the header, or something that is no entry
         for entry in entries:
             yield from live.tell(entry)
+            told.append(entry)
             over = entry.direction == "note" and b'"event":"exit"' in entry.frame
             if over:
                 yield from live.rest()
-            if over or live.turns > turns:
+            if over or (live.turns > turns and len(told) <= SOON):
                 turns = live.turns
-                yield from _warnings(path, warned)
+                yield from _warnings(told, warned)
             if over:
                 return
 
 
-def _warnings(path: Path, warned: set[str]) -> Iterator[str]:
+def _warnings(told: list[Entry], warned: set[str]) -> Iterator[str]:
     """What the rules of `check trace` find so far, each requirement once."""
     from dragoman.check.verdict import judge
-    from dragoman.cli.recordings import read_recording
+    from dragoman.cli.recordings import recording_of
 
-    recording = read_recording(path)
+    recording = recording_of(told)
     for side in SIDES:
         for verdict in judge([recording], side):
             if verdict.status in ("failed", "warned") and verdict.requirement not in warned:

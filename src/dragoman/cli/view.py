@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from dragoman.journal.contract import Entry
 
 EPILOG = """examples:
   dragoman view session.ndjson
@@ -49,7 +49,7 @@ def _run(chosen: argparse.Namespace) -> int:
     target = Path(chosen.output) if chosen.output else path.with_suffix(".html")
     try:
         entries = read_entries(path)
-        page = make_page(entries, title=chosen.title or path.name, findings=_findings(path))
+        page = make_page(entries, title=chosen.title or path.name, findings=_findings(entries))
         target.write_bytes(page)
     except BadTranscript as error:
         print(f"dragoman view: {path} is no recording: {error}", file=sys.stderr)
@@ -65,12 +65,12 @@ def _run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _findings(path: Path) -> list[dict[str, Any]]:
+def _findings(entries: list[Entry]) -> list[dict[str, Any]]:
     """What the rules of `check trace` say about both sides, at the first frame of each finding."""
     from dragoman.check.verdict import judge
-    from dragoman.cli.recordings import read_recording
+    from dragoman.cli.recordings import recording_of
 
-    recording = read_recording(path)
+    recording = recording_of(entries)
     levels = {"failed": "fail", "warned": "warn"}
     found = [
         {

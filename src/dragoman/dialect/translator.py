@@ -93,7 +93,7 @@ class Translator:
                 if message is None:
                     work.send("inside" if inward else "peer", frame + b"\n")
                 else:
-                    work.carry(message, frame + b"\n", inward=inward)
+                    work.carry(message, frame, inward=inward)
         self.edges = [edge.succeeded_by() for edge in self.edges]
         self.active = _active(self.edges)
         return work.done()
@@ -193,7 +193,7 @@ class _Work:
         if self._origin is None:
             return encode(message)
         first, frame = self._origin
-        return frame if message is first else _written(message, first, frame.rstrip(b"\n"))
+        return frame + b"\n" if message is first else _written(message, first, frame)
 
 
 def _written(message: Message, first: Message, frame: bytes) -> bytes:

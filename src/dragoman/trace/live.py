@@ -15,7 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
-from dragoman.trace.frames import decoded, id_key
+from dragoman.trace.frames import decoded
+from dragoman.wire.envelope import id_key
 
 WIDTH = 100
 """Characters of what was said that are shown."""

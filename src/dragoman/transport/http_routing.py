@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.wire.envelope import Id
+from dragoman.wire.envelope import Id, id_key
 
 OPENING = frozenset({"session/new", "session/list", "authenticate", "logout", "initialize"})
 """Requests whose answers belong to the connection."""
@@ -123,7 +123,7 @@ class Routes:
 
     def asked_by_client(self, message: Outline) -> None:
         if message.is_request:
-            self._from_client[_key(message.id)] = (str(message.method), message.session)
+            self._from_client[id_key(message.id)] = (str(message.method), message.session)
 
     def stream_of(self, message: Outline) -> tuple[str, bool]:
         """For what the agent says: the session whose stream it belongs to (nothing for the connection's), and
@@ -131,23 +131,23 @@ class Routes:
         """
         if not message.is_answer:
             if message.is_request:
-                self._from_agent[_key(message.id)] = message.session
+                self._from_agent[id_key(message.id)] = message.session
                 if len(self._from_agent) > OPEN_QUESTIONS:  # the oldest will hardly be answered any more
                     del self._from_agent[next(iter(self._from_agent))]
             return message.session, False
-        method, session = self._from_client.pop(_key(message.id), ("", ""))
+        method, session = self._from_client.pop(id_key(message.id), ("", ""))
         if method in OPENING or not session:
             return "", False
         return session, method in LOADING
 
     def session_of_answer(self, message: Outline, *, forget: bool = True) -> str:
         """For the client's answer to a question of the agent: the session it was about."""
-        key = _key(message.id)
+        key = id_key(message.id)
         return self._from_agent.pop(key, "") if forget else self._from_agent.get(key, "")
 
     def answered(self, message: Outline) -> bool:
         """A question of the client has its answer; False if it had one before."""
-        return self._from_client.pop(_key(message.id), None) is not None
+        return self._from_client.pop(id_key(message.id), None) is not None
 
     def open_in(self, session: str) -> list[Id]:
         """The client's questions about a session that are not answered yet."""
@@ -157,7 +157,3 @@ class Routes:
 def _session_of(params: Any) -> str:
     session = params.get("sessionId") if isinstance(params, dict) else None
     return session if isinstance(session, str) else ""
-
-
-def _key(value: Any) -> Any:
-    return (type(value).__name__, value)  # 1 and "1" are different ids

@@ -6,12 +6,18 @@ their meaning. A `Raw` keeps the block it was cut from alive: copy what is kept 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 Id: TypeAlias = int | str | None
 """Ids are echoed with their type and value: `1` is not `"1"`, and `null` is a legal id in version 1."""
+
+
+def id_key(value: Any) -> Hashable:
+    """What to look an id up by: 1, "1" and true are different, and what can be no id is only itself."""
+    return (type(value).__name__, value) if isinstance(value, int | str | float | type(None)) else repr(value)
 
 
 class Request(Struct, frozen=True, gc=False):

@@ -133,6 +133,10 @@ class KitSession(Recorded, AgentSession, Generic[C]):
         self.memories.append(value)
         self.log.add("note", frames.note("memory", value))
 
+    async def stored(self) -> None:
+        """Until what was said and remembered so far is as safe as the journal makes things."""
+        await self.log.flush()
+
     def forget(self) -> None:
         """Start the memories afresh, as after a compaction."""
         self.memories.clear()

@@ -15,7 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
-from dragoman.trace.frames import as_object, decoded, id_key
+from dragoman.trace.frames import as_object, decoded
+from dragoman.wire.envelope import id_key
 
 _SETUP = {"session/new": "new session", "session/load": "load session", "session/resume": "resume session"}
 _KEPT = ("title", "kind", "status", "name", "locations", "content", "rawInput", "rawOutput")

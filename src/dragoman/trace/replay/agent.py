@@ -14,11 +14,12 @@ from typing import Any
 import msgspec
 
 from dragoman.errors import LinkClosed
-from dragoman.trace.frames import decoded, id_key
+from dragoman.trace.frames import decoded
 from dragoman.trace.replay.cassette import Cassette, Match, Scene, Step
 from dragoman.trace.replay.places import Places
 from dragoman.transport.contract import Transport
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+from dragoman.wire.envelope import id_key
 
 
 class ReplayedAgent:

@@ -13,7 +13,8 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
-from dragoman.trace.frames import as_object, decoded, id_key
+from dragoman.trace.frames import as_object, decoded
+from dragoman.wire.envelope import id_key
 
 Match: TypeAlias = Literal["exact", "shape", "order"]
 

@@ -17,10 +17,11 @@ import msgspec
 
 from dragoman.errors import DragomanError
 from dragoman.journal.contract import Direction, Entry
-from dragoman.trace.frames import as_object, decoded, id_key
+from dragoman.trace.frames import as_object, decoded
 from dragoman.trace.replay.places import Places
 from dragoman.transport.contract import Transport
 from dragoman.wire.codes import METHOD_NOT_FOUND
+from dragoman.wire.envelope import id_key
 
 MOMENT = 0.5
 """Seconds that an agent gets to say what it had said, before the client goes on without it."""

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from dragoman.journal.contract import Entry
-from dragoman.trace.frames import as_object, decoded, id_key
+from dragoman.trace.frames import as_object, decoded
+from dragoman.wire.envelope import id_key
 
 _SIDES = {"to_agent": 0, "to_client": 1, "note": 2}
 
