@@ -59,7 +59,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "journal": frozenset({"nats"}),
     "runtime": frozenset({"uvloop"}),
     "sdk": frozenset({"acp", "anyio", "mcp", "mcp_types"}),
-    "hub": frozenset({"uvicorn"}),
+    "hub": frozenset({"opentelemetry", "uvicorn"}),
     "check": frozenset({"jsonschema_rs"}),
     "testing": frozenset({"hypothesis", "pytest"}),
     "review": frozenset({"ast_grep_py"}),
