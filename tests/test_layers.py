@@ -56,7 +56,7 @@ FORBIDDEN_IN_PURE = frozenset(
 # msgspec is everyone's; each other distribution is imported in one room.
 THIRD_PARTY: dict[str, frozenset[str]] = {
     "transport": frozenset({"httpx2", "websockets"}),
-    "journal": frozenset({"nats"}),
+    "journal": frozenset({"cryptography", "keyring", "nats"}),
     "runtime": frozenset({"uvloop"}),
     "sdk": frozenset({"acp", "anyio", "mcp", "mcp_types"}),
     "hub": frozenset({"opentelemetry", "uvicorn"}),
