@@ -62,6 +62,7 @@ $(READY_BROWSER): $(READY_PY)
 	    || { test "$$(id -u)" = 0 && apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 	         apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 \
 	    || echo "Chromium cannot be installed: tests of pages will be skipped"
+	@command -v tmux >/dev/null 2>&1 || { test "$$(id -u)" = 0 && apt-get install -y -qq tmux; } >/dev/null 2>&1 || true
 	@touch $@
 
 run: $(READY_PY)
