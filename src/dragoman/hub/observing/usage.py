@@ -1,0 +1,177 @@
+"""What turns cost: read from what agents say, added up by agent and by session.
+
+Two things tell of it. An answer to `session/prompt` may carry `usage`: tokens, which are taken to be the
+turn's own. An update `usage_update` carries how full the context is, and what the session has cost so far.
+Amounts of different currencies are never added. A frame that makes no sense costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+_Count = Annotated[int, Meta(ge=0, le=2**64)]
+
+LONGEST_CURRENCY = 16
+"""`USD`, `credits`; an agent may say anything, and we keep it."""
+
+
+class Tokens(Struct, frozen=True, kw_only=True):
+    """As the agent counts them; `total` need not be the sum of the others."""
+
+    total: _Count = msgspec.field(default=0, name="totalTokens")
+    input: _Count = msgspec.field(default=0, name="inputTokens")
+    output: _Count = msgspec.field(default=0, name="outputTokens")
+    thought: _Count | None = msgspec.field(default=None, name="thoughtTokens")
+    cached_read: _Count | None = msgspec.field(default=None, name="cachedReadTokens")
+    cached_write: _Count | None = msgspec.field(default=None, name="cachedWriteTokens")
+
+    def plus(self, other: Tokens) -> Tokens:
+        return Tokens(
+            total=self.total + other.total,
+            input=self.input + other.input,
+            output=self.output + other.output,
+            thought=(self.thought or 0) + (other.thought or 0),
+            cached_read=(self.cached_read or 0) + (other.cached_read or 0),
+            cached_write=(self.cached_write or 0) + (other.cached_write or 0),
+        )
+
+
+class Cost(Struct, frozen=True):
+    """Of a session, from its beginning."""
+
+    amount: float
+    currency: str
+
+
+class Usage(Struct, frozen=True, kw_only=True):
+    """What one frame tells; only what it tells is there."""
+
+    session: str = ""
+    """Answers name none: whoever asked knows."""
+    tokens: Tokens | None = None
+    cost: Cost | None = None
+    context_used: int | None = None
+    context_size: int | None = None
+
+
+class _Update(Struct, frozen=True):
+    sessionUpdate: str = ""  # as the wire has it
+    used: _Count | None = None
+    size: _Count | None = None
+    cost: Cost | None = None
+
+
+class _Params(Struct, frozen=True):
+    sessionId: str = ""
+    update: _Update = _Update()
+
+
+class _Result(Struct, frozen=True):
+    usage: Tokens | None = None
+
+
+class _Frame(Struct, frozen=True):
+    method: str = ""
+    params: _Params | None = None
+    result: _Result | None = None
+
+
+_frames = msgspec.json.Decoder(_Frame)
+
+
+def usage_of(frame: bytes) -> Usage | None:
+    """What a frame of an agent tells of its cost; None for nearly all, at the price of one search."""
+    if b"usage" not in frame:
+        return None
+    try:
+        read = _frames.decode(frame)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None  # about something else, or about nothing
+    if read.result is not None and read.result.usage is not None:
+        return Usage(tokens=read.result.usage)
+    update = read.params.update if read.params is not None else None
+    if read.params is None or update is None or update.sessionUpdate != "usage_update":
+        return None
+    return Usage(
+        session=read.params.sessionId,
+        cost=_sensible(update.cost),
+        context_used=update.used,
+        context_size=update.size,
+    )
+
+
+def usages_of(block: bytes) -> Iterator[Usage]:
+    """The same for all frames of a block."""
+    if b"usage" not in block:
+        return
+    for frame in block.split(b"\n"):
+        usage = usage_of(frame)
+        if usage is not None:
+            yield usage
+
+
+def _sensible(cost: Cost | None) -> Cost | None:
+    if cost is None or not cost.currency or not math.isfinite(cost.amount) or cost.amount < 0:
+        return None
+    return Cost(cost.amount, cost.currency[:LONGEST_CURRENCY])
+
+
+class Spent(Struct, frozen=True, kw_only=True):
+    """All that was used by somebody, as far as it was told."""
+
+    tokens: Tokens = Tokens()
+    costs: dict[str, float] = {}  # amounts by currency
+
+    def with_tokens(self, tokens: Tokens) -> Spent:
+        return Spent(tokens=self.tokens.plus(tokens), costs=self.costs)
+
+    def with_cost(self, amount: float, currency: str) -> Spent:
+        held = self.costs.get(currency, 0.0)
+        return Spent(tokens=self.tokens, costs={**self.costs, currency: held + amount})
+
+
+NOTHING = Spent()
+
+
+class Spending:
+    """Adds up since the start of the hub. Sessions are forgotten when they are closed; agents are not."""
+
+    def __init__(self) -> None:
+        self._agents: dict[str, Spent] = {}
+        self._sessions: dict[str, Spent] = {}
+
+    def saw(self, agent: str, session: str, usage: Usage) -> None:
+        """An agent told this about a session of its own."""
+        if usage.tokens is not None:
+            self._agents[agent] = self.of_agent(agent).with_tokens(usage.tokens)
+            self._sessions[session] = self.of_session(session).with_tokens(usage.tokens)
+        if usage.cost is not None:
+            self._paid(agent, session, usage.cost)
+
+    def remember(self, session: str, cost: Cost) -> None:
+        """What a session had cost before the hub was started: no agent has spent it since."""
+        self._sessions[session] = Spent(
+            tokens=self.of_session(session).tokens, costs={cost.currency: cost.amount}
+        )
+
+    def forget(self, session: str) -> None:
+        self._sessions.pop(session, None)
+
+    def of_agent(self, agent: str) -> Spent:
+        return self._agents.get(agent, NOTHING)
+
+    def of_session(self, session: str) -> Spent:
+        return self._sessions.get(session, NOTHING)
+
+    def _paid(self, agent: str, session: str, cost: Cost) -> None:
+        held = self.of_session(session)
+        before = held.costs.get(cost.currency, 0.0)
+        # Less than before: the agent lost count when it was started again, and began anew.
+        grown = cost.amount - before if cost.amount >= before else cost.amount
+        self._agents[agent] = self.of_agent(agent).with_cost(grown, cost.currency)
+        self._sessions[session] = Spent(tokens=held.tokens, costs={**held.costs, cost.currency: cost.amount})
