@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-_Count = Annotated[int, Meta(ge=0, le=2**64)]
+_Count = Annotated[int, Meta(ge=0)]
 
 LONGEST_CURRENCY = 16
 """`USD`, `credits`; an agent may say anything, and we keep it."""
