@@ -1,0 +1,270 @@
+"""What can be set about a hub: the names, kinds and defaults of its one file, and what a reload may change.
+
+Values only: `settings_reading` makes them from a file, `settings_agents` says which agents they add up to.
+Everything has a default, so that `HubSettings()` is a hub that works. The table of
+docs/hub-configuration.md is held to these classes by a test.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct, field
+
+from dragoman.journal.contract import Durability
+from dragoman.journal.history import history_path
+
+
+class Kind(Struct, frozen=True):
+    """What a value is, in the word that the documentation has for it; `least` bounds numbers."""
+
+    word: str
+    least: float = 0
+
+
+class Rate(Struct, frozen=True):
+    """So many in so many seconds."""
+
+    count: int
+    seconds: float
+
+    def __str__(self) -> str:
+        unit = {1.0: "s", 60.0: "min", 3600.0: "hour"}.get(self.seconds, f"{self.seconds:g} s")
+        return f"{self.count}/{unit}"
+
+
+Text: TypeAlias = Annotated[str, Kind("text")]
+Texts: TypeAlias = Annotated[tuple[str, ...], Kind("list of texts")]
+Words: TypeAlias = Annotated[tuple[str, ...], Kind("list of words")]
+Hosts: TypeAlias = Annotated[tuple[str, ...], Kind("list of hosts")]
+Origins: TypeAlias = Annotated[tuple[str, ...], Kind("list of origins")]
+Variables: TypeAlias = Annotated[Mapping[str, str], Kind("table of texts")]
+File: TypeAlias = Annotated[str, Kind("path")]
+Place: TypeAlias = Annotated[str, Kind("HOST:PORT")]
+Store: TypeAlias = Annotated[str, Kind("path or nats:// address")]
+Url: TypeAlias = Annotated[str, Kind("URL")]
+KeyPlace: TypeAlias = Annotated[str, Kind("place of a key")]
+DialectName: TypeAlias = Annotated[str, Kind("dialect")]
+Flag: TypeAlias = Annotated[bool, Kind("true or false")]
+Size: TypeAlias = Annotated[int, Kind("size", least=1024)]
+Count: TypeAlias = Annotated[int, Kind("number", least=1)]
+CountOrNone: TypeAlias = Annotated[int, Kind("number", least=0)]
+Seconds: TypeAlias = Annotated[float, Kind("seconds")]
+PerTime: TypeAlias = Annotated[Rate, Kind("rate")]
+
+MIB = 1024 * 1024
+
+
+class TlsFiles(Struct, frozen=True, kw_only=True):
+    """Files in PEM form; both or none."""
+
+    certificate: File = ""
+    key: File = ""
+
+
+class AgentSettings(Struct, frozen=True, kw_only=True):
+    """One agent: a command that is started, or the address of one that runs already."""
+
+    command: Words = ()
+    url: Url = ""
+    title: Text = ""
+    description: Text = ""
+    env: Variables = field(default_factory=dict)
+    allow: Texts = ()
+    """Names of our own variables that it may see beside the harmless ones."""
+    dialect: DialectName = "auto"
+    cwd: File = ""
+    linger: Seconds = 60.0
+    idle: Seconds = 600.0
+    restarts: CountOrNone = 5
+    sessions: Count = 100
+
+    def __repr__(self) -> str:  # values of variables may be secrets
+        return f"AgentSettings(command={list(self.command)!r}, url={self.url!r}, env={sorted(self.env)!r})"
+
+
+class LimitSettings(Struct, frozen=True, kw_only=True):
+    """Bounds on what clients can make the hub do."""
+
+    message: Size = 16 * MIB
+    connections: Count = 256
+    sessions: Count = 10_000
+    unread: Size = 8 * MIB
+    prompts_queued: Count = 32
+    prompt_rate: PerTime = Rate(60, 60.0)
+    connect_rate: PerTime = Rate(120, 60.0)
+
+
+class ApprovalSettings(Struct, frozen=True, kw_only=True):
+    """What becomes of questions that nobody answers, and which are not asked at all."""
+
+    expire: Seconds = 0.0
+    on_expiry: Literal["reject", "cancel"] = "reject"
+    policy: File = ""
+
+
+class DetachedSettings(Struct, frozen=True, kw_only=True):
+    """What happens to a turn when its last client has left."""
+
+    on_last_leave: Literal["go-on", "cancel"] = "go-on"
+    after: Seconds = 0.0
+
+
+class EncryptionSettings(Struct, frozen=True, kw_only=True):
+    """Where the key of the journal is; it is not sealed without one."""
+
+    key: KeyPlace = ""
+
+
+class TelemetrySettings(Struct, frozen=True, kw_only=True):
+    """What can be seen from outside."""
+
+    metrics: Flag = True
+    otlp: Url = ""
+    traces: Flag = False
+
+
+class HubSettings(Struct, frozen=True, kw_only=True):
+    """Everything."""
+
+    listen: Place = "127.0.0.1:8765"
+    journal: Store = ""
+    durability: Durability = "full"
+    hosts: Hosts = ()
+    origins: Origins = ()
+    insecure: Flag = False
+    default_agent: Text = "review"
+    known_agents: Flag = True
+    files: Literal["client", "hub"] = "client"
+    tls: TlsFiles = TlsFiles()
+    agents: Mapping[str, AgentSettings] = field(default_factory=dict)
+    limits: LimitSettings = LimitSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    detached: DetachedSettings = DetachedSettings()
+    encryption: EncryptionSettings = EncryptionSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+
+    @property
+    def journal_place(self) -> str:
+        """The path or address of the journal, the usual one if none is named."""
+        return self.journal or str(data_folder() / "hub.db")
+
+    @property
+    def tokens_path(self) -> Path:
+        """Where the tokens are kept: beside the journal, if that is a file."""
+        remote = "://" in self.journal_place
+        return (data_folder() if remote else Path(self.journal_place).parent) / "tokens.json"
+
+
+NEEDS_RESTART = (
+    *("listen", "journal", "durability", "insecure", "tls", "encryption", "telemetry"),
+    *("limits.message", "limits.connections"),
+)
+"""What is bound, opened or handed over when the hub starts. Everything else follows a reload."""
+
+
+def changed(old: HubSettings, new: HubSettings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of what differs: what a reload applies, and what waits for a restart."""
+    differing = _differing(old, new, "")
+    waiting = tuple(name for name in differing if needs_restart(name))
+    return tuple(name for name in differing if name not in waiting), waiting
+
+
+def needs_restart(name: str) -> bool:
+    return any(name == each or name.startswith(f"{each}.") for each in NEEDS_RESTART)
+
+
+def _differing(old: Any, new: Any, prefix: str) -> list[str]:
+    found: list[str] = []
+    for name in old.__struct_fields__:
+        before, after = getattr(old, name), getattr(new, name)
+        if name == "agents":
+            names = sorted({*before, *after})
+            found += [f"agents.{each}" for each in names if before.get(each) != after.get(each)]
+        elif isinstance(before, Struct) and not isinstance(before, Rate):
+            found += _differing(before, after, f"{prefix}{name}.")
+        elif before != after:
+            found.append(f"{prefix}{name}")
+    return found
+
+
+def data_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where this person's data are kept: the folder of the history, and of the hub."""
+    return history_path(environ).parent
+
+
+def settings_path(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the file is, or would be."""
+    env = os.environ if environ is None else environ
+    named = env.get("XDG_CONFIG_HOME", "")
+    home = Path(env["HOME"]) if env.get("HOME") else Path.home()
+    folder = Path(named) if os.path.isabs(named) else home / ".config"
+    return folder / "dragoman" / "hub.toml"
+
+
+# What the classes say of themselves, for the reader and for the documentation.
+
+
+class Described(Struct, frozen=True, kw_only=True):
+    """One key of the file."""
+
+    name: str
+    kind: str
+    default: str
+    """As one would write it in the file."""
+    reload: bool
+
+
+def fields_of(table: type[Struct]) -> dict[str, Any]:
+    """The names of a table's keys and what they take."""
+    return get_type_hints(table, include_extras=True)
+
+
+def choices_of(hint: Any) -> tuple[str, ...]:
+    """The words of a choice; empty for what is none."""
+    return get_args(hint) if get_origin(hint) is Literal else ()
+
+
+def kind_of(hint: Any) -> Kind:
+    if get_origin(hint) is Annotated:
+        return next(each for each in get_args(hint) if isinstance(each, Kind))
+    return Kind("one of " + ", ".join(choices_of(hint)))
+
+
+def described() -> list[Described]:
+    """Every key of the file, in the order of the classes."""
+    return list(_described(HubSettings, ""))
+
+
+def _described(table: type[Struct], prefix: str) -> Iterator[Described]:
+    for info in msgspec.structs.fields(table):
+        hint = fields_of(table)[info.name]
+        name = f"{prefix}{info.name}"
+        if name == "agents":
+            yield from _described(AgentSettings, "agents.NAME.")
+        elif isinstance(hint, type) and issubclass(hint, Struct):
+            yield from _described(hint, f"{name}.")
+        else:
+            default = {} if info.default is msgspec.NODEFAULT else info.default
+            yield Described(
+                name=name,
+                kind=kind_of(hint).word,
+                default=_as_written(default, kind_of(hint)),
+                reload=not needs_restart(name),
+            )
+
+
+def _as_written(value: Any, kind: Kind) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if kind.word == "size":
+        return f'"{value // MIB} MiB"'
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, tuple):
+        return str(list(value))
+    return str(value) if isinstance(value, dict) else f'"{value}"'
