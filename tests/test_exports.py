@@ -35,6 +35,7 @@ EXPORTS: list[str] = [
     "StopTurn",
     "Switch",
     "Terminal",
+    "ToolState",
     "Turn",
     "TurnResult",
     "connect",

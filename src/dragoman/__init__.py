@@ -29,6 +29,7 @@ if _typing.TYPE_CHECKING:
     from dragoman.sdk.client.client import Client
     from dragoman.sdk.client.prompt import PromptTurn, TurnResult
     from dragoman.sdk.client.session import Session
+    from dragoman.sdk.client.tool_state import ToolState
     from dragoman.sdk.connect import connect
     from dragoman.sdk.kit.kit import Kit
     from dragoman.sdk.kit.mounts import MountedTool
@@ -65,6 +66,7 @@ _HOMES = {
     "StopTurn": "dragoman.sdk.kit.stop",
     "Switch": "dragoman.sdk.kit.settings",
     "Terminal": "dragoman.sdk.agent.terminal",
+    "ToolState": "dragoman.sdk.client.tool_state",
     "Turn": "dragoman.sdk.agent.turn",
     "TurnResult": "dragoman.sdk.client.prompt",
     "connect": "dragoman.sdk.connect",
@@ -96,6 +98,7 @@ __all__ = [
     "StopTurn",
     "Switch",
     "Terminal",
+    "ToolState",
     "Turn",
     "TurnResult",
     "connect",
