@@ -1,0 +1,103 @@
+"""What hubs say to an agent: whole writes, one after the other, each at most once.
+
+A write may belong to a stream and carry the last sequence of that stream that is in it. What a stream has
+said already is ignored when it comes again; `taken` moves when the agent's pipe has the last byte of a write,
+and not before. A write that has begun is finished, whatever becomes of the hub that sent it.
+
+It knows a transport and bytes, and nothing of sockets or hubs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dragoman.errors import LinkClosed
+from dragoman.transport.contract import Transport
+
+
+class Delivery(NamedTuple):
+    """One write; `block` is empty when it was ignored, `size` is what the hub counts."""
+
+    block: bytes
+    size: int
+    stream: str
+    last: int
+
+
+class Deliveries:
+    """The queue to one agent. Its transport's `limits.low` must be 0: it holds one write at a time."""
+
+    def __init__(self, transport: Transport, *, moved: Callable[[str, int], None]) -> None:
+        """`moved(stream, last)` is called when `done` has changed; with a stream, `taken` has too."""
+        self.received = 0
+        self.done = 0
+        """Bytes of writes that came, and that are dealt with: given to the agent, ignored, or lost with it.
+        """
+        self.taken: dict[str, int] = {}
+        self._accepted: dict[str, int] = {}  # what is taken, or waits to be
+        self._transport = transport
+        self._moved = moved
+        self._queue: deque[Delivery] = deque()
+        self._blocked = asyncio.Event()  # the first of the queue is with the transport, in part
+
+    def accept(self, stream: str, last: int, block: bytes) -> None:
+        """Give a write to the agent, now or when those before it are through."""
+        size = len(block)
+        self.received += size
+        if stream and last <= self._accepted.get(stream, 0):
+            block, stream = b"", ""
+        elif stream:
+            self._accepted[stream] = last
+        self._queue.append(Delivery(block, size, stream, last))
+        if not self._blocked.is_set():
+            self._push()
+
+    async def run(self) -> None:
+        """Go on when the agent reads again; until cancelled."""
+        while True:
+            await self._blocked.wait()
+            try:
+                await self._transport.drain()
+            except LinkClosed:
+                self._finish(given=False)
+            else:
+                self._finish(given=True)
+            self._blocked.clear()
+            self._push()
+
+    def let_go(self) -> None:
+        """No more waiting: the transport gets everything, and flushes what it can while it closes."""
+        waiting = list(self._queue)[self._blocked.is_set() :]
+        self._queue.clear()
+        for delivery in waiting:
+            try:
+                self._transport.write(delivery.block)
+            except LinkClosed:
+                return  # nobody is there to read it
+
+    def _push(self) -> None:
+        while self._queue:
+            block = self._queue[0].block
+            given = True
+            if block:
+                try:
+                    self._transport.write(block)
+                except LinkClosed:  # the agent no longer reads; that it ends is told in another way
+                    given = False
+                if given and self._transport.pending:
+                    self._blocked.set()
+                    return
+            self._finish(given=given)
+
+    def _finish(self, *, given: bool) -> None:
+        if not self._queue:
+            return
+        delivery = self._queue.popleft()
+        self.done += delivery.size
+        stream = delivery.stream if given else ""
+        if stream:
+            self.taken[stream] = delivery.last
+        self._moved(stream, delivery.last)

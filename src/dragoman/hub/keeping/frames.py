@@ -1,0 +1,122 @@
+"""The frames of an agent that no hub has acknowledged yet: numbered, in order, sent or still to be sent.
+
+What is kept is the queue to the hub at the same time: nothing is held twice, and a hub that comes back gets
+all of it again from the first frame that was not acknowledged. A frame that was too large is kept as a notice
+with a number of its own. Pure: it knows newlines, numbers and sizes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+ENTRY = 256
+"""What one entry is charged beside its bytes: many small ones must not cost more than the bound allows."""
+
+TOGETHER = 64
+"""Blocks that go as one record: as many pieces as any system takes in one call, with room to spare."""
+
+
+class Kept(NamedTuple):
+    """A block of frames `first` … `last`; without a block, a frame of `size` bytes that was skipped."""
+
+    first: int
+    last: int
+    block: bytes | None
+    size: int
+
+
+class Record(NamedTuple):
+    """What goes to the hub next. `size` is that of the blocks, or of the frame that was skipped."""
+
+    first: int
+    blocks: list[bytes]
+    size: int
+
+
+class KeptFrames:
+    """`add` at one end, `take` to send, `acknowledge` to forget, `rewind` for a new hub."""
+
+    __slots__ = ("_sent", "_unsent", "acknowledged", "charge", "last")
+
+    def __init__(self) -> None:
+        self.last = 0
+        """The number of the newest frame."""
+        self.acknowledged = 0
+        self.charge = 0
+        """What everything kept costs, in bytes."""
+        self._sent: deque[Kept] = deque()
+        self._unsent: deque[Kept] = deque()
+
+    def __bool__(self) -> bool:
+        """Whether something is still to be sent."""
+        return bool(self._unsent)
+
+    def add(self, block: bytes) -> None:
+        """Keep whole frames. Only the very last one of a stream may lack its newline; it gets one."""
+        if block[-1:] != b"\n":
+            block += b"\n"
+        first, self.last = self.last + 1, self.last + block.count(b"\n")
+        self._unsent.append(Kept(first, self.last, block, len(block)))
+        self.charge += len(block) + ENTRY
+
+    def add_oversized(self, size: int) -> None:
+        """Keep the notice that a frame was skipped."""
+        self.last += 1
+        self._unsent.append(Kept(self.last, self.last, None, size))
+        self.charge += ENTRY
+
+    def take(self, size: int) -> Record | None:
+        """What to send next: neighbouring blocks up to about `size` bytes, a notice, or nothing."""
+        if not self._unsent:
+            return None
+        head = self._forward()
+        if head.block is None:
+            return Record(head.first, [], head.size)
+        blocks, total = [head.block], head.size
+        while total < size and len(blocks) < TOGETHER and self._unsent:
+            block = self._unsent[0].block
+            if block is None or total + len(block) > size:
+                break
+            blocks.append(block)
+            total += len(block)
+            self._forward()
+        return Record(head.first, blocks, total)
+
+    def acknowledge(self, number: int) -> None:
+        """Frames up to this one are safe elsewhere. What was not said yet cannot be safe."""
+        self.acknowledged = max(self.acknowledged, min(number, self.last))
+        self._forget(self._sent)
+        if not self._sent:
+            self._forget(self._unsent)
+            self._cut()
+
+    def rewind(self) -> None:
+        """Everything that is kept is to be sent again."""
+        self._unsent.extendleft(reversed(self._sent))
+        self._sent.clear()
+        self._cut()
+
+    def _forward(self) -> Kept:
+        kept = self._unsent.popleft()
+        self._sent.append(kept)
+        return kept
+
+    def _forget(self, queue: deque[Kept]) -> None:
+        while queue and queue[0].last <= self.acknowledged:
+            self.charge -= _charge(queue.popleft())
+
+    def _cut(self) -> None:
+        """The block that is sent next begins behind the last acknowledged frame."""
+        if not self._unsent or self._unsent[0].first > self.acknowledged:
+            return
+        old = self._unsent.popleft()
+        assert old.block is not None  # a notice is one frame: acknowledged as a whole, or not at all
+        known = self.acknowledged - old.first + 1
+        rest = old.block.split(b"\n", known)[known]
+        self._unsent.appendleft(Kept(self.acknowledged + 1, old.last, rest, len(rest)))
+        self.charge -= len(old.block) - len(rest)
+
+
+def _charge(kept: Kept) -> int:
+    return ENTRY + (0 if kept.block is None else kept.size)

@@ -1,0 +1,79 @@
+"""An agent whose process outlives the hub: `keep` starts one, `find_kept` comes back to it.
+
+Frames are numbered over the agent's life and come again until they are acknowledged, so a hub that stores the
+number with the frame knows each of them exactly once. A write that names its stream and sequence is given to
+the agent once, however often it is sent; `taken` tells a hub that came back where to go on. The hub that came
+last has the agent; for the one before, `replaced` is true and the agent lives on.
+
+When the agent has ended, its keeper waits to be told that all was heard: call `aclose`. How a keeper works
+inside is `keeper`'s to know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket as sockets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dragoman.errors import DeadlineExceeded, LinkClosed
+from dragoman.hub.keeping import place
+from dragoman.hub.keeping.attached import GONE, KeptAgent, NumberedSink
+from dragoman.hub.keeping.launching import bury_the_dead, launch
+
+__all__ = ["KeptAgent", "NumberedSink", "find_kept", "keep"]
+
+MEBIBYTE = 1024 * 1024
+
+WELCOME_WITHIN = 10.0
+"""Seconds that a keeper has to answer a hub."""
+
+
+async def keep(
+    command: Sequence[str],
+    *,
+    socket: Path,
+    cwd: str | None = None,
+    env: Mapping[str, str] | None = None,
+    linger: float = 60.0,
+    buffer: int = 64 * MEBIBYTE,
+) -> KeptAgent:
+    """Start an agent with its keeper. The folder of `socket` is made, or must be closed to other users.
+
+    `env` is the agent's whole environment; None hands on our own. Raises `SpawnFailed` when there is nothing
+    to start, or a keeper at that place already.
+    """
+    path = place.of(socket)
+    await launch(command, socket=path, cwd=cwd, env=env, linger=linger, buffer=buffer)
+    agent = await find_kept(path)
+    if agent is None:
+        raise LinkClosed(GONE)
+    return agent
+
+
+async def find_kept(socket: Path) -> KeptAgent | None:
+    """The agent whose keeper listens there; None if there is none, and what a dead one left is removed.
+
+    Raises `LocalMistake` when the keeper refuses us, `DeadlineExceeded` when it does not answer.
+    """
+    path = place.of(socket)
+    bury_the_dead()
+    try:
+        async with asyncio.timeout(WELCOME_WITHIN):
+            while (connection := await _connect(path)) is not None:
+                agent = KeptAgent(connection, path=path)
+                if await agent.introduce():
+                    return agent
+                await asyncio.sleep(0.01)  # it is on its way out, or full of strangers
+    except TimeoutError as error:
+        raise DeadlineExceeded(f"the keeper at {path}", WELCOME_WITHIN) from error
+    place.remove_stale(path)
+    return None
+
+
+async def _connect(path: Path) -> sockets.socket | None:
+    while True:
+        try:
+            return place.connect(path)
+        except BlockingIOError:  # others wait before us; their deadline is short
+            await asyncio.sleep(0.01)

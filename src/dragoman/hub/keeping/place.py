@@ -1,0 +1,187 @@
+"""Where a keeper is found: a socket in a private folder, with a secret beside it.
+
+The folder must belong to us and be closed to everybody else, the peer must run as our user, and the secret
+must be known: the first two keep others out, the third also keeps out a process of ours that only happens to
+connect. Addresses of sockets are short on every system; a long path is reached through its folder, where the
+system has a way for that.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import socket
+import stat
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dragoman.errors import LocalMistake
+
+LONGEST = 100
+"""Bytes of a path that every system takes as an address."""
+
+WAITING = 16
+"""Connections that may wait to be accepted."""
+
+_CREDENTIALS = struct.Struct("3i")
+
+
+class Occupied(LocalMistake):
+    """A keeper listens there already."""
+
+
+def of(path: Path) -> Path:
+    """The path, absolute, in a private folder that exists."""
+    found = path.absolute()
+    make_private(found.parent)
+    return found
+
+
+def secret_of(path: Path) -> Path:
+    return path.with_name(path.name + ".secret")
+
+
+def read_secret(path: Path) -> bytes:
+    """What proves us to the keeper there; nothing if it is gone, which the keeper then refuses."""
+    try:
+        return secret_of(path).read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def listen(path: Path) -> tuple[socket.socket, bytes]:
+    """Listen there and return the socket and the secret; what a dead keeper left is replaced."""
+    with _alone_in(path.parent):
+        if _answers(path):
+            raise Occupied(f"a keeper listens at {path} already; find it, or choose another path")
+        remove(path)
+        secret = secrets.token_bytes(32)
+        _write_secret(secret_of(path), secret)
+        try:
+            return _bind(path), secret
+        except BaseException:
+            remove(path)
+            raise
+
+
+def _bind(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        with reachable(path) as address:
+            listener.bind(address)
+        listener.listen(WAITING)
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
+    finally:
+        os.umask(before)
+    return listener
+
+
+def remove_stale(path: Path) -> None:
+    """Take away what a dead keeper left, unless another listens there by now."""
+    with _alone_in(path.parent):
+        if not _answers(path):
+            remove(path)
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Nobody else begins to listen, or clears away, meanwhile. Held for as long as a few calls take."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def remove(path: Path) -> None:
+    """Take the socket and the secret away."""
+    path.unlink(missing_ok=True)
+    secret_of(path).unlink(missing_ok=True)
+
+
+def make_private(folder: Path) -> None:
+    """Make the folder, or see to it that nobody else can enter the one that is there."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700, parents=True)
+    found = folder.stat()
+    if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise LocalMistake(
+            f"{folder} is open to other users, which the folder of a keeper must not be; "
+            "`chmod 700` it if it is yours, or choose another"
+        )
+
+
+@contextmanager
+def reachable(path: Path) -> Iterator[str]:
+    """An address for the path, as long as one is needed."""
+    name = os.fspath(path)
+    if len(os.fsencode(name)) <= LONGEST:
+        yield name
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        near = f"/proc/self/fd/{folder}/{path.name}"
+        if not os.path.isdir(f"/proc/self/fd/{folder}") or len(os.fsencode(near)) > LONGEST:
+            raise LocalMistake(f"{name} is too long for the address of a socket; choose a shorter folder")
+        yield near
+    finally:
+        os.close(folder)
+
+
+def connect(path: Path) -> socket.socket | None:
+    """A socket to whoever listens there, None if nobody does. Raises `BlockingIOError` when too many wait."""
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    peer.setblocking(False)
+    try:
+        with reachable(path) as address:
+            peer.connect(address)
+    except OSError as error:
+        peer.close()
+        if error.errno in (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR):
+            return None
+        raise
+    return peer
+
+
+def peer_of(connection: socket.socket) -> tuple[int, int] | None:
+    """Process and user of the other end, or None where the system does not tell."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return None
+    found = connection.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size)
+    pid, user, _ = _CREDENTIALS.unpack(found)
+    return pid, user
+
+
+def is_ours(connection: socket.socket) -> bool:
+    """Whether the other end runs as our user, as far as can be known."""
+    peer = peer_of(connection)
+    return peer is None or peer[1] == os.getuid()
+
+
+def _answers(path: Path) -> bool:
+    try:
+        peer = connect(path)
+    except BlockingIOError:
+        return True  # a full house is a house
+    if peer is None:
+        return False
+    peer.close()
+    return True
+
+
+def _write_secret(path: Path, secret: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(fd, secret)
+    finally:
+        os.close(fd)

@@ -1,0 +1,157 @@
+"""What a hub and a keeper say to each other over their socket: records, and how they are cut from a stream.
+
+A record is a fixed header (kind, size of the payload, a number) and its payload. A record is acted upon when
+it is there as a whole, and never before: what the death of one side has torn is as if it had not been said.
+Blocks of frames pass as they are; nobody looks into them here.
+
+This module knows sockets and bytes. What a record means is for the two sides to say.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from dragoman.transport.contract import READ_SIZE
+
+VERSION = 1
+"""Changes with every change of this page: a hub may be newer than a keeper that it left behind."""
+
+HEADER = struct.Struct("<BQQ")
+
+# From the hub.
+HELLO = 1  # number: VERSION; payload: the secret
+START = 2  # send frames from now on
+ACKNOWLEDGE = 3  # number: frames up to this one are safe
+WRITE = 4  # number: the last sequence of its stream; payload: see `write_head`
+PAUSE = 5
+RESUME = 6
+CLOSE = 7  # end the agent, and yourself
+
+# From the keeper.
+WELCOME = 32  # payload: `Welcome`
+REFUSED = 33  # payload: why, as text
+FRAMES = 34  # number: of the first frame; payload: whole frames, each with its newline
+OVERSIZED = 35  # number: of the frame; payload: `SIZE`
+STDERR = 36  # payload: a line without its newline
+TAKEN = 37  # number: bytes of this connection's writes that are dealt with; payload: stream -> sequence
+ENDED = 38  # payload: `Ended`
+REPLACED = 39  # another hub has come
+
+SIZE = struct.Struct("<Q")
+_STREAM = struct.Struct("<H")
+
+LARGEST = 1 << 30
+"""A payload above this is none: the stream is out of step, or the peer is not who it claims to be."""
+
+SPACE = 2 * READ_SIZE
+"""What is read at once: an ordinary block with its header, and what came behind it."""
+
+
+class Welcome(Struct, frozen=True, kw_only=True):
+    """What a hub learns when it comes."""
+
+    agent: int
+    """The agent's process."""
+
+    keeper: int
+    taken: dict[str, int]
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """How the agent ended."""
+
+    reason: str
+    exit_status: int | None
+
+
+class OutOfStep(ValueError):
+    """What arrives cannot be a record."""
+
+
+def record(kind: int, number: int = 0, payload: bytes = b"") -> bytes:
+    return HEADER.pack(kind, len(payload), number) + payload
+
+
+def write_head(stream: str, last: int, size: int) -> bytes:
+    """All of a WRITE but the `size` bytes of its block, which follow."""
+    name = stream.encode()
+    return HEADER.pack(WRITE, _STREAM.size + len(name) + size, last) + _STREAM.pack(len(name)) + name
+
+
+def split_write(payload: bytes) -> tuple[str, bytes]:
+    """The stream and the block of a WRITE."""
+    if len(payload) < _STREAM.size:
+        raise OutOfStep("a write without a stream")
+    (length,) = _STREAM.unpack_from(payload)
+    block = _STREAM.size + length
+    return payload[_STREAM.size : block].decode(), payload[block:]
+
+
+class Records:
+    """Reads a socket that does not block, and hands over each record once all of it is there.
+
+    `act(kind, number, payload)` may call `stop`; nothing is handed over after that.
+    """
+
+    __slots__ = ("_act", "_end", "_filled", "_head", "_large", "_space", "_stopped", "largest")
+
+    def __init__(self, act: Callable[[int, int, bytes], None], *, largest: int = LARGEST) -> None:
+        self.largest = largest
+        self._act = act
+        self._space = bytearray(SPACE)
+        self._end = 0  # how much of the space is filled
+        self._large: bytearray | None = None  # the payload that does not fit there, while it is gathered
+        self._filled = 0  # how much of that is there
+        self._head = (0, 0)  # its kind and number
+        self._stopped = False
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def receive(self, source: socket.socket) -> bool:
+        """Take what is there; False when the peer has closed its end. Raises the system's errors, and
+        `OutOfStep`.
+        """
+        if self._large is not None:
+            return self._receive_large(source, self._large)
+        with memoryview(self._space) as view:
+            got = source.recv_into(view[self._end :])
+            self._end += got
+            used = self._hand_over(view[: self._end])
+            rest = self._end - used
+            if used and rest:
+                view[:rest] = bytes(view[used : self._end])
+            self._end = rest
+        return got > 0
+
+    def _receive_large(self, source: socket.socket, large: bytearray) -> bool:
+        with memoryview(large) as view:
+            got = source.recv_into(view[self._filled :])
+        self._filled += got
+        if self._filled == len(large):
+            self._large = None
+            self._act(*self._head, bytes(large))
+        return got > 0
+
+    def _hand_over(self, arrived: memoryview) -> int:
+        """Act on what is whole; return how many bytes are dealt with."""
+        at = 0
+        while not self._stopped and len(arrived) - at >= HEADER.size:
+            kind, size, number = HEADER.unpack_from(arrived, at)
+            if size > self.largest:
+                raise OutOfStep(f"a record of {size} bytes")
+            body = at + HEADER.size
+            if body + size > len(arrived):
+                if HEADER.size + size <= SPACE:
+                    break
+                self._large, self._head = bytearray(size), (kind, number)
+                self._filled = len(arrived) - body
+                self._large[: self._filled] = arrived[body:]
+                return len(arrived)
+            at = body + size
+            self._act(kind, number, bytes(arrived[body:at]))
+        return at
