@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake
+from dragoman.hub.rates import Rate
 from dragoman.hub.settings import (
     AgentSettings,
     HubSettings,
     LimitSettings,
-    Rate,
     changed,
     described,
     settings_path,

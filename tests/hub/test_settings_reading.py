@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.hub.settings import HubSettings, Rate
+from dragoman.hub.rates import Rate
+from dragoman.hub.settings import HubSettings
 from dragoman.hub.settings_reading import SettingsError, load_settings, parse_settings
 
 

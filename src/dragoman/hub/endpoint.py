@@ -73,7 +73,8 @@ class Endpoint:
         critical = [name for name, _ in scope["headers"] if name in ONCE]
         if len(critical) != len(set(critical)):
             return Refused(400, "a header stands there twice")
-        admitted = self._admission.admit(dict(scope["headers"]), ticket=ticket)
+        address, *_ = scope.get("client") or ("",)
+        admitted = self._admission.admit(dict(scope["headers"]), ticket=ticket, address=address)
         if isinstance(admitted, Grant) and scope["path"] not in (self._path, TICKET):
             return Refused(404, "there is nothing at this path")
         return admitted
@@ -106,7 +107,7 @@ class Endpoint:
         admitted = self._admit(scope)
         if isinstance(admitted, Refused):
             _note(scope, admitted)
-            await respond(send, admitted.status, b"", headers=_challenge(admitted))
+            await respond(send, admitted.status, b"", headers=admitted.headers)
             return
         send = sharing(send, headers)
         if scope["path"] == self._path:
@@ -130,15 +131,13 @@ async def _turn_away(scope: Any, refused: Refused | Grant, send: Send) -> None:
     _note(scope, refused)
     if "websocket.http.response" in (scope.get("extensions") or {}):
         start = {"type": "websocket.http.response.start", "status": refused.status}
-        await send({**start, "headers": _challenge(refused)})
+        await send({**start, "headers": refused.headers})
         await send({"type": "websocket.http.response.body", "body": b""})
     else:
         await send({"type": "websocket.close"})
 
 
-def _challenge(refused: Refused) -> list[tuple[bytes, bytes]]:
-    return [(b"www-authenticate", b"Bearer")] if refused.status == 401 else []
-
-
 def _note(scope: Any, refused: Refused) -> None:
-    log.warning("refused %s: %s", scope.get("client"), refused.why)
+    # Whoever was told to wait and does not shall not fill the log.
+    level = logging.DEBUG if refused.status == 429 else logging.WARNING
+    log.log(level, "refused %s: %s", scope.get("client"), refused.why)

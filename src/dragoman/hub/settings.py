@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get
 import msgspec
 from msgspec import Struct, field
 
+from dragoman.hub.rates import Rate
 from dragoman.journal.contract import Durability
 from dragoman.journal.history import history_path
 
@@ -24,17 +25,6 @@ class Kind(Struct, frozen=True):
 
     word: str
     least: float = 0
-
-
-class Rate(Struct, frozen=True):
-    """So many in so many seconds."""
-
-    count: int
-    seconds: float
-
-    def __str__(self) -> str:
-        unit = {1.0: "s", 60.0: "min", 3600.0: "hour"}.get(self.seconds, f"{self.seconds:g} s")
-        return f"{self.count}/{unit}"
 
 
 Text: TypeAlias = Annotated[str, Kind("text")]

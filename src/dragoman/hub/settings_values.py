@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dragoman.hub.settings import Kind, Rate
+from dragoman.hub.rates import Rate
+from dragoman.hub.settings import Kind
 
 BYTES = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 1000, "mb": 10**6, "gb": 10**9}
 TIMES = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
