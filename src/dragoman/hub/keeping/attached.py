@@ -61,13 +61,13 @@ class KeptAgent:
     def __init__(self, connection: sockets.socket, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
         self.pid = 0
         """The agent's process, not the keeper's."""
+        self.keeper_pid = 0
         self.replaced = False
         """Whether another hub has the agent now."""
         self.limits = limits
         self._path = path
         self._socket = connection
         self._loop = asyncio.get_running_loop()
-        self._keeper = 0
         self._taken: dict[str, int] = {}
         self._sink: NumberedSink | None = None
         self._refused = ""
@@ -148,7 +148,7 @@ class KeptAgent:
             self._end(GONE, None)
         self._let_go()
         if not (self._left or self.replaced):
-            await bury(self._keeper)
+            await bury(self.keeper_pid)
             place.remove_stale(self._path)
 
     async def leave(self) -> None:
@@ -171,7 +171,7 @@ class KeptAgent:
                 raise LocalMistake(f"what listens at {self._path} belongs to another user; remove it")
             secret = place.read_secret(self._path)
             self._say(records.record(records.HELLO, records.VERSION, secret))
-            while not (self._keeper or self._over):
+            while not (self.keeper_pid or self._over):
                 await self._waiters.wait()
             if self._refused:
                 raise LocalMistake(f"the keeper at {self._path} refuses us: {self._refused}; end it by hand")
@@ -207,7 +207,7 @@ class KeptAgent:
                 self._waiters.wake()
         elif kind == records.WELCOME:
             welcome = msgspec.json.decode(payload, type=records.Welcome)
-            self.pid, self._keeper, self._taken = welcome.agent, welcome.keeper, welcome.taken
+            self.pid, self.keeper_pid, self._taken = welcome.agent, welcome.keeper, welcome.taken
             self._waiters.wake()
         elif kind == records.REFUSED:
             self._refused = payload.decode(errors="replace")
@@ -258,7 +258,7 @@ class KeptAgent:
                     await self._waiters.wait()
         except TimeoutError:
             # It is there, for it holds the socket, but it hangs. The guard of the agent's tree ends that.
-            os.kill(self._keeper, signal.SIGKILL)
+            os.kill(self.keeper_pid, signal.SIGKILL)
 
     def _let_go(self) -> None:
         if not self._over:

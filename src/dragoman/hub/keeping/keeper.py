@@ -33,6 +33,9 @@ STRANGERS = 8
 HELLO_WITHIN = 5.0
 """Seconds that they have for it."""
 
+FIRST_HUB = 60.0
+"""Seconds that whoever started us has to come, however short the time between two hubs may be."""
+
 LIMITS = Limits(high=DEFAULT_LIMITS.high, low=0)
 """Of the agent's pipes: `Deliveries` gives it one write at a time and waits until all of it is through."""
 
@@ -78,7 +81,7 @@ class Keeper:
 
     async def run(self) -> None:
         self._agent.start(self)
-        self._await_a_hub()
+        self._await_a_hub(max(self._order.linger, FIRST_HUB))
         self._loop.add_reader(self._listener, self._arrived)
         async with asyncio.TaskGroup() as tasks:
             delivering = tasks.create_task(self._deliveries.run(), name="deliveries")
@@ -211,11 +214,11 @@ class Keeper:
         if visitor is self._hub:
             self._hub = None
             self._balance()
-            self._await_a_hub()
+            self._await_a_hub(self._order.linger)
 
-    def _await_a_hub(self) -> None:
+    def _await_a_hub(self, seconds: float) -> None:
         if not self._leaving.is_set():
-            self._timer = self._loop.call_later(self._order.linger, self.leave)
+            self._timer = self._loop.call_later(seconds, self.leave)
 
     def _stop_listening(self) -> None:
         """Only once: the path may belong to another keeper soon."""

@@ -1,0 +1,124 @@
+"""What tests of kept agents share: a hub's journal, a raw hub that can be cut anywhere, ends of processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+
+from dragoman.hub.keeping import place, records
+from dragoman.hub.keeping.kept import KeptAgent
+from dragoman.transport.waiting import Waiters
+
+
+class Journal:
+    """A sink that stores each frame under its number, and objects to gaps and to frames that have changed."""
+
+    def __init__(self, agent: KeptAgent | None = None) -> None:
+        self.agent = agent  # acknowledges at once if there is one
+        self.frames: list[bytes] = []
+        self.base = 0  # the number before the first frame that we want
+        self.lines: list[bytes] = []
+        self.skipped: list[tuple[int, int]] = []
+        self.feeds = 0
+        self.end: tuple[str, int | None] | None = None
+        self._waiters = Waiters()
+
+    @property
+    def last(self) -> int:
+        return self.base + len(self.frames)
+
+    def feed(self, first: int, block: bytes) -> None:
+        assert self.end is None
+        assert block.endswith(b"\n")
+        self.feeds += 1
+        for number, frame in enumerate(block[:-1].split(b"\n"), first):
+            if number <= self.last:
+                assert self.frames[number - self.base - 1] == frame
+            else:
+                assert number == self.last + 1
+                self.frames.append(frame)
+        if self.agent is not None:
+            self.agent.acknowledge(self.last)
+        self._waiters.wake()
+
+    def stderr(self, line: bytes) -> None:
+        self.lines.append(line)
+        self._waiters.wake()
+
+    def oversized(self, number: int, size: int) -> None:
+        self.skipped.append((number, size))
+
+    def ended(self, reason: str, exit_status: int | None) -> None:
+        assert self.end is None
+        self.end = (reason, exit_status)
+        self._waiters.wake()
+
+    async def until(self, last: int) -> None:
+        while self.last < last:
+            await self._waiters.wait()
+
+    async def until_ended(self) -> tuple[str, int | None]:
+        while self.end is None:
+            await self._waiters.wait()
+        return self.end
+
+
+class RawHub:
+    """A hub that says what it is told to say, byte by byte, and reads only when asked."""
+
+    def __init__(self, path: Path, *, secret: bytes | None = None, version: int = records.VERSION) -> None:
+        connection = place.connect(path)
+        assert connection is not None
+        self.socket = connection
+        self.socket.settimeout(30)
+        self._buffer = b""
+        secret = place.read_secret(path) if secret is None else secret
+        self.socket.sendall(records.record(records.HELLO, version, secret))
+
+    def read(self) -> tuple[int, int, bytes]:
+        kind, size, number = records.HEADER.unpack(self._take(records.HEADER.size))
+        return kind, number, self._take(size)
+
+    def _take(self, size: int) -> bytes:
+        while len(self._buffer) < size:
+            chunk = self.socket.recv(65536)
+            if not chunk:
+                raise EOFError
+            self._buffer += chunk
+        taken, self._buffer = self._buffer[:size], self._buffer[size:]
+        return taken
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+async def raw_hub(path: Path) -> RawHub:
+    """One that has been welcomed."""
+    raw = RawHub(path)
+    kind, _, _ = await asyncio.to_thread(raw.read)
+    assert kind == records.WELCOME
+    return raw
+
+
+async def until_gone(pid: int) -> None:
+    """Wait for the exit of any process."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    gone = asyncio.Event()
+    asyncio.get_running_loop().add_reader(fd, gone.set)
+    try:
+        await gone.wait()
+    finally:
+        asyncio.get_running_loop().remove_reader(fd)
+        os.close(fd)
+
+
+def a_socketpair() -> tuple[socket.socket, socket.socket]:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    theirs.setblocking(False)
+    return ours, theirs
