@@ -1,0 +1,212 @@
+"""One client of the hub: what it says, and what is said to it.
+
+Its messages are taken in order. What can be done at once is done at once; what has to wait, for an agent or
+for the journal, waits in a task of its own, a bounded number of them, and ends with the client. Everything it
+may do is bounded by the scopes of the token that it came with.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw
+
+from dragoman.errors import CallFailed, DragomanError, ErrorAnswer, LinkClosed
+from dragoman.hub.admission import Grant, Scope
+from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.runtime.owner import Owner
+from dragoman.transport.contract import Transport
+from dragoman.wire import (
+    Failure,
+    Malformed,
+    Notification,
+    Request,
+    Response,
+    decode_block,
+    error_object,
+    failure,
+    response,
+)
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES
+from dragoman.wire.envelope import Envelope, Id
+
+if TYPE_CHECKING:
+    from dragoman.hub.follower import Follower
+    from dragoman.hub.hub import Hub
+    from dragoman.hub.session import HubSession
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 64
+"""Requests of one client that may be waited for at once; prompts are not counted, they wait in queues."""
+
+FORBIDDEN = -32003
+
+
+def forbidden(scope: str) -> ErrorAnswer:
+    return ErrorAnswer(FORBIDDEN, f"Forbidden: this token may not {scope}", {"scope": scope})
+
+
+class HubClient:
+    """Lives as long as its connection."""
+
+    def __init__(self, hub: Hub, transport: Transport, grant: Grant, *, agent: str = "") -> None:
+        self.hub = hub
+        self.grant = grant
+        self.agent = agent
+        """Which agent it means unless it says so."""
+        self.cursors = self.events = self.watches = False
+        self.name = ""
+        """What it calls itself when it comes back; empty if it does not."""
+        self.capabilities: dict[str, Any] = {}
+        self.initialized = False
+        self.followed: dict[str, Follower] = {}
+        self.waiting: dict[tuple[str, str], Id] = {}
+        """Its prompts that have no answer: session and key → the id it waits under."""
+        self.asked: dict[int, tuple[HubSession, int]] = {}
+        """What it was asked: our id → whose request, and which."""
+        self.gone = asyncio.Event()
+        self.transport = transport
+        self._owner = Owner("hub client")
+        self._next = 0
+
+    def start(self) -> None:
+        self.transport.start(self)
+
+    # Speaking.
+
+    def next_id(self) -> int:
+        self._next += 1
+        return self._next
+
+    def send(self, block: bytes) -> None:
+        """Raises `LinkClosed` when nobody is there any more."""
+        self.transport.write(block)
+
+    def tell(self, block: bytes) -> None:
+        """The same, for what may be lost with its reader."""
+        try:
+            self.transport.write(block)
+        except LinkClosed:
+            pass
+
+    @property
+    def is_full(self) -> bool:
+        return self.transport.pending > self.transport.limits.high
+
+    async def room(self) -> None:
+        await self.transport.drain()
+
+    def give_up(self, why: str) -> None:
+        log.warning("a client of %s is cut off: %s", self.grant.name, why)
+        self._owner.start(self.transport.aclose())
+
+    # Listening: the sink of the transport.
+
+    def feed(self, block: bytes) -> None:
+        for envelope in decode_block(block):
+            try:
+                self._take(envelope)
+            except LinkClosed:
+                return
+
+    def oversized(self, size: int) -> None:
+        why = f"Invalid request: the message of {size} bytes is larger than the limit"
+        self.tell(failure(None, error_object(INVALID_REQUEST, why)))
+
+    def ended(self, reason: BaseException | None) -> None:
+        if not self.gone.is_set():
+            self.gone.set()
+            self.hub.left(self)
+
+    def _take(self, envelope: Envelope) -> None:
+        match envelope:
+            case Request(request_id, method, params):
+                self._asked_by(request_id, method, params)
+            case Notification(method, params):
+                self._told_by(method, params)
+            case Response(request_id, result):
+                self._answered(request_id, result=Raw(bytes(result)))
+            case Failure(request_id, error):
+                self._answered(request_id, error=error_object(error.code, error.message, error.data))
+            case Malformed(code=int(code), why=why):
+                self.send(failure(None, error_object(code, f"{NAMES[code]}: {why}")))
+
+    def _asked_by(self, request_id: Id, method: str, params: Raw | None) -> None:
+        members = object_of(params)
+        if method == "session/prompt":  # in order with what comes behind it, such as a cancel
+            self._try(request_id, lambda: self.hub.methods.prompt(self, request_id, members))
+        elif len(self._owner) >= AT_ONCE:
+            why = "Invalid request: too many requests wait for an answer already"
+            self.send(failure(request_id, error_object(INVALID_REQUEST, why)))
+        else:
+            self._owner.start(self._answer(request_id, method, members))
+
+    def _try(self, request_id: Id, work: Any) -> None:
+        try:
+            work()
+        except ErrorAnswer as error:
+            self.send(failure(request_id, error_object(error.code, error.message, error.data)))
+
+    async def _answer(self, request_id: Id, method: str, params: dict[str, Raw]) -> None:
+        try:
+            result = await self.hub.methods.call(self, method, params, request_id)
+        except ErrorAnswer as error:
+            answer = failure(request_id, error_object(error.code, error.message, error.data))
+        except CallFailed as error:
+            answer = failure(request_id, error_object(error.code, error.message, error.data))
+        except (DragomanError, TimeoutError) as error:
+            log.info("%s failed: %s", method, error)
+            answer = failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {_why(error)}"))
+        except Exception:  # a mistake of ours must not leave a client waiting
+            log.exception("%s failed", method)
+            answer = failure(request_id, error_object(INTERNAL_ERROR))
+        else:
+            if result is None:  # it was answered, or will be
+                return
+            answer = response(request_id, result if isinstance(result, bytes) else encoded(result))
+        self.tell(answer)
+
+    def _told_by(self, method: str, params: Raw | None) -> None:
+        members = object_of(params)
+        if method == "session/cancel":
+            self.hub.methods.cancel(self, members)
+        elif method == "$/cancel_request":
+            self.hub.methods.cancel_request(self, members)
+        else:
+            self.hub.methods.told(self, method, members, params)
+
+    def _answered(self, request_id: Id, *, result: Raw | None = None, error: Any = None) -> None:
+        found = self.asked.pop(request_id, None) if isinstance(request_id, int) else None
+        if found is None:
+            return  # too late, or never asked
+        session, sequence = found
+        one = session.requests.get(sequence)
+        if one is not None:
+            self.hub.desk.answered(self, session, one, result)
+        session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
+
+    # Rights.
+
+    def needs(self, scope: Scope) -> None:
+        if not self.grant.may(scope):
+            raise forbidden(scope)
+
+    def text(self, params: dict[str, Raw], name: str) -> str:
+        value = value_of(params.get(name))
+        if not isinstance(value, str) or not value:
+            raise ErrorAnswer(-32602, f"Invalid params: {name} is missing")
+        return value
+
+    async def aclose(self) -> None:
+        await self._owner.aclose()
+        await self.transport.aclose()
+
+
+def _why(error: BaseException) -> str:
+    """What a client may know of a mistake on our side: its kind."""
+    if isinstance(error, TimeoutError):
+        return "the agent did not answer in time"
+    return str(error) if isinstance(error, LinkClosed) else str(error).split("\n")[0][:300]

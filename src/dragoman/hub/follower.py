@@ -1,0 +1,141 @@
+"""One client on one session: how far it has been told, and what keeps it up with the session.
+
+A client that keeps up is told as soon as an entry is stored. One that does not, because its connection is
+slow or because it has just come, is told from the journal, page by page, as fast as it takes it, until it has
+caught up. Nothing is queued for it, so a slow reader costs no memory and slows nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET, UnsetType
+
+from dragoman.errors import DragomanError, LinkClosed
+from dragoman.hub.recall import ASKED
+from dragoman.hub.rendering import Position, asked_again, messages
+
+if TYPE_CHECKING:
+    from dragoman.hub.client_side import HubClient
+    from dragoman.hub.session import HubSession
+    from dragoman.journal import Stored
+    from dragoman.wire.envelope import Id
+
+log = logging.getLogger(__name__)
+
+
+class Follower:
+    """A `View` of its client on the session."""
+
+    def __init__(self, session: HubSession, client: HubClient, position: Position) -> None:
+        self.session = session
+        self.client = client
+        self.position = position
+        self.cursors = client.cursors
+        self.events = client.events
+        self.own: set[str] = set()  # keys of prompts that it wrote
+        self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it has been told all that is stored."""
+        return self._task is None
+
+    def show(self, entries: Sequence[Stored]) -> None:
+        """These were just stored."""
+        if self._task is not None or not entries:
+            return
+        if self.client.is_full or self.position.sequence + 1 != entries[0].sequence:
+            self.catch_up()
+        else:
+            self._tell(entries)
+
+    def catch_up(self, then: Callable[[], None] | None = None) -> None:
+        """Tell it what it has not been told, from the journal; `then` is called when it is up for the first
+        time."""
+        if self._task is None:
+            loop = asyncio.get_running_loop()
+            self._task = loop.create_task(self._catch_up(then), name=f"follower of {self.session.id}")
+
+    def ask_again(self) -> None:
+        """Whatever it has been told of and is still open, or was for somebody else and is now for it."""
+        again = [
+            asked_again(one, self)
+            for one in self.session.requests.values()
+            if one.sequence <= self.position.sequence
+        ]
+        if any(again):
+            self.client.send(b"".join(again))
+
+    def leave(self) -> None:
+        for number in self._asked.values():
+            self.client.asked.pop(number, None)
+        self._asked.clear()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _catch_up(self, then: Callable[[], None] | None) -> None:
+        session = self.session
+        try:
+            while self.position.sequence < session.log.last:
+                async for page in session.hub.journal.replay(session.stream, after=self.position.sequence):
+                    self._tell(page)
+                    if self.client.is_full:
+                        await self.client.room()
+            self._task = None
+            if then is not None:
+                then()
+        except LinkClosed:
+            pass  # the client has gone, and we go with it
+        except DragomanError as error:
+            log.warning("session %s could not be told from the journal: %s", session.id, error)
+            self.client.give_up("the session's journal could not be read")
+
+    def _tell(self, entries: Sequence[Stored]) -> None:
+        skip = self.position.part
+        block: list[bytes] = []
+        for stored in entries:
+            block += messages(self.session.id, stored, self, skip=skip)
+            skip = 0
+        self.position = Position(entries[-1].sequence)
+        if block:
+            self.client.send(b"".join(block))
+
+    # The view.
+
+    def waits_for(self, key: str, /) -> Id | UnsetType:
+        return self.client.waiting.get((self.session.id, key), UNSET)
+
+    def answered(self, key: str, /) -> None:
+        self.client.waiting.pop((self.session.id, key), None)
+        self.own.discard(key)
+
+    def wrote(self, key: str, /) -> bool:
+        return key in self.own
+
+    def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
+        if sequence in self._asked:
+            return UNSET
+        open_request = self.session.requests.get(sequence)
+        if open_request is None:
+            return UNSET
+        if method not in ASKED:
+            if open_request.lender is not self.client:
+                return UNSET
+        elif not self.client.grant.may("approve"):
+            return UNSET
+        number = self.client.next_id()
+        self._asked[sequence] = number
+        self.client.asked[number] = (self.session, sequence)
+        return number
+
+    def settles(self, sequence: int, /) -> Id | UnsetType:
+        number = self._asked.pop(sequence, None)
+        if number is None or self.client.asked.pop(number, None) is None:
+            return UNSET
+        return number

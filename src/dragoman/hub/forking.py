@@ -1,0 +1,91 @@
+"""A session that begins where another one stands, or stood: its past is copied, its agent asked to fork."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw, UnsetType
+
+from dragoman.errors import CallFailed
+from dragoman.hub.frames import encoded, parts_of, readdressed, value_of
+from dragoman.hub.notes import note, read_note
+from dragoman.hub.recall import Memory
+from dragoman.hub.rendering import read_cursor
+from dragoman.journal import Entry
+
+if TYPE_CHECKING:
+    from dragoman.hub.hub import Hub
+    from dragoman.hub.session import HubSession
+    from dragoman.journal import Stored
+
+BATCH = 1000
+
+
+async def fork(hub: Hub, source: HubSession, params: dict[str, Raw], before: Any) -> HubSession:
+    """`before` is a cursor: what came from there on is left out."""
+    end = source.log.last
+    if isinstance(before, str):
+        read = read_cursor(before)
+        end = min(end, max(0, read.sequence - 1)) if read is not None else end
+    whole = end == source.log.last
+    answer = await _forked_by_agent(hub, source, params) if whole else None
+    own = answer.pop("sessionId") if answer else ""
+    session_id = await hub.free_id(str(own) or str(uuid.uuid4()))
+    members = {"agent": source.memory.agent, "cwd": source.memory.cwd, "folders": source.memory.folders}
+    made = answer or {name: value_of(raw) for name, raw in source.memory.made.items()}
+    first = Entry("note", note("made", **members, session=str(own) or session_id, result=made), 0.0)
+    await hub.journal.append(session_id, [first])
+    await _copy(hub, source, session_id, end)
+    title = source.memory.title
+    await hub.journal.describe(
+        session_id, agent=source.memory.agent, cwd=source.memory.cwd, title=title, state="idle"
+    )
+    session = await hub.session(session_id)
+    session.remind = not own and session.memory.turns > 0
+    if own and source.life is not None:
+        hub.pool.join(session, source.life, str(own))
+    return session
+
+
+async def _forked_by_agent(hub: Hub, source: HubSession, params: dict[str, Raw]) -> dict[str, Any] | None:
+    """What the agent answers, if it can fork."""
+    life = await hub.pool.bind(source)
+    if not life.can("sessionCapabilities", "fork"):
+        return None
+    own = life.bound.get(source.id, source.id)
+    try:
+        answer = value_of(await life.call("session/fork", {**params, "sessionId": own}), {})
+    except CallFailed:
+        return None
+    return answer if isinstance(answer, dict) and isinstance(answer.get("sessionId"), str) else None
+
+
+async def _copy(hub: Hub, source: HubSession, session_id: str, end: int) -> None:
+    batch: list[Entry] = []
+    async for page in hub.journal.replay(source.stream, after=0, limit=end):
+        batch += [one for stored in page if (one := _copied(stored, session_id)) is not None]
+        if len(batch) >= BATCH:
+            await hub.journal.append(session_id, batch)
+            batch = []
+    if batch:
+        await hub.journal.append(session_id, batch)
+
+
+def _copied(stored: Stored, session_id: str) -> Entry | None:
+    """An entry for the other stream; None for what was between the agent and its clients alone."""
+    if stored.direction == "note":
+        found = read_note(stored.frame)
+        kept = found is not None and found.hub == "turn_ended"
+        return Entry("note", stored.frame, stored.time) if kept else None
+    parts = parts_of(stored.frame)
+    if parts is None or isinstance(parts.method, UnsetType):
+        return None
+    if stored.direction == "to_client" and not isinstance(parts.id, UnsetType):
+        return None  # a request, which has been answered
+    if stored.direction == "to_agent" and parts.method != "session/prompt":
+        return None
+    return Entry(stored.direction, readdressed(stored.frame, session_id), stored.time)
+
+
+__all__ = ["Memory", "encoded", "fork"]

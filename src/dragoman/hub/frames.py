@@ -1,0 +1,153 @@
+"""Frames as the hub sees them: whose they are, what they are about, and where a cursor goes.
+
+Nearly everything that passes is an update as every implementation writes it; those are recognised by how they
+begin and never read. Whatever else comes is read as far as needed. Nothing here knows sessions or clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType, field
+
+from dragoman.wire.envelope import Id
+
+UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
+
+_encode = msgspec.json.Encoder().encode
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class Subject(Struct, gc=False):
+    """The one param that says whose a frame is."""
+
+    session_id: str | UnsetType = field(name="sessionId", default=UNSET)
+
+
+class Head(Struct, gc=False):
+    """What a frame is: a request has a method and an id, a notification a method, an answer an id."""
+
+    method: str | UnsetType = UNSET
+    id: Id | UnsetType = UNSET
+    params: Subject | UnsetType | None = UNSET
+
+    @property
+    def session(self) -> str:
+        if isinstance(self.params, Subject) and isinstance(self.params.session_id, str):
+            return self.params.session_id
+        return ""
+
+
+class Parts(Struct, gc=False):
+    """A frame with what it holds, still unread."""
+
+    method: str | UnsetType = UNSET
+    id: Id | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+_heads = msgspec.json.Decoder(Head)
+_parts = msgspec.json.Decoder(Parts)
+_objects = msgspec.json.Decoder(dict[str, Raw])
+
+
+def head_of(frame: bytes) -> Head | None:
+    """None if it makes no sense."""
+    try:
+        return _heads.decode(frame)
+    except _UNREADABLE:
+        parts = parts_of(frame)
+        return None if parts is None else Head(parts.method, parts.id)
+
+
+def parts_of(frame: bytes) -> Parts | None:
+    try:
+        return _parts.decode(frame)
+    except _UNREADABLE:
+        return None
+
+
+def object_of(raw: bytes | Raw | UnsetType | None) -> dict[str, Raw]:
+    """The members of an object, unread; none if it is something else."""
+    if raw is None or isinstance(raw, UnsetType):
+        return {}
+    try:
+        return _objects.decode(raw)
+    except _UNREADABLE:
+        return {}
+
+
+def value_of(raw: bytes | Raw | None, default: Any = None) -> Any:
+    """What a member says, as plain values."""
+    try:
+        return default if raw is None else msgspec.json.decode(raw)
+    except _UNREADABLE:
+        return default
+
+
+def ours_in(params: Mapping[str, Raw]) -> dict[str, Any]:
+    """`_meta.dragoman`, which is data and nothing more."""
+    meta = value_of(params.get("_meta"), {})
+    found = meta.get("dragoman") if isinstance(meta, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def update_start(session_id: str) -> bytes:
+    """How the updates of a session begin, up to the update's own members."""
+    return UPDATE + b'"sessionId":%b,"update":{"sessionUpdate":"' % _encode(session_id)
+
+
+def update_kind(frame: bytes, start: bytes) -> bytes | None:
+    """Which kind of update it is; None if that takes more than a look."""
+    if not frame.startswith(start):
+        return None
+    begin = len(start)
+    return frame[begin : frame.find(b'"', begin)]
+
+
+def echoes(session_id: str, prompt: Sequence[Raw], key: str) -> list[bytes]:
+    """A prompt as the updates that tell it to whoever did not write it."""
+    begin = update_start(session_id) + b'user_message_chunk","content":'
+    end = b',"messageId":%b}}}' % _encode(f"prompt-{key}")
+    return [begin + bytes(block) + end for block in prompt]
+
+
+def with_ours(frame: bytes, member: str, ours: Mapping[str, Any]) -> bytes:
+    """The frame with `_meta.dragoman` in its params or result. What stands there already stays."""
+    told = _encode({"dragoman": ours})
+    if member == "params" and frame.startswith(UPDATE) and b'"_meta"' not in frame:
+        return b'%b"_meta":%b,%b' % (UPDATE, told, frame[len(UPDATE) :])
+    whole = object_of(frame)
+    held = object_of(whole.get(member))
+    if member not in whole or (not held and value_of(whole[member]) not in ({}, None)):
+        return frame  # it has no place for it
+    whole[member] = Raw(_encode(merged(held, ours)))
+    return _encode(whole)
+
+
+def merged(params: Mapping[str, Raw], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Params with more of ours in their `_meta`."""
+    meta = value_of(params.get("_meta"), {})
+    meta = meta if isinstance(meta, dict) else {}
+    mine = meta.get("dragoman")
+    mine = mine if isinstance(mine, dict) else {}
+    return {**params, "_meta": {**meta, "dragoman": {**mine, **ours}}}
+
+
+def readdressed(frame: bytes, session_id: str) -> bytes:
+    """The frame, said of another session: an agent may know one by a name of its own."""
+    whole = object_of(frame)
+    params = object_of(whole.get("params"))
+    if "sessionId" not in params:
+        return frame
+    params["sessionId"] = Raw(_encode(session_id))
+    whole["params"] = Raw(_encode(params))
+    return _encode(whole)
+
+
+def encoded(value: Any) -> bytes:
+    return _encode(value)

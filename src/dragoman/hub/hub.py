@@ -1,0 +1,505 @@
+"""The hub: sessions of any number of agents, and the clients that come to them.
+
+It owns the journal's streams, the agents' processes and the clients' connections, and joins them: a session
+is opened from its stream when somebody asks for it, and forgotten when nothing is left to wait for. After a
+crash, sessions that were in the middle of something are opened at once; what their agents have said meanwhile
+is heard if the agents lived on, and a turn whose agent died is ended in so many words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from dragoman.errors import ErrorAnswer, JournalError
+from dragoman.hub.admission import Grant
+from dragoman.hub.asking import Desk
+from dragoman.hub.client_side import HubClient
+from dragoman.hub.extras import Extras
+from dragoman.hub.follower import Follower
+from dragoman.hub.frames import encoded, value_of
+from dragoman.hub.life import Life
+from dragoman.hub.methods import Methods
+from dragoman.hub.notes import note
+from dragoman.hub.pool import AgentSpec, Pool
+from dragoman.hub.recall import Memory, OpenRequest, Waiting
+from dragoman.hub.rendering import Position
+from dragoman.hub.session import HubSession
+from dragoman.hub.showing import Showing, title_of
+from dragoman.journal import Journal, Stored
+from dragoman.runtime.owner import Owner
+from dragoman.transport.contract import Transport
+from dragoman.wire import notification, request, response
+from dragoman.wire.codes import session_not_found
+
+log = logging.getLogger(__name__)
+
+STORE_SECONDS = 5.0
+"""How long a hub that is ending waits for the disk."""
+
+
+class HubOptions(Struct, frozen=True, kw_only=True):
+    """How the hub behaves; see docs/hub-configuration.md for each."""
+
+    default_agent: str = "review"
+    prompts_queued: int = 32
+    sessions: int = 10_000
+    files: str = "client"
+    expire: float = 0.0
+    on_expiry: str = "reject"
+    policy: str = ""
+    on_last_leave: str = "go-on"
+    leave_after: float = 0.0
+    lender_grace: float = 30.0
+    """Seconds that a request for a client's files waits for the client to come back."""
+    changes: bool = False
+    """Whether what a turn changes on disk is looked at."""
+    prompt_rate: Callable[[str], float] | None = None
+    """Seconds that the holder of a token has to wait before its next prompt; 0 if it may go on."""
+
+
+class Hub:
+    """`async with Hub(journal, agents) as hub:`; connections are given to `accept`."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        agents: Mapping[str, AgentSpec],
+        *,
+        options: HubOptions | None = None,
+        remember: Callable[[str, dict[str, Any] | None], dict[str, Any]] | None = None,
+        observer: Any = None,
+    ) -> None:
+        self.journal = journal
+        self.options = options or HubOptions()
+        self.default_agent = self.options.default_agent
+        self.pool = Pool(agents, remember=remember or (lambda name, answer: answer or {}))
+        self.sessions: dict[str, HubSession] = {}
+        self.clients: set[HubClient] = set()
+        self.methods = Methods(self)
+        self.desk = Desk(self)
+        self.extras = Extras(self, changes=self.options.changes)
+        self.showing = Showing(self)
+        self.observer = observer
+        self.draining = False
+        self._opening: dict[str, asyncio.Lock] = {}
+
+    async def __aenter__(self) -> Hub:
+        self.owner = Owner("hub")
+        self.pool.start()
+        await self._recover()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self, *, keep_agents: bool = False) -> None:
+        """Let go of everybody. With `keep_agents`, agents that can outlive us do, with their turns."""
+        self.draining = True
+        for client in list(self.clients):
+            await client.aclose()
+        await (self.pool.leave() if keep_agents else self.pool.aclose())
+        await self.owner.aclose()
+        for session in list(self.sessions.values()):
+            await session.log.flush(STORE_SECONDS)
+            await session.aclose()
+        self.sessions.clear()
+        await self.extras.aclose()
+        await self.desk.aclose()
+
+    # Clients.
+
+    def accept(self, transport: Transport, grant: Grant, *, agent: str = "") -> HubClient:
+        client = HubClient(self, transport, grant, agent=agent)
+        self.clients.add(client)
+        client.start()
+        return client
+
+    def arrived(self, client: HubClient) -> None:
+        """It has said who it is: what waited for it is its own again."""
+        self.desk.arrived(client)
+
+    def left(self, client: HubClient) -> None:
+        self.clients.discard(client)
+        for session_id in list(client.followed):
+            session = self.sessions.get(session_id)
+            if session is not None:
+                self.detach(client, session)
+        self.owner.start(client.aclose())
+
+    def attach(self, client: HubClient, session: HubSession, position: Position) -> Follower:
+        before = client.followed.pop(session.id, None)
+        if before is not None:
+            before.leave()
+        follower = Follower(session, client, position)
+        if before is not None:
+            follower.own |= before.own
+        client.followed[session.id] = session.followers[client] = follower
+        self.desk.joined(client, session)
+        return follower
+
+    def detach(self, client: HubClient, session: HubSession) -> None:
+        follower = client.followed.pop(session.id, None)
+        session.followers.pop(client, None)
+        if follower is not None:
+            follower.leave()
+        self.desk.parted(client, session)
+        if not session.followers:
+            self._alone(session)
+
+    def _alone(self, session: HubSession) -> None:
+        """The last client has left; the work goes on, unless it is to end then."""
+        if self.options.on_last_leave == "cancel" and session.is_busy:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self.options.leave_after, self._cancel_alone, session)
+        self.resting(session)
+
+    def _cancel_alone(self, session: HubSession) -> None:
+        if not session.followers and not self.draining:
+            session.cancel()
+
+    # Sessions.
+
+    async def session(self, session_id: str) -> HubSession:
+        """The session, opened from the journal if need be."""
+        found = self.sessions.get(session_id)
+        if found is not None:
+            return found
+        lock = self._opening.setdefault(session_id, asyncio.Lock())
+        try:
+            async with lock:
+                return self.sessions.get(session_id) or await self._open(session_id)
+        finally:
+            if not lock.locked():
+                self._opening.pop(session_id, None)
+
+    async def _open(self, session_id: str) -> HubSession:
+        info = None if not is_name(session_id) else await self.journal.info(session_id)
+        if info is None or info.last == 0:
+            raise session_not_found(session_id[:200])
+        if len(self.sessions) >= self.options.sessions:
+            raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
+        memory = Memory(session_id)
+        last = 0
+        async for page in self.journal.replay(session_id):
+            memory.see(page)
+            last = page[-1].sequence
+        if not memory.agent:  # somebody else's stream in the same journal
+            raise session_not_found(session_id)
+        memory.title = memory.title or info.title
+        session = HubSession(self, session_id, memory, last=last)
+        session.state = info.state
+        life = self.pool.seats[memory.agent].life if memory.agent in self.pool.seats else None
+        if life is not None and not life.over and session_id in life.bound:
+            self.pool.join(session, life, life.bound[session_id])
+        self.sessions[session_id] = session
+        return session
+
+    async def free_id(self, wanted: str) -> str:
+        """The agent's own id where it can be ours too."""
+        if is_name(wanted) and wanted not in self.sessions and await self.journal.info(wanted) is None:
+            return wanted
+        return str(uuid.uuid4())
+
+    async def make(self, agent: str, params: dict[str, Raw], *, key: str = "") -> HubSession:
+        """A new session of an agent."""
+        if len(self.sessions) >= self.options.sessions:
+            raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
+        life = await self.pool.life(agent)
+        with life.making():
+            _, answer = await self.pool.make(agent, params)
+            own = str(answer.pop("sessionId"))
+            session_id = await self.free_id(own)
+            memory = Memory(session_id)
+            session = HubSession(self, session_id, memory, last=0)
+            self.sessions[session_id] = session
+            folders = value_of(params.get("additionalDirectories"), [])
+            made = note(
+                "made",
+                agent=agent,
+                cwd=value_of(params.get("cwd"), ""),
+                folders=folders if isinstance(folders, list) else [],
+                session=own,
+                result=answer,
+            )
+            memory.see([Stored(1, "note", made, 0.0)])
+            session.log.add([("note", made)])
+            for name in ("mcpServers", "additionalDirectories"):
+                if name in params:
+                    session.setup[name] = value_of(params[name], [])
+            self.pool.join(session, life, own)
+        session.state = "idle"
+        await session.log.flush(STORE_SECONDS)
+        await self.journal.describe(
+            session_id, agent=agent, cwd=memory.cwd, state="idle", session=key or None
+        )
+        self.noticed(session)
+        return session
+
+    async def known_by(self, key: str) -> HubSession | None:
+        """The session that was made under this key."""
+        listing = await self.journal.list(session=key, limit=1)
+        return await self.session(listing.streams[0].stream) if listing.streams else None
+
+    async def loaded(self, client: HubClient, session_id: str, params: dict[str, Raw]) -> HubSession | None:
+        """A session that only the agent knows, made somewhere else: from here on it is ours too."""
+        if not is_name(session_id) or session_id in self.sessions:
+            return None
+        if await self.journal.info(session_id) is not None:
+            return None
+        cwd = value_of(params.get("cwd"), "")
+        if not (client.grant.may("prompt") and client.grant.may_open(str(cwd))):
+            return None
+        life = await self.pool.life(client.agent)
+        if not life.can("loadSession"):
+            return None
+        memory = Memory(session_id)
+        session = HubSession(self, session_id, memory, last=0)
+        made = note("made", agent=client.agent, cwd=cwd, folders=[], session=session_id)
+        memory.see([Stored(1, "note", made, 0.0)])
+        session.log.add([("note", made)])
+        self.pool.join(session, life, session_id)
+        self.sessions[session_id] = session
+        try:
+            answer = await life.call("session/load", params, within=300.0)
+        except BaseException:
+            del self.sessions[session_id]
+            life.sessions.pop(session_id, None)
+            life.bound.pop(session_id, None)
+            await session.aclose()
+            await self.journal.delete(session_id)
+            raise
+        session.say("bound", session=session_id, result=answer)
+        await session.log.flush(STORE_SECONDS)
+        await self.journal.describe(session_id, agent=client.agent, cwd=memory.cwd, state="idle")
+        return session
+
+    async def close(self, session: HubSession) -> None:
+        if session.is_busy:
+            session.cancel()
+        for one in list(session.memory.queue):
+            session.withdraw(one.key)
+        life = session.life
+        if life is not None and not life.over and life.can("sessionCapabilities", "close"):
+            await life.call("session/close", {"sessionId": life.bound.get(session.id, session.id)})
+        if life is not None:
+            life.sessions.pop(life.bound.pop(session.id, session.id), None)
+            session.life = None
+        session.say("closed")
+        await session.log.flush(STORE_SECONDS)
+        await self.journal.describe(session.stream, state="closed")
+        await self._forget(session)
+
+    async def delete(self, session: HubSession) -> None:
+        life = session.life
+        own = session.id if life is None else life.bound.get(session.id, session.id)
+        if life is not None and life.can("sessionCapabilities", "delete"):
+            await life.call("session/delete", {"sessionId": own})
+        await self.close(session)
+        await self.journal.delete(session.stream)
+
+    async def _forget(self, session: HubSession) -> None:
+        for client in list(session.followers):
+            client.followed.pop(session.id, None)
+        self.sessions.pop(session.id, None)
+        self.desk.forgotten(session)
+        await session.aclose()
+
+    def resting(self, session: HubSession) -> None:
+        """Nothing goes on in it; if nobody looks either, it is in the journal when it is needed again."""
+        if session.is_forgettable and not self.draining:
+            self.owner.start(self._rest(session))
+
+    async def _rest(self, session: HubSession) -> None:
+        await asyncio.sleep(0)
+        if session.is_forgettable and self.sessions.get(session.id) is session:
+            await self._forget(session)
+
+    # What passes between a session and its agent besides prompts.
+
+    async def ask(self, session: HubSession, method: str, params: dict[str, Raw]) -> Raw:
+        """A request of a client's to the session's agent, stored before and after."""
+        life = await self.pool.bind(session)
+        number = life.next_id()
+        frame = request(number, method, encoded(params))[:-1]
+        future = life.promise(number)
+        session.log.add([("to_agent", frame)], lambda stored: life.say(session, frame, stored.sequence))
+        async with asyncio.timeout(120.0):
+            result = await future
+        stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        answer = response(number, bytes(result))[:-1]
+        session.log.add([("to_client", answer)], lambda _: _settle(stored))
+        await stored
+        return result
+
+    def pass_on(self, session: HubSession, method: str, params: dict[str, Raw]) -> None:
+        life = session.life
+        if life is not None:
+            frame = notification(method, encoded(params))[:-1]
+            session.log.add([("to_agent", frame)], lambda stored: life.say(session, frame, stored.sequence))
+
+    def tell(self, session: HubSession, update: dict[str, Any]) -> None:
+        """An update of the hub's own."""
+        params = encoded({"sessionId": session.id, "update": update})
+        frame = notification("session/update", params)[:-1]
+        session.memory.see_updates([frame])
+        session.log.add([("to_client", frame)])
+
+    # What sessions tell.
+
+    def asked(self, session: HubSession, one: OpenRequest) -> None:
+        self.desk.asked(session, one)
+        self._observe("asked", session, one)
+
+    def settled(self, session: HubSession, one: OpenRequest, outcome: str) -> None:
+        self.desk.settled(session, one, outcome)
+        self._observe("settled", session, one, outcome)
+
+    def began(self, session: HubSession, item: Waiting) -> None:
+        self.extras.began(session)
+        self._observe("began", session, item)
+
+    def ended(self, session: HubSession, stored: Stored) -> None:
+        self._observe("ended", session, stored)
+
+    def noticed(self, session: HubSession) -> None:
+        self.showing.noticed(session)
+
+    def unstored(self, session: HubSession, error: JournalError) -> None:
+        """Clients that wait for their turn are told; it is not known to have happened."""
+        self.desk.unstored(session, error)
+
+    def _observe(self, what: str, *arguments: Any) -> None:
+        if self.observer is not None:
+            getattr(self.observer, what)(*arguments)
+
+    def describe(self, session: HubSession, **fields: str) -> None:
+        self.owner.start(self._describe(session.stream, fields))
+
+    async def _describe(self, stream: str, fields: dict[str, str]) -> None:
+        try:
+            await self.journal.describe(stream, **fields)
+        except JournalError as error:
+            log.warning("session %s could not be described: %s", stream, error)
+
+    def reminded(self, session: HubSession, params: bytes) -> bytes:
+        return self.extras.reminded(session, params)
+
+    def title_of(self, params: Raw) -> str:
+        return title_of(params)
+
+    def check_rate(self, client: HubClient) -> None:
+        if self.draining:
+            raise ErrorAnswer(-32603, "Internal error: the hub is going away")
+        wait = self.options.prompt_rate(client.grant.name) if self.options.prompt_rate else 0.0
+        if wait > 0:
+            raise ErrorAnswer(-32029, f"Too many prompts: wait {wait:.0f} s", {"retryAfter": wait})
+
+    async def introduction(self, agent: str) -> dict[str, Any]:
+        """What the agent says of itself; it is started if it never has been."""
+        seat = self.pool.seat(agent)
+        if seat.initialized:
+            return seat.initialized
+        return (await self.pool.life(agent)).initialized
+
+    # What is shown.
+
+    def standing(self, session: HubSession) -> dict[str, Any]:
+        return self.showing.standing(session)
+
+    def snapshot(self, session: HubSession) -> dict[str, Any]:
+        return self.showing.snapshot(session)
+
+    def described(self, session: HubSession) -> dict[str, Any]:
+        return self.showing.described(session)
+
+    async def listed(self, client: HubClient, **wanted: Any) -> dict[str, Any]:
+        return await self.showing.listed(client, **wanted)
+
+    async def may_see(self, client: HubClient, session_id: str) -> bool:
+        return await self.showing.may_see(client, session_id)
+
+    def inbox(self, client: HubClient) -> list[dict[str, Any]]:
+        return self.desk.inbox(client)
+
+    def agents(self, client: HubClient) -> list[dict[str, Any]]:
+        return self.showing.agents(client)
+
+    def shown_to(self, client: HubClient) -> dict[str, Any]:
+        return self.showing.shown_to(client)
+
+    def status(self) -> dict[str, Any]:
+        return self.showing.status()
+
+    # After a crash.
+
+    async def _recover(self) -> None:
+        """Find the agents that lived on, then the sessions that were in the middle of something."""
+        for seat in self.pool.seats.values():
+            life = await self.pool.adopt(seat)
+            if life is not None:
+                await self._adopt(life)
+        for state in ("running", "waiting"):
+            cursor: str | None = None
+            while True:
+                listing = await self.journal.list(state=state, cursor=cursor, limit=200)
+                for info in listing.streams:
+                    if info.stream not in self.sessions and is_name(info.stream):
+                        await self._resume(info.stream)
+                cursor = listing.cursor
+                if cursor is None:
+                    break
+
+    async def _adopt(self, life: Life) -> None:
+        """Its sessions are opened before it is listened to again."""
+        for stream, taken in life.line.taken.items():
+            try:
+                session = await self.session(stream)
+            except (ErrorAnswer, JournalError):
+                continue
+            self.pool.join(session, life, session.memory.agent_session)
+            turn = session.memory.turn
+            if turn is not None:
+                life.expect(turn.id, session)
+            await self._say_again(session, life, taken)
+            self.desk.recovered(session)
+        life.start()
+
+    async def _say_again(self, session: HubSession, life: Life, taken: int) -> None:
+        """What was stored for the agent, and perhaps did not reach it."""
+        async for page in self.journal.replay(session.stream, after=taken):
+            for stored in page:
+                if stored.direction == "to_agent":
+                    life.say(session, stored.frame, stored.sequence)
+
+    async def _resume(self, stream: str) -> None:
+        try:
+            session = await self.session(stream)
+        except (ErrorAnswer, JournalError) as error:
+            log.warning("session %s could not be opened again: %s", stream, error)
+            return
+        if session.life is None:
+            for sequence in list(session.requests):
+                session.settle(sequence, outcome="agent_gone", by="")
+            turn = session.memory.turn
+            if turn is not None:
+                why = "the turn was cut short: the hub was stopped, and the agent with it"
+                session.end_turn(turn.key, by=turn.by, error={"code": -32603, "message": why})
+            else:
+                session.changed()
+                session.go_on()
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def is_name(session_id: str) -> bool:
+    """Whether it can be the name of a session's stream."""
+    return 0 < len(session_id) <= 200 and session_id.isprintable() and session_id[0] != "@"

@@ -1,0 +1,123 @@
+"""Files and terminals for agents whose client has none: the hub's own, confined to the session's folders."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw
+
+from dragoman.errors import DragomanError, ErrorAnswer
+from dragoman.hub.frames import encoded
+from dragoman.schema.codec import read, write
+from dragoman.schema.v1.methods import METHODS
+from dragoman.workspace.lending import Guard
+from dragoman.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from dragoman.hub.recall import OpenRequest
+    from dragoman.hub.session import HubSession
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Any, object], Awaitable[Any]]
+
+
+class _Hooks:
+    """Collects the handlers that a workspace would give to a client."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Handler] = {}
+
+    def _hook(self, method: str) -> Callable[[Any], Any]:
+        def take(handler: Any) -> Any:
+            self.found[method] = handler
+            return handler
+
+        return take
+
+    def extension(self, method: str) -> Callable[[Any], Any]:
+        return self._hook(method)
+
+    @property
+    def read_text_file(self) -> Callable[[Any], Any]:
+        return self._hook("fs/read_text_file")
+
+    @property
+    def write_text_file(self) -> Callable[[Any], Any]:
+        return self._hook("fs/write_text_file")
+
+    @property
+    def create_terminal(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/create")
+
+    @property
+    def terminal_output(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/output")
+
+    @property
+    def wait_for_terminal_exit(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/wait_for_exit")
+
+    @property
+    def kill_terminal(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/kill")
+
+    @property
+    def release_terminal(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/release")
+
+
+class Lending:
+    """What the hub lends, session by session."""
+
+    def __init__(self, *, guard: Guard | None = None) -> None:
+        self._workspace = Workspace(guard=guard)
+        hooks = _Hooks()
+        self._workspace.serve(hooks)
+        self._handlers = hooks.found
+        self._open: dict[str, tuple[str, ...]] = {}
+
+    def serves(self, method: str) -> bool:
+        return method in self._handlers
+
+    async def answer(self, session: HubSession, one: OpenRequest) -> None:
+        """Do what the agent asks for, and settle its request."""
+        try:
+            self._lend(session)
+            result = await self._result(one)
+        except ErrorAnswer as error:
+            told = {"code": error.code, "message": error.message} | (
+                {} if error.data is None else {"data": error.data}
+            )
+            session.settle(one.sequence, outcome="answered", by="hub", error=told)
+        except DragomanError as error:
+            log.info("session %s could not be lent anything: %s", session.id, error)
+            told = {"code": -32603, "message": "Internal error: the session's folder cannot be used"}
+            session.settle(one.sequence, outcome="answered", by="hub", error=told)
+        else:
+            session.settle(one.sequence, outcome="answered", by="hub", result=Raw(result))
+
+    async def _result(self, one: OpenRequest) -> bytes:
+        handler = self._handlers[one.method]
+        method = METHODS.get(one.method, kind="request", receiver="client")
+        if method is None:  # an extension takes plain values
+            import msgspec
+
+            return encoded(await handler(msgspec.json.decode(one.params), None))
+        answer = await handler(read(bytes(one.params), method.params), None)
+        return b"{}" if answer is None else write(answer)
+
+    def _lend(self, session: HubSession) -> None:
+        folders = (session.memory.cwd, *session.memory.folders)
+        if self._open.get(session.id) != folders:
+            self._workspace.open(session.id, cwd=folders[0], additional_directories=folders[1:])
+            self._open[session.id] = folders
+
+    def close(self, session_id: str) -> None:
+        if self._open.pop(session_id, None) is not None:
+            self._workspace.close(session_id)
+
+    async def aclose(self) -> None:
+        await self._workspace.aclose()

@@ -1,0 +1,282 @@
+"""One life of an agent: a process, from its start to its end, and the sessions that it knows.
+
+Frames of the agent are sorted by session and given to it; what it asks beyond any session is answered here.
+Calls of the hub's own have ids of the hub, and an end: their answer, their deadline, or the agent's. Frames
+are acknowledged when every session that had a part of them has stored it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw, UnsetType
+
+from dragoman.errors import CallFailed, LinkClosed
+from dragoman.hub.frames import (
+    Head,
+    encoded,
+    head_of,
+    object_of,
+    parts_of,
+    readdressed,
+    update_start,
+    value_of,
+)
+from dragoman.hub.line import Line
+from dragoman.wire import ErrorObject, error_object, failure, notification, request, response
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+from dragoman.wire.envelope import Id
+from dragoman.wire.glance import lines_of
+
+if TYPE_CHECKING:
+    from dragoman.hub.session import HubSession
+
+log = logging.getLogger(__name__)
+
+CALL_SECONDS = 120.0
+EARLY = 1000
+"""Messages about sessions that are being made; more than a few, nobody sends."""
+
+
+class Receipt:
+    """A block of the agent's, and how many sessions still have to store their part of it."""
+
+    __slots__ = ("last", "open")
+
+    def __init__(self, last: int) -> None:
+        self.last = last
+        self.open = 1  # the one who sorts it
+
+
+class Life:
+    """Made by the pool, which hears of its end through `on_end`."""
+
+    def __init__(self, agent: str, line: Line, *, survives: bool, on_end: Callable[[Life], None]) -> None:
+        self.agent = agent
+        self.line = line
+        self.survives = survives
+        """Whether the process outlives the hub, so that numbers of its frames mean something to the next."""
+        self.initialized: dict[str, Any] = {}
+        """What it answered to `initialize`."""
+        self.sessions: dict[str, HubSession] = {}  # by the agent's own ids
+        self.bound: dict[str, str] = {}  # ids of the hub's sessions that it knows → its own ids for them
+        self.started = time.time()
+        self.used = asyncio.get_running_loop().time()
+        self.over = ""
+        """Why it has ended; empty while it lives."""
+        self.complaints: deque[str] = deque(maxlen=20)
+        """The last lines of its standard error."""
+        self._calls: dict[Id, asyncio.Future[Raw]] = {}
+        self._turns: dict[Id, HubSession] = {}
+        self._next = int(time.time() * 1000)  # higher than any id of an earlier hub
+        self._receipts: deque[Receipt] = deque()
+        self._latest: tuple[bytes, HubSession] | None = None  # who spoke last, and how its updates begin
+        self._full: set[HubSession] = set()
+        self._making = 0
+        self._early: list[tuple[bytes, int, Receipt]] = []
+        self._on_end = on_end
+
+    def start(self) -> None:
+        self.line.start(self)
+
+    # What we say.
+
+    def next_id(self) -> int:
+        self._next += 1
+        return self._next
+
+    def say(self, session: HubSession, frame: bytes, sequence: int) -> None:
+        """Give the agent a frame that is stored in the session's stream."""
+        own = self.bound.get(session.id, session.id)
+        if own != session.id:
+            frame = readdressed(frame, own)
+        self._write(frame + b"\n", stream=session.stream, last=sequence)
+
+    def expect(self, request_id: Id, session: HubSession) -> None:
+        """The answer to this request belongs to the session."""
+        self._turns[request_id] = session
+
+    def promise(self, number: Id) -> asyncio.Future[Raw]:
+        """The answer to a request that somebody else sends under this id."""
+        future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        self._calls[number] = future
+        future.add_done_callback(lambda _: self._calls.pop(number, None))
+        if self.over:
+            future.set_exception(LinkClosed(self.over))
+        return future
+
+    @contextmanager
+    def making(self) -> Iterator[None]:
+        """A session is being made: what the agent says of it before we know it waits until we do."""
+        self._making += 1
+        try:
+            yield
+        finally:
+            self._making -= 1
+            if not self._making:
+                early, self._early = self._early, []
+                for frame, number, receipt in early:
+                    self._sort(frame, number, receipt)
+                    self.stored(receipt)
+
+    async def call(self, method: str, params: Any, *, within: float = CALL_SECONDS) -> Raw:
+        """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`."""
+        number = self.next_id()
+        future = self.promise(number)
+        self._write(request(number, method, params if isinstance(params, bytes) else encoded(params)))
+        async with asyncio.timeout(within):
+            return await future
+
+    def notify(self, method: str, params: bytes) -> None:
+        self._write(notification(method, params))
+
+    def _write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
+        try:
+            self.line.write(block, stream=stream, last=last)
+        except LinkClosed:
+            pass  # its end is on its way to us
+
+    # What it says: the sink of the line.
+
+    def feed(self, first: int, block: bytes) -> None:
+        receipt = Receipt(first - 1)
+        self._receipts.append(receipt)
+        if not self._is_run(first, block, receipt):
+            for number, frame in enumerate(lines_of(block), first):
+                receipt.last = number
+                self._sort(frame.rstrip(b"\r\n"), number, receipt)
+        self.stored(receipt)
+
+    def _is_run(self, first: int, block: bytes, receipt: Receipt) -> bool:
+        """The short way of a block that is nothing but updates of the session that spoke last."""
+        if self._latest is None or not block.startswith(self._latest[0]) or block[-3:] != b"}}\n":
+            return False
+        head, session = self._latest
+        frames = block[:-1].split(b"\n")
+        if block.count(b"}}\n" + head) != len(frames) - 1 or block.rfind(b'"id":') >= 0:
+            return False
+        receipt.last = first + len(frames) - 1
+        session.heard_updates(frames, receipt.last, self._open(receipt))
+        return True
+
+    def _sort(self, frame: bytes, number: int, receipt: Receipt) -> None:
+        head = head_of(frame)
+        if head is None:
+            log.warning("%s said something that is no message (%d bytes)", self.agent, len(frame))
+        elif isinstance(head.method, UnsetType):
+            self._answered(frame, head, number, receipt)
+        elif head.session and head.session in self.sessions:
+            session = self.sessions[head.session]
+            if session.id != head.session:
+                frame = readdressed(frame, session.id)
+            elif head.method == "session/update":
+                self._latest = (update_start(head.session), session)
+            if isinstance(head.id, UnsetType):
+                session.heard_updates([frame], number, self._open(receipt))
+            else:
+                session.heard_request(frame, head, number, self._open(receipt))
+        elif self._making and len(self._early) < EARLY:
+            self._early.append((frame, number, self._open(receipt)))
+        else:
+            self._beyond(head)
+
+    def _answered(self, frame: bytes, head: Head, number: int, receipt: Receipt) -> None:
+        answered = None if isinstance(head.id, UnsetType) else head.id
+        session = self._turns.pop(answered, None)
+        if session is not None:
+            session.heard_answer(frame, answered, number, self._open(receipt))
+            return
+        future = self._calls.get(answered)
+        parts = parts_of(frame)
+        if future is None or future.done() or parts is None:
+            return  # an answer that nobody waits for, such as one to a hub before this one
+        if isinstance(parts.result, UnsetType):
+            error = value_of(None if isinstance(parts.error, UnsetType) else parts.error, {})
+            future.set_exception(failed_with(error))
+        else:
+            future.set_result(parts.result)
+
+    def _beyond(self, head: Head) -> None:
+        """It speaks of no session that we know."""
+        if isinstance(head.id, UnsetType):
+            log.info("%s told of no session of ours: %s", self.agent, head.method)
+        else:
+            error = error_object(METHOD_NOT_FOUND, "Method not found: the hub knows no such session")
+            self._write(failure(head.id, error))
+
+    def stderr(self, line: bytes) -> None:
+        self.complaints.append(line.decode(errors="replace").rstrip()[:500])
+
+    def oversized(self, number: int, size: int) -> None:
+        log.warning("%s sent a message of %d bytes, which was skipped", self.agent, size)
+        self.stored(self._open(Receipt(number)))
+
+    def ended(self, reason: str, exit_status: int | None) -> None:
+        status = "" if exit_status is None else f" (exit status {exit_status})"
+        self.over = f"the agent has ended{status}: {reason}" if reason else f"the agent has ended{status}"
+        for future in self._calls.values():
+            if not future.done():
+                future.set_exception(LinkClosed(self.over))
+        self._on_end(self)
+
+    # Receipts and back-pressure.
+
+    def _open(self, receipt: Receipt) -> Receipt:
+        receipt.open += 1
+        return receipt
+
+    def stored(self, receipt: Receipt) -> None:
+        """One part of a block is safe."""
+        receipt.open -= 1
+        last = 0
+        while self._receipts and self._receipts[0].open == 0:
+            last = self._receipts.popleft().last
+        if last and not self.over:
+            self.line.acknowledge(last)
+
+    def hold(self, session: HubSession) -> None:
+        """A session cannot take more now."""
+        if not self._full and not self.over:
+            self.line.pause()
+        self._full.add(session)
+
+    def release(self, session: HubSession) -> None:
+        self._full.discard(session)
+        if not self._full and not self.over:
+            self.line.resume()
+
+    # What it can.
+
+    def can(self, *path: str) -> bool:
+        """Whether it announced a capability, such as `can("sessionCapabilities", "resume")`."""
+        found: Any = self.initialized.get("agentCapabilities")
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        return found is not None and found is not False
+
+    def answer(self, request_id: Id, result: Raw | bytes) -> bytes:
+        return response(request_id, bytes(result))[:-1]
+
+
+def failed_with(error: Any) -> CallFailed:
+    """An agent's error, as an exception that can be told on."""
+    members = error if isinstance(error, dict) else {}
+    code, message = members.get("code"), members.get("message")
+    return CallFailed(
+        code if isinstance(code, int) else INTERNAL_ERROR,
+        message if isinstance(message, str) else "Internal error",
+        members.get("data"),
+    )
+
+
+def error_of(error: CallFailed) -> ErrorObject:
+    return error_object(error.code, error.message, error.data)
+
+
+__all__ = ["Life", "Receipt", "error_of", "failed_with", "object_of"]

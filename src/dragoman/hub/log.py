@@ -1,0 +1,143 @@
+"""Append, then act: what happens in a session is stored first, and has its effect afterwards, in order.
+
+`add` never waits. Entries that gather while a commit lasts are stored together with the next one; when they
+are stored, each entry's act is run and the entry shown to whoever follows, in the order of `add`. If the
+journal refuses, nothing has an effect, the entries stay, and they are tried again: `failed` hears of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from dragoman.errors import JournalError
+from dragoman.journal import Direction, Entry, Journal, Stored
+
+log = logging.getLogger(__name__)
+
+WAITING_BYTES = 4 * 1024 * 1024
+"""What may wait for the disk in one session; above it the agent waits: a stuck disk must cost no memory."""
+
+AGAIN_SECONDS = 1.0
+
+Act: TypeAlias = Callable[[Stored], None]
+Show: TypeAlias = Callable[[Sequence[Stored]], None]
+
+
+class SessionLog:
+    """One session's end of its stream. Nobody else writes to it."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        stream: str,
+        *,
+        last: int,
+        show: Show,
+        failed: Callable[[JournalError], None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.stream = stream
+        self.last = last
+        """The sequence of the last entry that is stored."""
+        self._journal = journal
+        self._show = show
+        self._failed = failed
+        self._clock = clock
+        self._waiting: list[Entry] = []
+        self._acts: list[tuple[int, Act]] = []  # by the place of the entry in `_waiting`
+        self._size = 0
+        self._task: asyncio.Task[None] | None = None
+        self._again: asyncio.TimerHandle | None = None
+        self._emptied = asyncio.Event()
+        self._emptied.set()
+
+    def add(self, entries: Sequence[tuple[Direction, bytes]], act: Act | None = None) -> None:
+        """Store these; `act` is run with the last of them when they are."""
+        now = self._clock()
+        self._waiting += [Entry(direction, frame, now) for direction, frame in entries]
+        self._size += sum(len(frame) for _, frame in entries)
+        if act is not None:
+            self._acts.append((len(self._waiting) - 1, act))
+        self._go()
+
+    def add_heard(self, frames: Sequence[bytes], act: Act | None = None) -> None:
+        """The same for frames of the agent, which are many."""
+        now = self._clock()
+        self._waiting += [Entry("to_client", frame, now) for frame in frames]
+        self._size += sum(map(len, frames))
+        if act is not None:
+            self._acts.append((len(self._waiting) - 1, act))
+        self._go()
+
+    @property
+    def is_full(self) -> bool:
+        return self._size > WAITING_BYTES
+
+    @property
+    def is_idle(self) -> bool:
+        return self._emptied.is_set()
+
+    async def flush(self, within: float) -> None:
+        """Until everything is stored, or `within` seconds have passed."""
+        try:
+            async with asyncio.timeout(within):
+                await self._emptied.wait()
+        except TimeoutError:
+            log.warning("a session's last entries could not be stored within %g s", within)
+
+    async def aclose(self) -> None:
+        """What is not stored now is lost, as it would be by a crash: it has had no effect either."""
+        if self._again is not None:
+            self._again.cancel()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+
+    def _go(self) -> None:
+        self._emptied.clear()
+        if self._task is None and self._again is None:
+            self._task = asyncio.get_running_loop().create_task(self._store_all(), name="hub log")
+
+    async def _store_all(self) -> None:
+        try:
+            while self._waiting:
+                await self._store()
+            self._emptied.set()
+        except JournalError as error:
+            self._again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._retry)
+            self._failed(error)
+        finally:
+            self._task = None
+
+    def _retry(self) -> None:
+        self._again = None
+        self._go()
+
+    async def _store(self) -> None:
+        entries, self._waiting = self._waiting, []
+        acts, self._acts = self._acts, []
+        try:
+            last = await self._journal.append(self.stream, entries, after=self.last)
+        except BaseException:
+            self._acts = acts + [(place + len(entries), act) for place, act in self._acts]
+            self._waiting = entries + self._waiting  # the next try begins with them
+            raise
+        first, self.last = self.last + 1, last
+        self._size -= sum(len(entry.frame) for entry in entries)
+        stored = [
+            Stored(first + place, entry.direction, entry.frame, entry.time)
+            for place, entry in enumerate(entries)
+        ]
+        shown = 0
+        for place, act in acts:
+            self._show(stored[shown:place])
+            shown = place
+            try:
+                act(stored[place])
+            except Exception:  # one act that fails must not take the rest with it
+                log.exception("an act of the session %s failed", self.stream)
+        self._show(stored[shown:])

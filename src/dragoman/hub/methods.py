@@ -1,0 +1,337 @@
+"""What a client may ask of the hub: the protocol's own methods, for every agent alike.
+
+Sessions are listed, loaded, resumed, forked, closed and deleted from the journal, whatever the agent can.
+What only the agent knows, such as a change of mode, is passed on to it; so is every extension that is not
+ours (see `methods_hub` for those that are).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, Raw
+
+from dragoman.errors import DragomanError, ErrorAnswer
+from dragoman.hub.forking import fork
+from dragoman.hub.frames import encoded, ours_in, value_of
+from dragoman.hub.methods_hub import PREFIX, HubMethods
+from dragoman.hub.rendering import Position, read_cursor
+from dragoman.wire import error_object, failure, response
+from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
+from dragoman.wire.envelope import Id
+
+if TYPE_CHECKING:
+    from dragoman.hub.client_side import HubClient
+    from dragoman.hub.hub import Hub
+    from dragoman.hub.session import HubSession
+
+Params = dict[str, Raw]
+Result = dict[str, Any] | bytes | None
+Handler = Callable[["HubClient", Params, Id], Awaitable[Result]]
+
+FOLLOWED = ("list", "resume", "close", "delete", "fork")
+"""What the hub can do with sessions, whatever their agent can."""
+
+KEY_LENGTH = 128
+
+
+class Methods:
+    """Finds who answers a request."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._ours = HubMethods(hub)
+        self._handlers: dict[str, Handler] = {
+            "initialize": self._initialize,
+            "authenticate": self._to_agent,
+            "logout": self._to_agent,
+            "session/new": self._new,
+            "session/load": self._load,
+            "session/resume": self._resume,
+            "session/list": self._list,
+            "session/fork": self._fork,
+            "session/close": self._close,
+            "session/delete": self._delete,
+            "session/set_mode": self._set_mode,
+            "session/set_config_option": self._set_option,
+        }
+
+    async def call(self, client: HubClient, method: str, params: Params, request_id: Id) -> Result:
+        """The result; None if the answer is given elsewhere."""
+        if method == "initialize":
+            return await self._initialize(client, params, request_id)
+        if not client.initialized:
+            raise invalid_request("initialize comes first")
+        client.needs("observe")
+        if method.startswith(PREFIX):
+            return await self._ours.call(client, method, params)
+        handler = self._handlers.get(method)
+        if handler is not None:
+            if handler == self._to_agent:
+                return await self._ask_agent(client, method, params)
+            return await handler(client, params, request_id)
+        if "sessionId" in params:
+            client.needs("prompt")
+            session = await self._session(client, params)
+            return bytes(await self._hub.ask(session, method, params))
+        if method.startswith("_"):
+            return await self._ask_agent(client, method, params)
+        raise method_not_found(method)
+
+    # Introductions.
+
+    async def _initialize(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        if client.initialized:
+            raise invalid_request("initialize comes once")
+        ours = ours_in(params)
+        wanted = ours.get("agent")
+        client.agent = (
+            wanted if isinstance(wanted, str) and wanted else client.agent or self._hub.default_agent
+        )
+        client.cursors = ours.get("cursors") is True
+        client.events = ours.get("events") is True
+        name = ours.get("client")
+        client.name = name if isinstance(name, str) and 8 <= len(name) <= 64 else ""
+        capabilities = value_of(params.get("clientCapabilities"), {})
+        client.capabilities = capabilities if isinstance(capabilities, dict) else {}
+        answer = await self._introduced(client, lenient=bool(ours))
+        client.initialized = True
+        self._hub.arrived(client)
+        return answer
+
+    async def _introduced(self, client: HubClient, *, lenient: bool) -> dict[str, Any]:
+        if not client.grant.may_use(client.agent):
+            raise ErrorAnswer(
+                -32003, f"Forbidden: this token may not use {client.agent}", {"scope": "agents"}
+            )
+        try:
+            agent = await self._hub.introduction(client.agent)
+        except DragomanError as error:
+            if not lenient:
+                raise
+            agent = {"_meta": {"error": str(error)[:300]}}
+        can = agent.get("agentCapabilities")
+        can = can if isinstance(can, dict) else {}
+        with_sessions = can.get("sessionCapabilities")
+        sessions = with_sessions if isinstance(with_sessions, dict) else {}
+        sessions = {**sessions, **{name: sessions.get(name) or {} for name in FOLLOWED}}
+        meta = agent.get("_meta")
+        return {
+            "authMethods": [],
+            "agentInfo": {"name": "dragoman-hub", "title": "Dragoman hub", "version": "0.1.0"},
+            **agent,
+            "protocolVersion": 1,
+            "agentCapabilities": {**can, "loadSession": True, "sessionCapabilities": sessions},
+            "_meta": {**(meta if isinstance(meta, dict) else {}), "dragoman": self._hub.shown_to(client)},
+        }
+
+    async def _to_agent(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        raise AssertionError("asked by name")
+
+    async def _ask_agent(self, client: HubClient, method: str, params: Params) -> Result:
+        client.needs("prompt")
+        life = await self._hub.pool.life(client.agent)
+        return bytes(await life.call(method, params))
+
+    # Sessions.
+
+    async def _session(self, client: HubClient, params: Params) -> HubSession:
+        session = await self._hub.session(client.text(params, "sessionId"))
+        if not (client.grant.may_use(session.memory.agent) and client.grant.may_open(session.memory.cwd)):
+            raise ErrorAnswer(-32003, "Forbidden: this token may not use this session", {"scope": "sessions"})
+        return session
+
+    async def _new(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        client.needs("prompt")
+        ours = ours_in(params)
+        wanted = ours.get("agent")
+        agent = wanted if isinstance(wanted, str) and wanted else client.agent
+        cwd = client.text(params, "cwd")
+        if not client.grant.may_use(agent):
+            raise ErrorAnswer(-32003, f"Forbidden: this token may not use {agent}", {"scope": "agents"})
+        if not client.grant.may_open(cwd):
+            raise ErrorAnswer(-32003, "Forbidden: this token may not use that folder", {"scope": "roots"})
+        key = ours.get("key")
+        key = key if isinstance(key, str) and 0 < len(key) <= KEY_LENGTH else ""
+        session = await self._hub.known_by(key) if key else None
+        if session is None:
+            session = await self._hub.make(agent, without_ours(params), key=key)
+        self._hub.attach(client, session, Position(session.log.last))
+        return {**self._hub.standing(session), "sessionId": session.id}
+
+    async def _load(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        session = await self._hub.loaded(client, client.text(params, "sessionId"), params)
+        session = await self._session(client, params) if session is None else session
+        self._bring(session, params)
+        follower = self._hub.attach(client, session, Position(0))
+
+        def up() -> None:
+            client.tell(response(request_id, encoded(self._hub.standing(session))))
+            follower.ask_again()
+
+        follower.catch_up(up)
+        return None
+
+    async def _resume(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        session = await self._session(client, params)
+        self._bring(session, params)
+        ours = ours_in(params)
+        position = Position(session.log.last)
+        if isinstance(ours.get("after"), str):
+            read = read_cursor(ours["after"])
+            if read is None or read.sequence > session.log.last:
+                raise invalid_params("after is no cursor of this session")
+            position = read
+        follower = self._hub.attach(client, session, position)
+        prompts = ours.get("prompts")
+        follower.own |= (
+            {key for key in prompts if isinstance(key, str)} if isinstance(prompts, list) else set()
+        )
+        client.send(response(request_id, encoded(self._hub.standing(session))))
+        follower.ask_again()
+        if position.sequence < session.log.last or position.part:
+            follower.catch_up()
+        return None
+
+    def _bring(self, session: HubSession, params: Params) -> None:
+        """What a client brings along counts for the next process of the agent."""
+        for name in ("mcpServers", "additionalDirectories"):
+            if name in params:
+                session.setup[name] = value_of(params[name], [])
+
+    async def _list(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        cwd, cursor = value_of(params.get("cwd")), value_of(params.get("cursor"))
+        listed = await self._hub.listed(
+            client,
+            cwd=cwd if isinstance(cwd, str) else None,
+            cursor=cursor if isinstance(cursor, str) else None,
+        )
+        sessions = [
+            {key: one[key] for key in ("sessionId", "cwd", "title", "updatedAt") if one.get(key)}
+            for one in listed["sessions"]
+        ]
+        rest = {"nextCursor": listed["nextCursor"]} if "nextCursor" in listed else {}
+        return {"sessions": sessions, **rest}
+
+    async def _fork(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        client.needs("prompt")
+        source = await self._session(client, params)
+        session = await fork(self._hub, source, without_ours(params), ours_in(params).get("before"))
+        self._hub.attach(client, session, Position(session.log.last))
+        return {**self._hub.standing(session), "sessionId": session.id}
+
+    async def _close(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        client.needs("prompt")
+        await self._hub.close(await self._session(client, params))
+        return {}
+
+    async def _delete(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        client.needs("prompt")
+        try:
+            session = await self._session(client, params)
+        except ErrorAnswer as error:
+            if error.code != -32002:
+                raise
+            return {}  # it is gone, as was asked for
+        await self._hub.delete(session)
+        return {}
+
+    async def _set_mode(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        client.needs("prompt")
+        session = await self._session(client, params)
+        result = await self._hub.ask(session, "session/set_mode", params)
+        mode = value_of(params.get("modeId"))
+        self._hub.tell(session, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
+        return bytes(result)
+
+    async def _set_option(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        client.needs("prompt")
+        session = await self._session(client, params)
+        result = await self._hub.ask(session, "session/set_config_option", params)
+        options = value_of(result, {})
+        if isinstance(options, dict) and isinstance(options.get("configOptions"), list):
+            told = {"sessionUpdate": "config_option_update", "configOptions": options["configOptions"]}
+            self._hub.tell(session, told)
+        return bytes(result)
+
+    # Turns.
+
+    def prompt(self, client: HubClient, request_id: Id, params: Params) -> None:
+        """At once, so that what comes behind it finds it there."""
+        if not client.initialized:
+            raise invalid_request("initialize comes first")
+        client.needs("prompt")
+        self._hub.check_rate(client)
+        session = self._hub.sessions.get(client.text(params, "sessionId"))
+        if session is None:
+            self._hub.owner.start(self._prompt_later(client, request_id, params))
+        else:
+            self._prompt(client, request_id, params, session)
+
+    async def _prompt_later(self, client: HubClient, request_id: Id, params: Params) -> None:
+        """Nobody has this session open; it may still be in the journal."""
+        try:
+            self._prompt(client, request_id, params, await self._session(client, params))
+        except ErrorAnswer as error:
+            client.tell(failure(request_id, error_object(error.code, error.message, error.data)))
+        except DragomanError:
+            client.tell(failure(request_id, error_object(INTERNAL_ERROR)))
+
+    def _prompt(self, client: HubClient, request_id: Id, params: Params, session: HubSession) -> None:
+        if not isinstance(value_of(params.get("prompt")), list):
+            raise invalid_params("prompt is missing")
+        key = ours_in(params).get("key")
+        key = key if isinstance(key, str) and 0 < len(key) <= KEY_LENGTH else uuid.uuid4().hex
+        follower = client.followed.get(session.id)
+        if follower is None:
+            follower = self._hub.attach(client, session, Position(session.log.last))
+        follower.own.add(key)
+        answer = session.memory.answers.get(key)
+        if answer is not None and follower.position.sequence >= answer.sequence:
+            client.send(answer.to(request_id))
+            return
+        if answer is None and not session.knows(key):
+            if len(session.memory.queue) >= self._hub.options.prompts_queued:
+                raise invalid_request("too many prompts wait in this session already")
+            client.waiting[session.id, key] = request_id
+            session.submit(client, params, key=key, by=client.grant.name)
+        else:
+            client.waiting[session.id, key] = request_id
+
+    def cancel(self, client: HubClient, params: Params) -> None:
+        session = self._hub.sessions.get(str(value_of(params.get("sessionId"), "")))
+        if session is None or not client.grant.may("prompt"):
+            return
+        mine = [key for (of, key) in client.waiting if of == session.id]
+        queued = [key for key in mine if session.withdraw(key)]
+        turn = session.memory.turn or session.starting
+        if not queued or (turn is not None and turn.key in mine):
+            session.cancel()
+
+    def cancel_request(self, client: HubClient, params: Params) -> None:
+        """Only prompts last long enough to be cancelled."""
+        wanted = value_of(params.get("requestId"), UNSET)
+        for (session_id, key), waiting in list(client.waiting.items()):
+            if waiting == wanted and session_id in self._hub.sessions:
+                session = self._hub.sessions[session_id]
+                if not session.withdraw(key):
+                    session.cancel()
+
+    def told(self, client: HubClient, method: str, members: Params, params: Raw | None) -> None:
+        """A notification that is not ours goes to the session's agent."""
+        session = self._hub.sessions.get(str(value_of(members.get("sessionId"), "")))
+        if session is None or not client.grant.may("prompt") or session.life is None:
+            return
+        self._hub.pass_on(session, method, members)
+
+
+def without_ours(params: Params) -> Params:
+    """What an agent is given: our own words are taken out."""
+    meta = value_of(params.get("_meta"))
+    if not isinstance(meta, dict) or "dragoman" not in meta:
+        return params
+    rest = {name: value for name, value in meta.items() if name != "dragoman"}
+    kept = {name: raw for name, raw in params.items() if name != "_meta"}
+    return {**kept, "_meta": Raw(encoded(rest))} if rest else kept

@@ -1,0 +1,84 @@
+"""What the hub writes into a session's stream besides the frames themselves.
+
+A note is one JSON object whose member `hub` names its kind. Notes make a stream complete: whoever reads it
+from its beginning knows the session as the hub knew it, and what its clients were told.
+
+| note | says |
+|---|---|
+| `made` | agent, folder, and what the agent answered to `session/new` |
+| `bound` | by which id an agent's process knows the session from here on |
+| `heard` | up to which of its frames the agent is in this stream |
+| `queued`, `edited`, `withdrawn` | prompts that wait |
+| `turn_ended` | the key of a prompt and its result or error |
+| `settled` | a request of the agent has its answer, or needs none any more |
+| `agent_gone`, `agent_back`, `renamed`, `closed` | what they say |
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+_encode = msgspec.json.Encoder(order=None).encode
+
+TOLD = frozenset(
+    {
+        "queued",
+        "edited",
+        "withdrawn",
+        "turn_ended",
+        "settled",
+        "agent_gone",
+        "agent_back",
+        "renamed",
+        "closed",
+    }
+)
+"""What clients hear of as events, in the note's own words."""
+
+
+class Note(Struct, frozen=True):
+    """Every member that any note has; which ones it has depends on its kind."""
+
+    hub: str
+    key: str = ""
+    by: str = ""
+    prompt: list[Raw] | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+    request: str = ""
+    outcome: str = ""
+    agent: str = ""
+    cwd: str = ""
+    folders: list[str] = []
+    session: str = ""
+    title: str = ""
+    reason: str = ""
+    remembers: bool | UnsetType = UNSET
+    n: int = 0
+
+
+_notes = msgspec.json.Decoder(Note)
+
+
+def note(kind: str, **members: Any) -> bytes:
+    return _encode({"hub": kind, **members})
+
+
+def read_note(frame: bytes) -> Note | None:
+    """A note of the hub; None if somebody else has written it."""
+    if not frame.startswith(b'{"hub":'):
+        return None
+    try:
+        return _notes.decode(frame)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def event_of(frame: bytes) -> dict[str, Raw]:
+    """The members of a note, as an event tells them."""
+    members = msgspec.json.decode(frame, type=dict[str, Raw])
+    return {"event": members.pop("hub"), **members}

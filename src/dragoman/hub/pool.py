@@ -1,0 +1,270 @@
+"""The agents of the hub: one process each, started when somebody needs it, watched, and stopped when nobody
+does.
+
+A process that ends is started again with the next prompt, later and later if it keeps dying, and the sessions
+that it knew are brought back to it: resumed or loaded if it can, else made anew, with what was said before as
+a reminder in front of the next prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dragoman.errors import CallFailed, DragomanError, LocalMistake
+from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.hub.life import Life
+from dragoman.hub.line import Line
+from dragoman.runtime.owner import Owner
+
+if TYPE_CHECKING:
+    from dragoman.hub.session import HubSession
+
+log = logging.getLogger(__name__)
+
+INITIALIZE_SECONDS = 60.0
+LOAD_SECONDS = 300.0
+CALM_SECONDS = 60.0
+"""A process that lived so long did not die of its start."""
+LONGEST_PAUSE = 30.0
+LOOK_SECONDS = 15.0
+
+CLIENT: dict[str, Any] = {
+    "protocolVersion": 1,
+    "clientInfo": {"name": "dragoman-hub", "title": "Dragoman hub", "version": "0.1.0"},
+    "clientCapabilities": {
+        "fs": {"readTextFile": True, "writeTextFile": True},
+        "terminal": True,
+        "elicitation": {"form": {}, "url": {}},
+    },
+}
+
+
+class AgentSpec(Struct, frozen=True, kw_only=True):
+    """One agent that the hub offers."""
+
+    name: str
+    open: Callable[[], Awaitable[Line]]
+    """Starts it."""
+    adopt: Callable[[], Awaitable[Line | None]] | None = None
+    """Finds one that outlived the hub before; None if none did. Without it, none ever does."""
+    title: str = ""
+    description: str = ""
+    idle: float = 600.0
+    restarts: int = 5
+
+
+class Seat:
+    """One agent's place: its life, if it has one, and how its last ones went."""
+
+    def __init__(self, spec: AgentSpec) -> None:
+        self.spec = spec
+        self.life: Life | None = None
+        self.starting = asyncio.Lock()
+        self.failures = 0
+        self.starts = 0
+        self.not_before = 0.0
+        self.initialized: dict[str, Any] = {}  # what it answered last
+
+
+class Pool:
+    """`on_gone` hears of lives that ended; `remember` keeps what an agent answered to `initialize`."""
+
+    def __init__(
+        self,
+        specs: Mapping[str, AgentSpec],
+        *,
+        remember: Callable[[str, dict[str, Any] | None], dict[str, Any]],
+    ) -> None:
+        self.seats = {name: Seat(spec) for name, spec in specs.items()}
+        self._remember = remember
+        self._owner: Owner | None = None
+
+    def start(self) -> None:
+        self._owner = Owner("pool")
+        self._owner.start(self._look())
+
+    def seat(self, name: str) -> Seat:
+        try:
+            return self.seats[name]
+        except KeyError:
+            known = ", ".join(sorted(self.seats))
+            raise LocalMistake(f"the hub has no agent {name!r}; it has {known}") from None
+
+    async def life(self, name: str) -> Life:
+        """A life of the agent, begun if there is none."""
+        seat = self.seat(name)
+        async with seat.starting:
+            if seat.life is not None and not seat.life.over:
+                return seat.life
+            await self._wait_for_turn(seat)
+            seat.starts += 1
+            try:
+                life = await self._begin(seat, await seat.spec.open())
+            except BaseException:
+                self._failed(seat)
+                raise
+            return life
+
+    async def adopt(self, seat: Seat) -> Life | None:
+        """The life that outlived the hub before, if there is one."""
+        line = None if seat.spec.adopt is None else await seat.spec.adopt()
+        if line is None:
+            return None
+        life = Life(seat.spec.name, line, survives=True, on_end=self._ended)
+        life.initialized = seat.initialized = self._remember(seat.spec.name, None)
+        seat.life = life
+        return life
+
+    async def _begin(self, seat: Seat, line: Line) -> Life:
+        life = Life(seat.spec.name, line, survives=seat.spec.adopt is not None, on_end=self._ended)
+        life.start()
+        try:
+            answer = await life.call("initialize", CLIENT, within=INITIALIZE_SECONDS)
+        except TimeoutError:
+            await line.aclose()
+            raise LocalMistake(f"{seat.spec.name} did not answer within {INITIALIZE_SECONDS:g} s") from None
+        except BaseException:
+            await line.aclose()
+            raise
+        life.initialized = seat.initialized = value_of(answer, {})
+        self._remember(seat.spec.name, life.initialized)
+        seat.life = life
+        return life
+
+    async def _wait_for_turn(self, seat: Seat) -> None:
+        if seat.failures > seat.spec.restarts:
+            last = " | ".join(seat.life.complaints) if seat.life is not None else ""
+            seat.failures = seat.spec.restarts  # the next prompt may try once more
+            raise LocalMistake(
+                f"{seat.spec.name} has ended {seat.spec.restarts + 1} times in a row. {last[-300:]}".strip()
+            )
+        left = seat.not_before - asyncio.get_running_loop().time()
+        if left > 0:
+            await asyncio.sleep(left)
+
+    def _failed(self, seat: Seat) -> None:
+        seat.failures += 1
+        pause = min(LONGEST_PAUSE, 0.1 * 2.0**seat.failures)
+        seat.not_before = asyncio.get_running_loop().time() + pause
+
+    def _ended(self, life: Life) -> None:
+        seat = self.seats[life.agent]
+        if seat.life is life:
+            loop = asyncio.get_running_loop()
+            if loop.time() - life.used < CALM_SECONDS and any(one.is_busy for one in life.sessions.values()):
+                self._failed(seat)
+            else:
+                seat.failures = 0
+        log.info("%s: %s", life.agent, life.over)
+        for session in list(life.sessions.values()):
+            session.agent_gone(life)
+
+    # Sessions and lives.
+
+    async def make(self, name: str, params: dict[str, Any]) -> tuple[Life, dict[str, Any]]:
+        """A new session of the agent; what it answered."""
+        life = await self.life(name)
+        made = value_of(await life.call("session/new", params, within=LOAD_SECONDS), {})
+        if not isinstance(made, dict) or not isinstance(made.get("sessionId"), str):
+            raise CallFailed(-32603, f"{name} made a session without an id")
+        return life, made
+
+    def join(self, session: HubSession, life: Life, own: str) -> None:
+        """From here on the process knows the session."""
+        life.sessions[own] = session
+        life.bound[session.id] = own
+        life.used = asyncio.get_running_loop().time()
+        session.life = life
+
+    async def bind(self, session: HubSession) -> Life:
+        """A life that knows the session."""
+        async with session.binding:
+            if session.life is not None and not session.life.over:
+                session.life.used = asyncio.get_running_loop().time()
+                return session.life
+            life = await self.life(session.memory.agent)
+            own = life.bound.get(session.id)
+            if own is None:
+                own = await self._bring_back(session, life)
+            self.join(session, life, own)
+            return life
+
+    async def _bring_back(self, session: HubSession, life: Life) -> str:
+        memory = session.memory
+        own = memory.agent_session
+        params = {"cwd": memory.cwd, "mcpServers": [], **session.setup}
+        if memory.folders and life.can("sessionCapabilities", "additionalDirectories"):
+            params["additionalDirectories"] = memory.folders
+        for method, can in (
+            ("session/resume", life.can("sessionCapabilities", "resume")),
+            ("session/load", life.can("loadSession")),
+        ):
+            if can:
+                made = await self._brought_back(session, life, method, {**params, "sessionId": own})
+                if made is not None:
+                    session.say("bound", session=own, result=made)
+                    session.say("agent_back", remembers=True)
+                    return own
+        _, answer = await self.make(life.agent, params)
+        own = answer.pop("sessionId")
+        session.remind = memory.turns > 0
+        session.say("bound", session=own, result=answer)
+        session.say("agent_back", remembers=not session.remind)
+        return str(own)
+
+    async def _brought_back(
+        self, session: HubSession, life: Life, method: str, params: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        own = session.memory.agent_session
+        session.muted = True  # what it tells of the past is in the stream already
+        session.life = life
+        life.sessions[own] = session
+        try:
+            return dict(object_of(await life.call(method, params, within=LOAD_SECONDS)))
+        except CallFailed as error:
+            log.info("%s does not bring session %s back (%s)", life.agent, session.id, error.message)
+            return None
+        finally:
+            session.muted = False
+            session.life = None
+            life.sessions.pop(own, None)
+
+    # Rest and end.
+
+    async def _look(self) -> None:
+        """Stop what nobody has used for long."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            now = asyncio.get_running_loop().time()
+            for seat in self.seats.values():
+                life = seat.life
+                if life is None or life.over or any(one.is_busy for one in life.sessions.values()):
+                    continue
+                if now - life.used > seat.spec.idle:
+                    log.info("%s is stopped: nobody has used it for %g s", life.agent, seat.spec.idle)
+                    await life.line.aclose()
+
+    async def leave(self) -> None:
+        """Let go of agents that outlive us, and end the others."""
+        await self._end(lambda life: life.line.leave() if life.survives else life.line.aclose())
+
+    async def aclose(self) -> None:
+        """End all agents."""
+        await self._end(lambda life: life.line.aclose())
+
+    async def _end(self, how: Callable[[Life], Awaitable[None]]) -> None:
+        if self._owner is not None:
+            await self._owner.aclose()
+        lives = [seat.life for seat in self.seats.values() if seat.life is not None and not seat.life.over]
+        ended = await asyncio.gather(*(how(life) for life in lives), return_exceptions=True)
+        for error in ended:
+            if isinstance(error, Exception) and not isinstance(error, DragomanError):
+                log.error("an agent could not be ended", exc_info=error)
+
+
+__all__ = ["AgentSpec", "Pool", "Seat", "encoded"]

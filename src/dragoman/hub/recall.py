@@ -1,0 +1,206 @@
+"""What a session has come to, read from its stream: the one place where it is kept.
+
+The same eyes see entries as they are stored and as they are read after a restart, so what the hub believes
+and what it would believe after a crash are the same. Updates are only glanced at for their kind.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Raw, Struct, UnsetType
+
+from dragoman.hub.frames import encoded, object_of, ours_in, parts_of, update_kind, update_start, value_of
+from dragoman.hub.notes import Note, read_note
+from dragoman.journal import Stored
+from dragoman.wire import response
+from dragoman.wire.envelope import Id
+
+KEPT_KINDS = frozenset(
+    {
+        b"current_mode_update",
+        b"config_option_update",
+        b"available_commands_update",
+        b"plan",
+        b"usage_update",
+        b"session_info_update",
+    }
+)
+"""Updates of which the latest says everything; a client that joins late is given those at once."""
+
+ASKED = frozenset({"session/request_permission", "elicitation/create"})
+"""What people are asked; any other request of an agent is for a client that lends something."""
+
+ANSWERS = 64
+"""Answers to prompts that are kept for clients that lost theirs."""
+
+
+class Waiting(Struct):
+    """A prompt in the queue."""
+
+    key: str
+    by: str
+    params: Raw
+
+
+class OpenTurn(Struct):
+    """A prompt that was given to the agent and has no answer."""
+
+    key: str
+    by: str
+    id: Id
+    sequence: int
+
+
+class OpenRequest(Struct):
+    """A request of the agent that has no answer. `lender` is the client whose files or terminals it needs."""
+
+    sequence: int
+    id: Id
+    method: str
+    params: Raw
+    time: float
+    lender: Any = None
+    expires: float = 0.0
+    rule: str = ""
+
+
+class Answer(Struct):
+    """What came of a prompt, and where that stands."""
+
+    sequence: int
+    note: Note
+
+    def to(self, request_id: Id) -> bytes:
+        """As the answer to whoever waits under this id."""
+        result, error = self.note.result, self.note.error
+        if isinstance(result, Raw):
+            return response(request_id, bytes(result))
+        told = bytes(error) if isinstance(error, Raw) else b'{"code":-32603,"message":"Internal error"}'
+        return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encoded(request_id), told)
+
+
+class Memory:
+    """What the entries of one session say so far."""
+
+    def __init__(self, session_id: str) -> None:
+        self.agent = ""
+        self.cwd = ""
+        self.folders: list[str] = []
+        self.agent_session = session_id
+        self.made: dict[str, Raw] = {}
+        """What the agent answered when the session was made or brought back."""
+        self.heard = 0
+        """Frames of the agent up to this number are in the stream."""
+        self.turn: OpenTurn | None = None
+        self.queue: list[Waiting] = []
+        self.requests: dict[int, OpenRequest] = {}
+        self.answers: OrderedDict[str, Answer] = OrderedDict()
+        self.latest: dict[bytes, bytes] = {}
+        self.title = ""
+        self.failed = False
+        self.turns = 0
+        self._start = update_start(session_id)
+
+    def see(self, entries: Iterable[Stored]) -> None:
+        start = self._start
+        for stored in entries:
+            if stored.direction == "to_client":
+                kind = update_kind(stored.frame, start)
+                if kind is None:
+                    self._see_other(stored)
+                elif kind in KEPT_KINDS:
+                    self._keep(kind, stored.frame)
+            elif stored.direction == "to_agent":
+                self._see_said(stored)
+            else:
+                note = read_note(stored.frame)
+                if note is not None:
+                    self._see_note(note, stored.sequence)
+
+    def see_updates(self, frames: Iterable[bytes]) -> None:
+        """The same for updates that were just heard."""
+        start = self._start
+        for frame in frames:
+            kind = update_kind(frame, start)
+            if kind in KEPT_KINDS:
+                self._keep(kind, frame)
+
+    def _keep(self, kind: bytes, frame: bytes) -> None:
+        self.latest[kind] = frame
+        if kind == b"session_info_update":
+            title = value_of(self.update(kind).get("title"))
+            self.title = title if isinstance(title, str) else self.title
+
+    def update(self, kind: bytes) -> dict[str, Raw]:
+        """The latest update of a kind, its members unread."""
+        frame = self.latest.get(kind)
+        return object_of(object_of(object_of(frame).get("params")).get("update"))
+
+    def _see_other(self, stored: Stored) -> None:
+        parts = parts_of(stored.frame)
+        if parts is None or isinstance(parts.method, UnsetType):
+            return
+        if isinstance(parts.id, UnsetType):
+            kind = value_of(object_of(object_of(parts.params).get("update")).get("sessionUpdate"))
+            if isinstance(kind, str) and kind.encode() in KEPT_KINDS:
+                self._keep(kind.encode(), stored.frame)
+        else:
+            params = Raw(bytes(parts.params)) if isinstance(parts.params, Raw) else Raw(b"{}")
+            self.requests[stored.sequence] = OpenRequest(
+                stored.sequence, parts.id, parts.method, params, stored.time
+            )
+
+    def _see_said(self, stored: Stored) -> None:
+        if b'"session/prompt"' not in stored.frame:
+            return
+        parts = parts_of(stored.frame)
+        if parts is None or parts.method != "session/prompt" or isinstance(parts.id, UnsetType):
+            return
+        ours = ours_in(object_of(parts.params))
+        key = str(ours.get("key", ""))
+        self.turn = OpenTurn(key, str(ours.get("by", "")), parts.id, stored.sequence)
+        self.turns += 1
+        self.queue = [one for one in self.queue if one.key != key]
+
+    def _see_note(self, note: Note, sequence: int) -> None:
+        match note.hub:
+            case "heard":
+                self.heard = max(self.heard, note.n)
+            case "turn_ended":
+                self._see_end(note, sequence)
+            case "settled":
+                self.requests.pop(int(note.request or "0"), None)
+            case "queued" if isinstance(note.params, Raw):
+                self.queue.append(Waiting(note.key, note.by, Raw(bytes(note.params))))
+            case "edited" if isinstance(note.params, Raw):
+                for one in self.queue:
+                    if one.key == note.key:
+                        one.params = Raw(bytes(note.params))
+            case "withdrawn":
+                self.queue = [one for one in self.queue if one.key != note.key]
+            case "made":
+                self.agent, self.cwd, self.folders = note.agent, note.cwd, list(note.folders)
+                self._see_bound(note)
+            case "bound":
+                self._see_bound(note)
+            case "renamed":
+                self.title = note.title
+
+    def _see_bound(self, note: Note) -> None:
+        self.agent_session = note.session or self.agent_session
+        # The numbers of another process's frames have nothing to do with those before.
+        self.heard = 0
+        if isinstance(note.result, Raw):
+            self.made = {name: Raw(bytes(raw)) for name, raw in object_of(note.result).items()}
+
+    def _see_end(self, note: Note, sequence: int) -> None:
+        if self.turn is not None and self.turn.key == note.key:
+            self.turn = None
+        self.queue = [one for one in self.queue if one.key != note.key]
+        self.failed = isinstance(note.error, Raw)
+        self.answers[note.key] = Answer(sequence, note)
+        while len(self.answers) > ANSWERS:
+            self.answers.popitem(last=False)

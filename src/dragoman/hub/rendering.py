@@ -1,0 +1,232 @@
+"""What one client is told of one entry of a session's stream.
+
+The same entry always gives the same messages to the same client, whether it is shown as it happens or read
+from the journal after a reconnect: that is what makes a cursor exact. An entry that is told in several
+messages gives each a cursor of its own, `17.1`, `17.2`, and the last one `17`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from msgspec import UNSET, Raw, UnsetType
+
+from dragoman.hub.frames import (
+    UPDATE,
+    echoes,
+    encoded,
+    object_of,
+    ours_in,
+    parts_of,
+    value_of,
+    with_ours,
+)
+from dragoman.hub.notes import TOLD, Note, event_of, read_note
+from dragoman.hub.recall import ASKED
+from dragoman.wire import notification, request, response
+from dragoman.wire.envelope import Id
+
+if TYPE_CHECKING:
+    from dragoman.hub.recall import OpenRequest
+    from dragoman.journal import Stored
+
+Member: TypeAlias = Literal["params", "result", ""]
+"""Where a message has room for a cursor."""
+
+EVENT = "_dragoman/hub/event"
+
+
+class Position(NamedTuple):
+    """How far a client has been told: all entries up to `sequence`, and `part` messages of the next."""
+
+    sequence: int
+    part: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.sequence + 1}.{self.part}" if self.part else str(self.sequence)
+
+
+def read_cursor(text: str) -> Position | None:
+    """A cursor that a client brings back; None if it never was one."""
+    whole, _, part = text.partition(".")
+    if not (text or "0").replace(".", "", 1).isdigit() or len(text) > 30 or not text.isascii():
+        return None
+    if part:
+        return Position(int(whole or "0") - 1, int(part))
+    return Position(int(whole or "0"))
+
+
+class View(Protocol):
+    """How a client looks at a session."""
+
+    @property
+    def cursors(self) -> bool: ...
+    @property
+    def events(self) -> bool: ...
+    def waits_for(self, key: str, /) -> Id | UnsetType:
+        """The id under which it waits for the end of this turn."""
+
+    def wrote(self, key: str, /) -> bool:
+        """Whether the prompt is its own, so that it need not be told."""
+
+    def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
+        """The id under which it is to be asked; UNSET if it is not."""
+
+    def settles(self, sequence: int, /) -> Id | UnsetType:
+        """The id under which it was asked, if it still is; it is not any more."""
+
+    def answered(self, key: str, /) -> None:
+        """It has got its answer."""
+
+
+class Said(NamedTuple):
+    message: bytes
+    member: Member = "params"
+    ours: dict[str, Any] | None = None
+
+
+def messages(session: str, stored: Stored, view: View, *, skip: int = 0) -> list[bytes]:
+    """What the client is told, each with its newline, without the first `skip` of them."""
+    frame = stored.frame
+    if stored.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
+        if skip:
+            return []
+        if view.cursors:
+            frame = with_ours(frame, "params", {"cursor": str(stored.sequence)})
+        return [frame + b"\n"]
+    said = list(_READERS[stored.direction](session, stored, view))
+    if not view.cursors:
+        return [one.message + b"\n" for one in said[skip:]]
+    last = len(said)
+    told: list[bytes] = []
+    for number, one in enumerate(said, 1):
+        cursor = str(stored.sequence) if number == last else f"{stored.sequence}.{number}"
+        ours = {"cursor": cursor, **(one.ours or {})}
+        told.append((with_ours(one.message, one.member, ours) if one.member else one.message) + b"\n")
+    return told[skip:]
+
+
+def asked_again(one: OpenRequest, view: View) -> bytes:
+    """A request that is still open, for a client that has been told of it before or was not meant then. It
+    stands where it stood, so it brings no cursor.
+    """
+    asked = view.asks(one.sequence, one.method)
+    if isinstance(asked, UnsetType):
+        return b""
+    message = request(asked, one.method, bytes(one.params))
+    return (
+        with_ours(message[:-1], "params", {"request": str(one.sequence)}) + b"\n" if view.cursors else message
+    )
+
+
+def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
+    parts = parts_of(stored.frame)
+    if parts is None or isinstance(parts.method, UnsetType):
+        return  # an answer: the note behind it tells what came of it
+    if isinstance(parts.id, UnsetType):
+        yield Said(stored.frame)
+        return
+    name = str(stored.sequence)
+    params = bytes(parts.params) if isinstance(parts.params, Raw) else b"{}"
+    asked = view.asks(stored.sequence, parts.method)
+    if not isinstance(asked, UnsetType):
+        yield Said(request(asked, parts.method, params)[:-1], ours={"request": name})
+    if view.events and parts.method in ASKED:
+        members = {"request": name, "method": parts.method, "params": Raw(params)}
+        yield _event(session, {"event": "asked", **members})
+
+
+def _to_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
+    if b'"session/prompt"' not in stored.frame:
+        return
+    parts = parts_of(stored.frame)
+    if parts is None or parts.method != "session/prompt":
+        return
+    params = object_of(parts.params)
+    ours = ours_in(params)
+    key, prompt = str(ours.get("key", "")), _blocks(params.get("prompt"))
+    if not view.wrote(key):
+        for echo in echoes(session, prompt, key):
+            yield Said(echo)
+    if view.events:
+        members = {"key": key, "by": str(ours.get("by", "")), "prompt": prompt}
+        yield _event(session, {"event": "turn_started", **members})
+
+
+def _noted(session: str, stored: Stored, view: View) -> Iterator[Said]:
+    note = read_note(stored.frame)
+    if note is None or note.hub not in TOLD:
+        return
+    if note.hub == "turn_ended":
+        waiting = view.waits_for(note.key)
+        if not isinstance(waiting, UnsetType):
+            view.answered(note.key)
+            yield _answer(waiting, note)
+    elif note.hub == "settled":
+        asked = view.settles(int(note.request or "0"))
+        if not isinstance(asked, UnsetType):
+            yield Said(notification("$/cancel_request", encoded({"requestId": asked}))[:-1])
+    if view.events:
+        yield _event(session, _told(note, stored.frame))
+
+
+def _answer(waiting: Id, note: Note) -> Said:
+    if isinstance(note.result, Raw):
+        return Said(response(waiting, bytes(note.result))[:-1], "result")
+    error = note.error if isinstance(note.error, Raw) else Raw(b'{"code":-32603,"message":"Internal error"}')
+    return Said(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(waiting), bytes(error)), "")
+
+
+def _told(note: Note, frame: bytes) -> dict[str, Any]:
+    members: dict[str, Any] = dict(event_of(frame))
+    result = value_of(members.pop("result", None)) if note.hub == "turn_ended" else None
+    if isinstance(result, dict):
+        members["stopReason"] = result.get("stopReason")
+    return members
+
+
+def _event(session: str, members: dict[str, Any]) -> Said:
+    return Said(notification(EVENT, encoded({"sessionId": session, **members}))[:-1])
+
+
+def _blocks(raw: Raw | None) -> list[Raw]:
+    try:
+        return [] if raw is None else _decode_blocks(raw)
+    except ValueError:
+        return []
+
+
+def _decode_blocks(raw: Raw) -> list[Raw]:
+    import msgspec
+
+    return msgspec.json.decode(raw, type=list[Raw])
+
+
+_READERS: dict[str, Callable[[str, Stored, View], Iterator[Said]]] = {
+    "to_client": _from_agent,
+    "to_agent": _to_agent,
+    "note": _noted,
+}
+
+
+class Onlooker:
+    """The view of somebody who only reads what was: nothing is asked or answered."""
+
+    cursors = True
+    events = True
+
+    def waits_for(self, key: str, /) -> UnsetType:
+        return UNSET
+
+    def wrote(self, key: str, /) -> bool:
+        return False
+
+    def asks(self, sequence: int, method: str, /) -> UnsetType:
+        return UNSET
+
+    def settles(self, sequence: int, /) -> UnsetType:
+        return UNSET
+
+    def answered(self, key: str, /) -> None:
+        pass

@@ -1,0 +1,385 @@
+"""A session of the hub: its stream, its turn, its queue, what its agent asks, and who follows it.
+
+Everything that happens goes through the log and has its effect when it is stored. The session outlives its
+clients and its agent's processes: what it has come to is in its stream (see `recall`), and whatever is held
+here beside that is lost by a crash without harm. One prompt at a time is with the agent; the others wait in
+order. A prompt that was given to an agent is never given to one again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw, UnsetType
+
+from dragoman.errors import CallFailed, DragomanError, JournalError, LinkClosed
+from dragoman.hub.frames import Head, encoded, merged, object_of, parts_of
+from dragoman.hub.log import SessionLog
+from dragoman.hub.notes import note
+from dragoman.hub.recall import ASKED, Memory, OpenRequest, Waiting
+from dragoman.wire import notification, request, response
+from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.envelope import Id
+
+if TYPE_CHECKING:
+    from dragoman.hub.client_side import HubClient
+    from dragoman.hub.follower import Follower
+    from dragoman.hub.hub import Hub
+    from dragoman.hub.life import Life, Receipt
+    from dragoman.journal import Stored
+
+log = logging.getLogger(__name__)
+
+CANCELLED = b'{"stopReason":"cancelled"}'
+REFUSED = b'{"outcome":{"outcome":"cancelled"}}'
+
+
+class HubSession:
+    """Made by the hub when it is new, or when somebody asks for it."""
+
+    def __init__(self, hub: Hub, session_id: str, memory: Memory, *, last: int) -> None:
+        self.hub = hub
+        self.id = self.stream = session_id
+        self.memory = memory
+        self.followers: dict[HubClient, Follower] = {}
+        self.life: Life | None = None
+        """The process that knows this session; None if none does."""
+        self.log = SessionLog(hub.journal, session_id, last=last, show=self._show, failed=self._unstored)
+        self.starting: Waiting | None = None  # the prompt that is on its way to the agent
+        self.muted = False  # the agent is telling us what we know
+        self.remind = False  # the agent knows nothing of what was said before
+        self.state = ""
+        self.setup: dict[str, Any] = {}
+        """What a client brought along for its agent, such as MCP servers; kept in memory only."""
+        self.binding = asyncio.Lock()
+        self._cancelled = False  # while starting
+        self._held = False
+        self._expiries: dict[int, asyncio.TimerHandle] = {}
+        self._mentioned_end: set[str] = set()
+
+    # What is going on.
+
+    @property
+    def requests(self) -> dict[int, OpenRequest]:
+        return self.memory.requests
+
+    @property
+    def is_busy(self) -> bool:
+        return self.memory.turn is not None or self.starting is not None
+
+    @property
+    def is_forgettable(self) -> bool:
+        """Whether nothing would be lost by forgetting it until somebody asks for it again."""
+        quiet = not (self.is_busy or self.memory.queue or self.requests or self.followers or self.life)
+        return quiet and self.log.is_idle and not self.binding.locked()
+
+    def current_state(self) -> str:
+        if any(one.method in ASKED for one in self.requests.values()):
+            return "waiting"
+        if self.is_busy or self.memory.queue:
+            return "running"
+        return "failed" if self.memory.failed else "idle"
+
+    # From the agent.
+
+    def heard_updates(self, frames: Sequence[bytes], number: int, receipt: Receipt) -> None:
+        life = self.life
+        assert life is not None
+        fresh = number - self.memory.heard if life.survives else len(frames)
+        if self.muted or fresh <= 0:
+            life.stored(receipt)
+            return
+        frames = frames[-fresh:]
+        self.memory.see_updates(frames)
+        self.log.add_heard(frames)
+        self._mark(number, receipt)
+
+    def heard_request(self, frame: bytes, head: Head, number: int, receipt: Receipt) -> None:
+        life = self.life
+        assert life is not None
+        if life.survives and number <= self.memory.heard:
+            life.stored(receipt)
+            return
+        self.log.add([("to_client", frame)], self._asked)
+        self._mark(number, receipt)
+
+    def heard_answer(self, frame: bytes, answered: Id, number: int, receipt: Receipt) -> None:
+        """The answer to a prompt of ours."""
+        life = self.life
+        turn = self.memory.turn
+        assert life is not None
+        if turn is None or turn.id != answered or (life.survives and number <= self.memory.heard):
+            life.stored(receipt)
+            return
+        parts = parts_of(frame)
+        if parts is not None and isinstance(parts.result, Raw) and object_of(parts.result):
+            ending: dict[str, Any] = {"result": parts.result}
+        else:
+            error = parts.error if parts is not None and isinstance(parts.error, Raw) else None
+            ending = {"error": error or {"code": INTERNAL_ERROR, "message": "Internal error"}}
+        self.log.add([("to_client", frame)])
+        self.end_turn(turn.key, by=turn.by, **ending)
+        self._mark(number, receipt)
+
+    def _mark(self, number: int, receipt: Receipt) -> None:
+        """Note how far the agent was heard, in the same breath, and tell it when that is stored."""
+        life = self.life
+        assert life is not None
+        entries = [("note", note("heard", n=number))] if life.survives else []
+        if entries:
+            self.memory.heard = number
+            self.log.add([("note", entries[0][1])], lambda _: life.stored(receipt))
+        else:
+            life.stored(receipt)
+        if self.log.is_full and not self._held:
+            self._held = True
+            life.hold(self)
+
+    # Prompts.
+
+    def submit(self, client: HubClient | None, params: dict[str, Raw], *, key: str, by: str) -> None:
+        """A prompt; its answer goes to whoever waits for its key."""
+        ready = merged(params, {"key": key, "by": by})
+        item = Waiting(key, by, Raw(encoded(ready)))
+        if self.is_busy or self.memory.queue:
+            self.memory.queue.append(item)
+            self.log.add(
+                [("note", note("queued", key=key, by=by, prompt=params.get("prompt"), params=item.params))]
+            )
+            self.changed()
+        else:
+            self._begin(item)
+
+    def knows(self, key: str) -> bool:
+        waiting = any(one.key == key for one in self.memory.queue)
+        turn = self.memory.turn
+        return waiting or (turn is not None and turn.key == key) or self._is_starting(key)
+
+    def _is_starting(self, key: str) -> bool:
+        return self.starting is not None and self.starting.key == key
+
+    def _begin(self, item: Waiting) -> None:
+        self.starting = item
+        self._cancelled = False
+        self.changed()
+        self.hub.owner.start(self._start(item))
+
+    async def _start(self, item: Waiting) -> None:
+        """Bring the agent there, then give it the prompt."""
+        try:
+            await self.hub.journal.describe(self.stream, state="running")
+            life = await self.hub.pool.bind(self)
+            if self.remind:
+                await self.hub.extras.recall(self)
+            await self.hub.extras.before_turn(self)
+        except CallFailed as error:
+            self._not_begun(item, error.code, error.message, error.data)
+        except (DragomanError, TimeoutError, OSError) as error:
+            self._not_begun(item, INTERNAL_ERROR, f"the agent could not be reached: {error}")
+        else:
+            if self._cancelled:
+                self.starting = None
+                self.end_turn(item.key, by=item.by, result=Raw(CANCELLED))
+            else:
+                self._give(item, life)
+
+    def _not_begun(self, item: Waiting, code: int, message: str, data: Any = None) -> None:
+        self.starting = None
+        error = {"code": code, "message": message} | ({} if data is None else {"data": data})
+        self.end_turn(item.key, by=item.by, error=error)
+
+    def _give(self, item: Waiting, life: Life) -> None:
+        number = life.next_id()
+        params = bytes(item.params)
+        shown = request(number, "session/prompt", params)[:-1]
+        said = shown
+        if self.remind:
+            self.remind = False
+            said = request(number, "session/prompt", self.hub.reminded(self, params))[:-1]
+        life.expect(number, self)
+        self.log.add([("to_agent", shown)], lambda stored: self._given(item, life, said, stored))
+
+    def _given(self, item: Waiting, life: Life, said: bytes, stored: Stored) -> None:
+        self.memory.see([stored])
+        self.starting = None
+        if life.over:  # it died before it heard of it
+            why = f"the turn was cut short: {life.over}"
+            self.end_turn(item.key, by=item.by, error={"code": INTERNAL_ERROR, "message": why})
+            return
+        self.hub.began(self, item)
+        life.say(self, said, stored.sequence)
+        self.title_from(item)
+        if self._cancelled:
+            self.cancel()
+
+    def end_turn(self, key: str, **ending: Any) -> None:
+        """Tell everybody, settle what is open, and go on with the next."""
+        if key in self._mentioned_end:
+            return
+        self._mentioned_end.add(key)
+        for sequence in list(self.requests):
+            self.settle(sequence, outcome="cancelled", by="")
+        self.log.add([("note", note("turn_ended", key=key, **ending))], self._ended)
+
+    def _ended(self, stored: Stored) -> None:
+        self.memory.see([stored])
+        self.hub.ended(self, stored)
+        self.changed()
+        self._mentioned_end.clear()
+        self.go_on()
+
+    def go_on(self) -> None:
+        """The next prompt, if one waits and nothing is in its way."""
+        if self.memory.queue and not self.is_busy:
+            self._begin(self.memory.queue[0])
+        elif not self.is_busy:
+            self.hub.resting(self)
+
+    def edit(self, key: str, params: dict[str, Raw]) -> None:
+        for one in self.memory.queue:
+            if one.key == key and not self._is_starting(key):
+                one.params = Raw(encoded(merged(params, {"key": key, "by": one.by})))
+                members = {"key": key, "by": one.by, "prompt": params.get("prompt"), "params": one.params}
+                self.log.add([("note", note("edited", **members))])
+
+    def withdraw(self, key: str) -> bool:
+        if self._is_starting(key) or not any(one.key == key for one in self.memory.queue):
+            return False
+        self.memory.queue = [one for one in self.memory.queue if one.key != key]
+        self.log.add([("note", note("withdrawn", key=key))])
+        self.log.add([("note", note("turn_ended", key=key, result=Raw(CANCELLED)))], self._withdrawn)
+        return True
+
+    def _withdrawn(self, stored: Stored) -> None:
+        failed, self.memory.failed = self.memory.failed, False
+        self.memory.see([stored])
+        self.memory.failed = failed
+        self.changed()
+
+    def cancel(self) -> None:
+        """The turn is to end; the agent says when it has."""
+        if self.starting is not None:
+            self._cancelled = True
+            return
+        life = self.life
+        if self.memory.turn is None or life is None:
+            return
+        frame = notification("session/cancel", encoded({"sessionId": self.id}))[:-1]
+        self.log.add([("to_agent", frame)], lambda stored: life.say(self, frame, stored.sequence))
+        for sequence, one in list(self.requests.items()):
+            if one.method in ASKED:
+                refusal = REFUSED if "permission" in one.method else b'{"action":"cancel"}'
+                self.settle(sequence, outcome="cancelled", by="", result=Raw(refusal))
+
+    # What the agent asks.
+
+    def _asked(self, stored: Stored) -> None:
+        self.memory.see([stored])
+        one = self.requests.get(stored.sequence)
+        if one is not None:
+            self.hub.asked(self, one)
+            self.changed()
+
+    def settle(
+        self, sequence: int, *, outcome: str, by: str, result: Raw | None = None, error: Any = None
+    ) -> bool:
+        """The first to say what comes of a request decides it."""
+        one = self.requests.pop(sequence, None)
+        if one is None:
+            return False
+        timer = self._expiries.pop(sequence, None)
+        if timer is not None:
+            timer.cancel()
+        life = self.life
+        members: dict[str, Any] = {"request": str(sequence), "by": by, "outcome": outcome}
+        if result is not None or error is not None:
+            frame = _answer(one.id, result, error)
+            if life is not None:
+                self.log.add([("to_agent", frame)], lambda stored: life.say(self, frame, stored.sequence))
+            if result is not None and one.method in ASKED:
+                members["result"] = result
+        self.log.add([("note", note("settled", **members))], lambda _: self.hub.settled(self, one, outcome))
+        self.changed()
+        return True
+
+    def expire_in(self, sequence: int, seconds: float, how: Raw) -> None:
+        loop = asyncio.get_running_loop()
+        self._expiries[sequence] = loop.call_later(seconds, self._expire, sequence, how)
+
+    def _expire(self, sequence: int, how: Raw) -> None:
+        self._expiries.pop(sequence, None)
+        self.settle(sequence, outcome="expired", by="", result=how)
+
+    # Ends.
+
+    def agent_gone(self, life: Life) -> None:
+        """The process that knew us has ended; a turn of its ends with it, and is not repeated."""
+        if self.life is not life:
+            return
+        self.life = None
+        for sequence in list(self.requests):
+            self.settle(sequence, outcome="agent_gone", by="")
+        turn = self.memory.turn
+        if turn is not None:
+            self.log.add([("note", note("agent_gone", reason=life.over))])
+            why = f"the turn was cut short: {life.over}"
+            self.end_turn(turn.key, by=turn.by, error={"code": INTERNAL_ERROR, "message": why})
+
+    def say(self, kind: str, **members: Any) -> None:
+        """Write down something that clients hear of as an event."""
+        self.log.add([("note", note(kind, **members))], lambda stored: self.memory.see([stored]))
+
+    async def aclose(self) -> None:
+        for timer in self._expiries.values():
+            timer.cancel()
+        for follower in list(self.followers.values()):
+            follower.leave()
+        self.followers.clear()
+        await self.log.aclose()
+
+    # Inside.
+
+    def _show(self, entries: Sequence[Stored]) -> None:
+        if not entries:
+            return
+        for follower in list(self.followers.values()):
+            try:
+                follower.show(entries)
+            except LinkClosed:
+                pass  # the client's own end is on its way
+        if self._held and not self.log.is_full and self.life is not None:
+            self._held = False
+            self.life.release(self)
+
+    def _unstored(self, error: JournalError) -> None:
+        """Nothing can be acted upon now. Whoever waits is told; the entries are tried again."""
+        log.error("session %s cannot be stored: %s", self.id, error)
+        self.hub.unstored(self, error)
+
+    def title_from(self, item: Waiting) -> None:
+        if not self.memory.title:
+            title = self.hub.title_of(item.params)
+            if title:
+                self.memory.title = title
+                self.say("renamed", title=title)
+                self.hub.describe(self, title=title)
+
+    def changed(self) -> None:
+        """Its state may have."""
+        state = self.current_state()
+        if state != self.state:
+            self.state = state
+            self.hub.describe(self, state=state)
+        self.hub.noticed(self)
+
+
+def _answer(request_id: Id, result: Raw | None, error: Any) -> bytes:
+    if result is not None:
+        return response(request_id, bytes(result))[:-1]
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(request_id), encoded(error))
+
+
+__all__ = ["HubSession", "UnsetType"]
