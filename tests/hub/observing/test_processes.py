@@ -53,6 +53,15 @@ def test_a_tree_is_its_root_its_group_and_all_descendants(tmp_path: Path) -> Non
     )
 
 
+def test_a_root_may_be_meant_alone(tmp_path: Path) -> None:
+    put(tmp_path, 100, parent=50, group=100, pages=10, descriptors=3)
+    put(tmp_path, 101, parent=100, group=100, pages=1)
+    assert tree_use(Root(100, alone=True), proc=str(tmp_path)) == TreeUse(
+        processes=1, rss=10 * PAGE, cpu=0.0, descriptors=3
+    )
+    assert tree_use(Root(102, alone=True), proc=str(tmp_path)) is None
+
+
 def test_several_trees_are_read_in_one_look(tmp_path: Path) -> None:
     put(tmp_path, 100, parent=50, group=100, pages=1)
     put(tmp_path, 200, parent=50, group=200, pages=2)

@@ -25,6 +25,8 @@ class Root(NamedTuple):
 
     pid: int
     start: int = 0
+    alone: bool = False
+    """Only this process: of the hub, whose agents are counted by themselves."""
 
 
 class TreeUse(Struct, frozen=True, kw_only=True):
@@ -106,6 +108,8 @@ def _members(root: Root, table: Iterable[_Line], children: Mapping[int, list[_Li
     now = mine.get(root.pid)
     if now is not None and root.start and now.start != root.start:
         return []  # the number is in use again, by somebody else
+    if root.alone:
+        return [] if now is None else [now]
     unvisited = list(mine)
     while unvisited:
         for child in children.get(unvisited.pop(), ()):

@@ -1,0 +1,67 @@
+"""A journal that is watched: what is appended to it, how long that took, and what is read from it.
+
+It keeps every promise of the journal behind it, because it changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Protocol
+
+from dragoman.errors import JournalError
+from dragoman.journal import Entry, Found, Journal, Listing, Page, StreamInfo
+
+
+class Watches(Protocol):
+    """Whoever is told."""
+
+    def stored(self, stream: str, last: int, entries: Sequence[Entry], seconds: float) -> None: ...
+    def unstored(self, error: JournalError) -> None: ...
+    def replayed(self, entries: int, *, begun: bool) -> None: ...
+
+
+class MeasuredJournal:
+    """Stands in front of `inner`, which may be used by others as well."""
+
+    def __init__(
+        self, inner: Journal, watcher: Watches, *, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.inner = inner
+        self._watcher = watcher
+        self._clock = clock
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        begun = self._clock()
+        try:
+            last = await self.inner.append(stream, entries, after=after)
+        except JournalError as error:
+            self._watcher.unstored(error)
+            raise
+        self._watcher.stored(stream, last, entries, self._clock() - begun)
+        return last
+
+    async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
+        begun = True
+        async for page in self.inner.replay(stream, after=after, limit=limit):
+            self._watcher.replayed(len(page), begun=begun)
+            begun = False
+            yield page
+
+    async def info(self, stream: str) -> StreamInfo | None:
+        return await self.inner.info(stream)
+
+    async def describe(self, stream: str, **members: Any) -> StreamInfo:
+        return await self.inner.describe(stream, **members)
+
+    async def list(self, **wanted: Any) -> Listing:
+        return await self.inner.list(**wanted)
+
+    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
+        return await self.inner.search(text, limit=limit, stream=stream)
+
+    async def delete(self, stream: str) -> bool:
+        return await self.inner.delete(stream)
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()

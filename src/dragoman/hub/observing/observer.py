@@ -1,0 +1,219 @@
+"""Whoever watches a hub: counts what its journal stores, and says how it stands.
+
+    observer = Observer(agent_of=hub.agent_of)
+    journal = observer.measured(journal)          # turns, questions, frames, costs: all from what is stored
+    meta = observer.prompt(...)                   # for traces, before a prompt is stored and given away
+    observer.refused("rate")                      # nobody stores who was turned away
+    await observer.status(hub), await observer.metrics(hub)
+
+It looks on: whatever goes wrong here is logged and has no effect on what it watches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from dragoman.errors import JournalError
+from dragoman.hub.observing.digest import (
+    Asked,
+    Began,
+    Ended,
+    Event,
+    Made,
+    Settled,
+    Tool,
+    chunk_starts,
+    is_dull,
+    read_entry,
+)
+from dragoman.hub.observing.hub_meters import HubMeters
+from dragoman.hub.observing.measured import MeasuredJournal
+from dragoman.hub.observing.processes import Root, TreeUse, trees_use
+from dragoman.hub.observing.spans import NoSpans, Spans
+from dragoman.hub.observing.status import SeesHub, Status, status_of
+from dragoman.hub.observing.usage import Spending, Tokens, Usage
+from dragoman.journal import Entry, Journal, Stored
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+"""How old a look at the processes may be: many who ask at once share one."""
+
+
+class _Turn(Struct):
+    key: str
+    begun: float
+    tokens: Tokens | None = None
+
+
+class Observer:
+    """Of one hub. `agent_of` names the agent of a session that was not made while we watched."""
+
+    def __init__(
+        self,
+        *,
+        agent_of: Callable[[str], str] = lambda session: "",
+        spans: Spans | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.meters = HubMeters()
+        self.spending = Spending()
+        self.spans: Spans = spans or NoSpans()
+        self._tools = not isinstance(self.spans, NoSpans)
+        self._agent_of = agent_of
+        self._agents: dict[str, str] = {}  # of sessions that are in a turn
+        self._turns: dict[str, _Turn] = {}
+        self._asked: dict[tuple[str, str], float] = {}  # when; until it is settled
+        self._clock = clock
+        self._uses: dict[str, TreeUse | None] = {}
+        self._looked: float | None = None
+        self._looking = asyncio.Lock()
+        frames, sizes = self.meters.frames, self.meters.frame_bytes
+        self._frames = {way: frames.of(way) for way in ("to_agent", "to_client")}
+        self._bytes = {way: sizes.of(way) for way in ("to_agent", "to_client")}
+
+    # What the hub says.
+
+    def measured(self, journal: Journal) -> MeasuredJournal:
+        """The same journal, watched."""
+        return MeasuredJournal(journal, self)
+
+    def prompt(
+        self, session: str, key: str, meta: Mapping[str, Any] | None, *, agent: str
+    ) -> Mapping[str, Any] | None:
+        """The `_meta` with which a prompt is to be stored and given to the agent: its own, unless there are
+        traces.
+        """
+        return self.spans.turn_started(session, key, meta, agent=agent)
+
+    def refused(self, reason: str) -> None:
+        """Somebody was turned away: `token`, `host`, `origin`, `scope`, `rate`, `connections`, `draining`."""
+        self.meters.refused.of(reason).add()
+
+    def forget(self, session: str) -> None:
+        """A session was closed or deleted."""
+        self.spending.forget(session)
+        self._agents.pop(session, None)
+        self._turns.pop(session, None)
+        for key in [key for key in self._asked if key[0] == session]:
+            del self._asked[key]
+
+    async def aclose(self) -> None:
+        await self.spans.aclose()
+
+    # What the journal says.
+
+    def stored(self, stream: str, last: int, entries: Sequence[Entry], seconds: float) -> None:
+        self.meters.entries.add(len(entries))
+        self.meters.appends.observe(seconds)
+        try:
+            self._count(entries)
+            tools, chunks = self._tools, chunk_starts(stream)
+            for sequence, entry in enumerate(entries, last - len(entries) + 1):
+                if entry.frame.startswith(chunks) or (
+                    entry.direction == "to_client" and is_dull(entry.frame, tools=tools)
+                ):
+                    continue
+                told = read_entry(Stored(sequence, entry.direction, entry.frame, entry.time))
+                if told is not None:
+                    self._take(stream, told, entry.time)
+        except Exception:  # what is stored is stored: an error here must not look like one of the journal
+            log.exception("what was stored could not be counted")
+
+    def unstored(self, error: JournalError) -> None:
+        self.meters.append_failures.add()
+
+    def replayed(self, entries: int, *, begun: bool) -> None:
+        self.meters.replays.add(begun)
+        self.meters.replayed.add(entries)
+
+    def _count(self, entries: Sequence[Entry]) -> None:
+        for way, counter in self._frames.items():
+            sizes = [len(entry.frame) for entry in entries if entry.direction == way]
+            if sizes:
+                counter.add(len(sizes))
+                self._bytes[way].add(sum(sizes))
+
+    def _take(self, session: str, told: Event, at: float) -> None:
+        match told:
+            case Made():
+                self._agents[session] = told.agent
+            case Began():
+                self._turns[session] = _Turn(told.key, at)
+            case Ended():
+                self._ended(session, told, at)
+            case Asked():
+                self._asked[session, told.request] = at
+                self.spans.asked(session, told.request, method=told.method, call=told.call)
+            case Settled():
+                self._settled(session, told, at)
+            case Tool():
+                self.spans.tool(session, told)
+            case Usage():
+                self._spent(session, told)
+
+    def _ended(self, session: str, told: Ended, at: float) -> None:
+        turn = self._turns.get(session)
+        mine = turn is not None and turn.key == told.key
+        self.meters.turns.of(self._agent(session), told.how).add()
+        tokens = None
+        if turn is not None and mine:
+            del self._turns[session]
+            self.meters.turn_seconds.observe(max(at - turn.begun, 0.0))
+            tokens = turn.tokens
+        self.spans.turn_ended(session, told.key, told.how, tokens=tokens)
+
+    def _settled(self, session: str, told: Settled, at: float) -> None:
+        asked = self._asked.pop((session, told.request), None)
+        if asked is None:
+            return  # a file or a terminal, or something from before we watched
+        self.meters.settled.of(told.outcome).add()
+        self.meters.waits.observe(max(at - asked, 0.0))
+        self.spans.settled(session, told.request, told.outcome)
+
+    def _spent(self, session: str, told: Usage) -> None:
+        turn = self._turns.get(session)
+        if turn is not None and told.tokens is not None:
+            turn.tokens = told.tokens
+        self.spending.saw(self._agent(session), session, told)
+
+    def _agent(self, session: str) -> str:
+        named = self._agents.get(session)
+        if named is None:
+            named = self._agents[session] = self._agent_of(session)
+        return named
+
+    # What somebody asks.
+
+    async def status(self, hub: SeesHub) -> Status:
+        """How the hub stands; looks at its processes, at most once a second."""
+        uses = await self._look(hub)
+        return status_of(
+            hub,
+            pid=os.getpid(),
+            uses=uses,
+            spending=self.spending,
+            appends=self.meters.appends,
+            entries=int(self.meters.entries.value),
+        )
+
+    async def metrics(self, hub: SeesHub) -> bytes:
+        return self.meters.text(await self.status(hub))
+
+    async def _look(self, hub: SeesHub) -> dict[str, TreeUse | None]:
+        async with self._looking:
+            now = self._clock()
+            if self._looked is None or now - self._looked >= LOOK_SECONDS:
+                roots = {agent.name: Root(agent.pid) for agent in hub.seen_agents() if agent.pid is not None}
+                roots[""] = Root(os.getpid(), alone=True)
+                # In a thread: a machine with thousands of processes would hold the loop up.
+                self._uses = await asyncio.to_thread(trees_use, roots)
+                self._looked = self._clock()
+        return self._uses

@@ -1,0 +1,283 @@
+"""Turns as spans: with the SDK's own exporter in memory, and through OTLP to a collector."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+
+from dragoman.errors import LocalMistake
+from dragoman.hub.observing.digest import Tool
+from dragoman.hub.observing.observer import Observer
+from dragoman.hub.observing.otel import MOST_SPANS
+from dragoman.hub.observing.otlp import PlainSpan, encode_spans, post, traces_url
+from dragoman.hub.observing.spans import NoSpans, Spans, open_spans, update
+from dragoman.hub.observing.trace_context import read_meta
+from dragoman.hub.observing.usage import Tokens
+from dragoman.journal import MemoryJournal
+from tests.hub.observing import fakes
+
+TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+
+class Told:
+    """Spans, and what became of them."""
+
+    def __init__(self) -> None:
+        self._memory = InMemorySpanExporter()
+        provider = TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(SimpleSpanProcessor(self._memory))
+        self.spans: Spans = open_spans(provider=provider)
+
+    def __getitem__(self, name: str) -> ReadableSpan:
+        found = [span for span in self._memory.get_finished_spans() if span.name == name]
+        assert len(found) == 1, (name, [span.name for span in self._memory.get_finished_spans()])
+        return found[0]
+
+    def __len__(self) -> int:
+        return len(self._memory.get_finished_spans())
+
+
+def parent_of(span: ReadableSpan) -> int | None:
+    return None if span.parent is None else span.parent.span_id
+
+
+def id_of(span: ReadableSpan) -> int:
+    context = span.get_span_context()
+    assert context is not None
+    return context.span_id
+
+
+def attributes(span: ReadableSpan) -> dict[str, Any]:
+    return dict(span.attributes or {})
+
+
+def test_a_turn_is_a_span_with_its_tools_and_waits_inside() -> None:
+    told = Told()
+    spans = told.spans
+    spans.turn_started("s", "k", None, agent="review")
+    spans.tool("s", Tool("c1", "edit", "pending"))
+    spans.asked("s", "4", method="session/request_permission", call="c1")
+    spans.asked("s", "5", method="elicitation/create")
+    spans.settled("s", "4", "answered")
+    spans.tool("s", Tool("c1", "", "failed"))
+    spans.turn_ended("s", "k", "end_turn", tokens=Tokens(total=3, input=1, output=2))
+    turn, tool = told["invoke_agent review"], told["execute_tool edit"]
+    assert (turn.kind, turn.parent) == (SpanKind.CLIENT, None)
+    assert attributes(turn) == {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": "review",
+        "gen_ai.conversation.id": "s",
+        "dragoman.turn": "k",
+        "dragoman.stop_reason": "end_turn",
+        "gen_ai.usage.input_tokens": 1,
+        "gen_ai.usage.output_tokens": 2,
+    }
+    assert parent_of(tool) == id_of(turn)
+    assert tool.status.status_code is StatusCode.ERROR
+    waits = {
+        attributes(span)["dragoman.method"]: span
+        for span in told._memory.get_finished_spans()
+        if span.name == "approval"
+    }
+    assert parent_of(waits["session/request_permission"]) == id_of(tool)
+    assert attributes(waits["session/request_permission"])["dragoman.outcome"] == "answered"
+    assert parent_of(waits["elicitation/create"]) == id_of(turn)
+    assert attributes(waits["elicitation/create"])["dragoman.unfinished"] is True
+
+
+def test_the_clients_context_is_the_parent_and_the_agent_is_told_of_ours() -> None:
+    told = Told()
+    meta = {"traceparent": f"00-{TRACE}-{SPAN}-01", "tracestate": "rojo=1", "dragoman": {"key": "k"}, "x": 1}
+    passed = told.spans.turn_started("s", "k", meta, agent="a")
+    told.spans.turn_ended("s", "k", "end_turn")
+    turn = told["invoke_agent a"]
+    assert parent_of(turn) == int(SPAN, 16)
+    assert passed == {
+        "dragoman": {"key": "k"},
+        "x": 1,
+        "traceparent": f"00-{TRACE}-{id_of(turn):016x}-01",
+        "tracestate": "rojo=1",
+    }
+
+
+@pytest.mark.parametrize("meta", [None, {}, {"traceparent": "00-0-0-00", "tracestate": "rojo=1"}])
+def test_garbage_begins_a_trace_of_our_own(meta: dict[str, Any] | None) -> None:
+    told = Told()
+    passed = read_meta(told.spans.turn_started("s", "k", meta, agent="a"))
+    told.spans.turn_ended("s", "k", "error")
+    turn = told["invoke_agent a"]
+    assert turn.parent is None
+    assert passed is not None
+    assert (passed.span, passed.state) == (id_of(turn), ())
+    assert turn.status.status_code is StatusCode.ERROR
+
+
+def test_a_trace_that_nobody_samples_is_passed_on_and_not_told() -> None:
+    told = Told()
+    passed = read_meta(told.spans.turn_started("s", "k", {"traceparent": f"00-{TRACE}-{SPAN}-00"}, agent="a"))
+    told.spans.turn_ended("s", "k", "end_turn")
+    assert passed is not None
+    assert (f"{passed.trace:032x}", passed.flags, len(told)) == (TRACE, 0, 0)
+
+
+async def test_what_comes_in_the_wrong_order_does_no_harm() -> None:
+    told = Told()
+    spans = told.spans
+    spans.tool("s", Tool("c", "read", "completed"))
+    spans.asked("s", "1")
+    spans.settled("s", "1", "answered")
+    spans.turn_ended("s", "k", "end_turn")
+    assert len(told) == 0
+    spans.turn_started("s", "k1", None, agent="first")
+    spans.turn_ended("s", "withdrawn", "cancelled")
+    spans.turn_started("s", "k2", None, agent="second")
+    assert attributes(told["invoke_agent first"])["dragoman.unfinished"] is True
+    for number in range(MOST_SPANS + 10):
+        spans.tool("s", Tool(str(number), "read", ""))
+    await spans.aclose()
+    assert len(told) == 2 + MOST_SPANS
+
+
+async def test_a_watched_journal_gives_the_same_spans() -> None:
+    told = Told()
+    observer = Observer(spans=told.spans)
+    journal = observer.measured(MemoryJournal())
+    observer.prompt("s", "k", None, agent="review")
+    await journal.append("s", [fakes.note("made", agent="review"), fakes.prompt("k")])
+    await journal.append(
+        "s",
+        [
+            fakes.update("tool_call", toolCallId="c", kind="execute", status="in_progress"),
+            fakes.ask(toolCall={"toolCallId": "c"}),
+            fakes.note("settled", request="4", outcome="expired"),
+            fakes.update("tool_call_update", toolCallId="c", status="completed"),
+            fakes.answer(stopReason="refusal", usage={"inputTokens": 5}),
+            fakes.note("turn_ended", key="k", result={"stopReason": "refusal"}),
+        ],
+    )
+    await observer.aclose()
+    assert attributes(told["approval"])["dragoman.outcome"] == "expired"
+    assert parent_of(told["approval"]) == id_of(told["execute_tool execute"])
+    turn = attributes(told["invoke_agent review"])
+    assert (turn["dragoman.stop_reason"], turn["gen_ai.usage.input_tokens"]) == ("refusal", 5)
+
+
+def test_frames_can_be_given_one_by_one() -> None:
+    told = Told()
+    told.spans.turn_started("s", "k", None, agent="a")
+    update(told.spans, "s", fakes.update("tool_call", toolCallId="c", kind="read", status="completed").frame)
+    update(told.spans, "s", b"nonsense")
+    assert attributes(told["execute_tool read"])["gen_ai.tool.call.id"] == "c"
+
+
+async def test_nothing_is_changed_when_nobody_looks() -> None:
+    spans = NoSpans()
+    meta = {"traceparent": "anything"}
+    assert spans.turn_started("s", "k", meta, agent="a") is meta
+    spans.turn_ended("s", "k", "end_turn")
+    await spans.aclose()
+
+
+def test_who_has_no_spans_does_not_load_what_they_need() -> None:
+    program = (
+        "import sys, dragoman.hub.observing.observer, dragoman.hub.observing.asgi\n"
+        "print([name for name in sys.modules if name.startswith('opentelemetry')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+# OTLP.
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")  # the collector is here
+
+
+@contextmanager
+def collector(status: int = 200) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
+    posted: list[tuple[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            posted.append((self.path, json.loads(body)))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", posted
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.bound(30)
+async def test_a_collector_is_told_at_the_latest_when_we_go() -> None:
+    with collector() as (address, posted):
+        spans = open_spans(address)
+        spans.turn_started("s", "k", {"traceparent": f"00-{TRACE}-{SPAN}-01", "tracestate": "r=1"}, agent="a")
+        spans.turn_ended("s", "k", "error")
+        await spans.aclose()
+    ((path, body),) = posted
+    assert path == "/v1/traces"
+    (resource,) = body["resourceSpans"]
+    assert {"key": "service.name", "value": {"stringValue": "dragoman-hub"}} in resource["resource"][
+        "attributes"
+    ]
+    (scope,) = resource["scopeSpans"]
+    (span,) = scope["spans"]
+    assert scope["scope"] == {"name": "dragoman.hub"}
+    assert (span["traceId"], span["parentSpanId"], span["kind"]) == (TRACE, SPAN, 3)
+    assert (span["status"], span["traceState"]) == ({"code": 2}, "r=1")
+    assert int(span["endTimeUnixNano"]) >= int(span["startTimeUnixNano"]) > 0
+    assert {"key": "dragoman.turn", "value": {"stringValue": "k"}} in span["attributes"]
+
+
+def test_what_goes_wrong_with_a_collector_is_said() -> None:
+    with collector(status=503) as (address, _):
+        assert post(traces_url(address), b"{}") == "status 503"
+    assert "refused" in post(traces_url(address), b"{}")
+
+
+def test_values_keep_their_kinds() -> None:
+    values = {"s": "x", "b": True, "i": 2**60, "f": 0.5, "l": ("x", "y"), "o": None}
+    span = PlainSpan(trace=1, span=2, parent=None, name="n", kind=1, begun=1, ended=2, attributes=values)
+    told = json.loads(encode_spans({}, [span]))["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
+    assert "parentSpanId" not in told
+    assert [one["value"] for one in told["attributes"]] == [
+        {"stringValue": "x"},
+        {"boolValue": True},
+        {"intValue": str(2**60)},
+        {"doubleValue": 0.5},
+        {"arrayValue": {"values": [{"stringValue": "x"}, {"stringValue": "y"}]}},
+        {"stringValue": "None"},
+    ]
+
+
+def test_where_spans_are_posted() -> None:
+    assert traces_url("http://c:4318") == "http://c:4318/v1/traces"
+    assert traces_url("https://c/") == "https://c/v1/traces"
+    assert traces_url("https://c/otlp/v1/traces") == "https://c/otlp/v1/traces"
+    for wrong in ("", "c:4318", "file:///etc/passwd", "http://"):
+        with pytest.raises(LocalMistake, match="collector"):
+            traces_url(wrong)
