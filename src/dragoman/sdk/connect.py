@@ -50,11 +50,13 @@ def connect(
     on_stderr: Callable[[bytes], None] | None = None,
     tap: Tap | None = None,
     headers: Mapping[str, str] | None = None,
+    resume: bool = False,
     dialect: str = "v1",
     ledger: Ledger | None = None,
 ) -> Connecting:
     """An agent, started if need be, and initialized. A string is a command line, which no shell runs, or the
-    address of a server (`ws://…`, `https://…`), which gets these `headers`.
+    address of a server (`ws://…`, `https://…`), which gets these `headers`. With `resume`, a connection to a
+    hub that breaks is opened again, for as long as the block lasts, and goes on where it was.
 
     `env` is the whole environment of a command. Without one it gets no more of ours than it needs to run;
     `"inherit"` hands on everything (see `environment`). `tap(direction, block)` sees every frame that passes,
@@ -68,6 +70,10 @@ def connect(
             ours, theirs = memory_pair()
             return ours, serving(target, theirs, limits=limits)
         if isinstance(target, str) and "://" in target.partition(" ")[0]:
+            if resume:
+                from dragoman.sdk.resuming import resuming
+
+                return resuming(target, headers=headers), None
             from dragoman.transport.remote import remote
 
             return remote(target, headers=headers), None

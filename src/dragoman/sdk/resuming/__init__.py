@@ -1,0 +1,11 @@
+"""A conversation with a hub that outlives its connections: cut off, it comes back and goes on where it was.
+
+`Resumption` holds the rules and does no IO; `ResumingTransport` runs them over any transport.
+"""
+
+from dragoman.sdk.resuming.backoff import Backoff
+from dragoman.sdk.resuming.opening import resuming
+from dragoman.sdk.resuming.resumption import Resumption
+from dragoman.sdk.resuming.transport import Notice, ResumingTransport
+
+__all__ = ["Backoff", "Notice", "ResumingTransport", "Resumption", "resuming"]

@@ -1,0 +1,106 @@
+"""What a hub and its clients write into `_meta.dragoman` for each other: read, put in, taken out again.
+
+Everything else in the params or the result stays as it is. Whatever is no object has no mark and gets none.
+Knows nothing of what the marks mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+_encode = msgspec.json.Encoder().encode
+_fields = msgspec.json.Decoder(dict[str, Raw])
+
+HIDDEN = ("cursor", "request")
+"""What the hub adds for us, and the editor never asked for."""
+
+
+class Mark(Struct, gc=False):
+    """Where a message stands in its session, what a request is called, by which key something is known."""
+
+    cursor: str = ""
+    request: str = ""
+    key: str = ""
+
+
+class _Meta(Struct, gc=False):
+    dragoman: Mark | None = None
+
+
+class _Marked(Struct, gc=False):
+    session: str = field(name="sessionId", default="")
+    meta: _Meta | None = field(name="_meta", default=None)
+
+
+_marked = msgspec.json.Decoder(_Marked)
+
+NO_MARK = Mark()
+
+
+def look(params: bytes | Raw | None) -> tuple[str, Mark]:
+    """The session that params speak of, and their mark. Members of the wrong type count as absent."""
+    if params is None:
+        return "", NO_MARK
+    try:
+        marked = _marked.decode(params)
+    except _UNREADABLE:
+        return _look_again(fields_of(params))
+    meta = marked.meta
+    return marked.session, NO_MARK if meta is None or meta.dragoman is None else meta.dragoman
+
+
+def _look_again(fields: Mapping[str, Raw]) -> tuple[str, Mark]:
+    """One member of a wrong type shall not hide the others."""
+    ours = fields_of(fields_of(fields.get("_meta")).get("dragoman"))
+    return text_of(fields.get("sessionId")), Mark(
+        **{name: text_of(ours.get(name)) for name in ("cursor", "request", "key")}
+    )
+
+
+def fields_of(raw: bytes | Raw | None) -> dict[str, Raw]:
+    """The members of an object, unread; none if it is something else."""
+    try:
+        return {} if raw is None else _fields.decode(raw)
+    except _UNREADABLE:
+        return {}
+
+
+def text_of(raw: bytes | Raw | None) -> str:
+    """A member that is a text; empty if it is something else."""
+    try:
+        return "" if raw is None else msgspec.json.decode(raw, type=str)
+    except _UNREADABLE:
+        return ""
+
+
+def put(params: bytes | Raw | None, ours: Mapping[str, Any]) -> bytes:
+    """Params with `ours` in their mark; what somebody else has put there already stays."""
+    fields = fields_of(params)
+    if not fields and params is not None and bytes(params).strip() not in (b"{}", b"null"):
+        return bytes(params)  # no object: it has no place for a mark
+    meta = fields_of(fields.get("_meta"))
+    mark = {**ours, **fields_of(meta.get("dragoman"))}
+    return _encode({**fields, "_meta": {**meta, "dragoman": mark}})
+
+
+def taken_out(params: bytes | Raw, mark: Mark) -> bytes:
+    """Params without the hub's marks, which `look` has found there."""
+    raw = bytes(params)
+    if not mark.cursor and not mark.request:
+        return raw
+    if not mark.request:  # nearly always: an update, with the mark where our hub writes it
+        first = b'{"_meta":{"dragoman":{"cursor":%b}},' % _encode(mark.cursor)
+        if raw.startswith(first):
+            return b"{" + raw[len(first) :]
+    fields = fields_of(raw)
+    meta = fields_of(fields.pop("_meta"))
+    ours = {name: value for name, value in fields_of(meta.pop("dragoman")).items() if name not in HIDDEN}
+    if ours:
+        meta["dragoman"] = Raw(_encode(ours))
+    return _encode({**fields, "_meta": meta} if meta else fields)

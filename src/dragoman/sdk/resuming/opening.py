@@ -1,0 +1,60 @@
+"""From the address of a hub to a transport that survives: WebSocket or Streamable HTTP, opened as often as
+need be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+
+from dragoman.sdk.resuming.backoff import Backoff
+from dragoman.sdk.resuming.transport import Notice, ResumingTransport
+from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Transport
+
+UNWELCOME = (401, 403)
+"""A token that is refused once is refused again."""
+
+_STATUS = re.compile(r"\bstatus (\d{3})$")
+
+
+def resuming(
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    agent: str | None = None,
+    give_up: float | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    on_notice: Callable[[Notice], None] | None = None,
+    backoff: Callable[[int], float] | None = None,
+) -> ResumingTransport:
+    """A transport to the hub at this address; nothing is opened before it is started."""
+    return ResumingTransport(
+        _opener(url, headers, limits),
+        agent=agent,
+        give_up=give_up,
+        limits=limits,
+        on_notice=on_notice,
+        is_final=is_refusal,
+        backoff=backoff or Backoff(),
+    )
+
+
+def _opener(
+    url: str, headers: Mapping[str, str] | None, limits: Limits
+) -> Callable[[], Awaitable[Transport]]:
+    async def open_() -> Transport:
+        if url.startswith("ws"):
+            from dragoman.transport.websocket import open_websocket
+
+            return await open_websocket(url, headers=headers, limits=limits)
+        from dragoman.transport.http_client import open_http
+
+        return open_http(url, headers=headers, limits=limits)
+
+    return open_
+
+
+def is_refusal(reason: BaseException) -> bool:
+    """Whether the server does not want us, now and later. Both transports say it by the status."""
+    found = _STATUS.search(str(reason))
+    return found is not None and int(found[1]) in UNWELCOME

@@ -1,0 +1,318 @@
+"""The rules of a conversation that outlives its connections; docs/hub-protocol.md is its other half.
+
+An editor stands on one side, a hub on the other. `say` what the editor said, `hear` what the hub said, tell
+when a connection is `opened` or `lost`; what is to be sent is then in `to_hub` and `to_editor`. The editor
+sees one conversation: nothing twice, nothing missing, nothing out of order, and none of the marks by which
+that is done. A peer that is no hub gets everything as it is, and its end is the end.
+
+Nothing here does IO, and nothing reads a clock.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.sdk.resuming.asked import Question
+from dragoman.sdk.resuming.marks import fields_of, look, put
+from dragoman.sdk.resuming.said import KEYED, Open, Said
+from dragoman.sdk.resuming.told import WATCH, WATCHING, WITHDRAW, Told, withdrawn
+from dragoman.wire import decode, error_object, failure, request, response
+from dragoman.wire.codes import INTERNAL_ERROR, NOT_FOUND
+from dragoman.wire.envelope import Envelope, Failure, Id, Notification, Request, Response
+
+log = logging.getLogger(__name__)
+
+Phase: TypeAlias = Literal["away", "fresh", "greeting", "resuming", "live", "plain", "over"]
+"""No connection; one that nobody was introduced on; introduced again, coming back to the sessions, at work;
+and with a peer that is no hub, or when all is over.
+"""
+
+
+class Resumption:
+    """`client` names us to the hub, the same on each connection; `agent` is whom the editor shall talk to."""
+
+    def __init__(self, *, client: str, agent: str | None = None) -> None:
+        self.client = client
+        self.phase: Phase = "away"
+        self.is_hub: bool | None = None
+        """None until the peer has answered `initialize`."""
+        self.fault = ""
+        """Why this connection is of no use; whoever runs us should drop it."""
+        self.held = 0
+        """Bytes that the editor has said and that wait for a connection."""
+        self.to_hub: list[bytes] = []
+        self.to_editor: list[bytes] = []
+        self._agent = agent
+        self._held: deque[bytes] = deque()
+        self._initialize: tuple[Id, bytes] | None = None
+        self._spoken = False  # whether anything else was said before that
+        self._connection = 0
+        self._keys = 0
+        self._count = 0  # of requests of our own
+        self._said = Said()
+        self._told = Told()
+        self._returns: dict[Id, str] = {}  # ids of our own requests on this connection → their sessions
+        self._owes = False  # whether what has no answer is still to be said on this connection
+
+    @property
+    def survives(self) -> bool:
+        """Whether the loss of the connection can be mended."""
+        return self.phase != "over" and (
+            self.is_hub or (self.is_hub is None and (self._initialize is not None or not self._spoken))
+        )
+
+    # The connection.
+
+    def opened(self) -> None:
+        self._connection += 1
+        self.fault = ""
+        self._told.asked.renew()
+        self.phase = "greeting" if self.is_hub else "fresh"
+        if self._initialize is not None:
+            self.to_hub.append(self._initialize[1])
+        else:
+            self._say_held()
+
+    def lost(self) -> None:
+        """What was written last may have arrived or not; all of it is settled on the next connection."""
+        self.to_hub.clear()
+        self._returns.clear()
+        self._told.withheld.clear()
+        if self.phase not in ("over", "plain"):
+            self.phase = "away"
+        for one in self._said.unrepeatable():
+            self._said.answered(one.id)
+            self._refuse(one.id, f"the connection broke, and {one.method} may have been carried out or not")
+
+    def give_up(self, why: str) -> None:
+        """The hub is gone for good: whatever the editor waits for, it waits for in vain."""
+        self.phase = "over"
+        waiting = [one.id for one in self._said.requests()]
+        if self._initialize is not None and self.is_hub is None:
+            waiting.insert(0, self._initialize[0])
+        waiting += [held.id for held in map(decode, self._held) if isinstance(held, Request)]
+        self._held.clear()
+        self.held = 0
+        for request_id in waiting:
+            self._refuse(request_id, why)
+
+    def _refuse(self, request_id: Id, why: str) -> None:
+        self.to_editor.append(failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {why}")))
+
+    # What the editor says.
+
+    def say(self, frame: bytes) -> None:
+        """Answers do not wait for their turn: the hub may need one before it can go on with anything else."""
+        frame = frame if frame.endswith(b"\n") else frame + b"\n"
+        if self.phase == "plain":
+            self.to_hub.append(frame)
+            return
+        said = decode(frame)
+        if isinstance(said, Response | Failure) and self.is_hub:
+            self._answer(said)
+        elif self._is_open_for(said):
+            self._pass(said, frame)
+        else:
+            self._held.append(frame)
+            self.held += len(frame)
+
+    def _is_open_for(self, said: Envelope) -> bool:
+        if self.phase != "fresh":
+            return self.phase == "live"
+        return self._initialize is None or isinstance(said, Response | Failure)
+
+    def _say_held(self) -> None:
+        while self._held:
+            frame = self._held[0]
+            said = decode(frame)
+            if self.phase != "plain" and not self._is_open_for(said):
+                return
+            self._held.popleft()
+            self.held -= len(frame)
+            if self.phase == "plain":
+                self.to_hub.append(frame)
+            else:
+                self._pass(said, frame)
+
+    def _pass(self, said: Envelope, frame: bytes) -> None:
+        if isinstance(said, Request) and said.method == "initialize" and self.is_hub is None:
+            frame = self._introduced(said)
+        elif self.is_hub is None:
+            self._spoken = True
+        elif isinstance(said, Request):
+            frame = self._request(said, frame)
+        elif isinstance(said, Notification):
+            self._note(said)
+        self.to_hub.append(frame)
+
+    def _introduced(self, said: Request) -> bytes:
+        mark = fields_of(fields_of(fields_of(said.params).get("_meta")).get("dragoman"))
+        self._told.shows = bytes(mark.get("cursors", b"")) == b"true"
+        ours = {"cursors": True, "client": self.client}
+        if self._agent is not None:
+            ours["agent"] = self._agent
+        frame = request(said.id, said.method, put(said.params, ours))
+        self._initialize = (said.id, frame)
+        return frame
+
+    def _request(self, said: Request, frame: bytes) -> bytes:
+        session, mark = look(said.params)
+        key = mark.key
+        if said.method in KEYED and not key:
+            self._keys += 1
+            key = f"{self.client}-{self._keys}"
+            frame = request(said.id, said.method, put(said.params, {"key": key}))
+        if said.method == "session/load":
+            self._told.sessions.load(session)
+        self._said.keep(said, frame, session=session, key=key)
+        return frame
+
+    def _note(self, said: Notification) -> None:
+        if said.method == "session/cancel":
+            self._said.keep_cancel(said, session=look(said.params)[0])
+        elif said.method == WITHDRAW:
+            self._said.keep_withdrawal(said, withdrawn(said))
+
+    def _answer(self, said: Response | Failure) -> None:
+        if isinstance(said, Response):
+            answer = b'"result":%b' % bytes(said.result)
+        else:
+            answer = b'"error":%b' % msgspec.json.encode(said.error)
+        question = self._told.asked.answer(said.id, answer)
+        if question is not None and question.connection == self._connection and self.phase != "away":
+            self._send_answer(question)
+
+    def _send_answer(self, question: Question) -> None:
+        hub_id, answer = msgspec.json.encode(question.hub_id), question.answer or b""
+        self.to_hub.append(b'{"jsonrpc":"2.0","id":%b,%b}\n' % (hub_id, answer.replace(b"\n", b" ")))
+
+    # What the hub says.
+
+    def hear(self, frame: bytes) -> None:
+        if self.phase == "plain":
+            self.to_editor.append(frame)
+            return
+        heard = decode(frame)
+        if self.phase == "fresh":
+            self._hear_first(heard, frame)
+        elif isinstance(heard, Notification):
+            self._hear_note(heard, frame)
+        elif isinstance(heard, Request):
+            self._hear_question(heard)
+        elif isinstance(heard, Response | Failure):
+            self._hear_answer(heard, frame)
+        else:
+            self.to_editor.append(frame)
+
+    def _hear_first(self, heard: Envelope, frame: bytes) -> None:
+        """The answer to the editor's own `initialize` says whom we talk to."""
+        self.to_editor.append(frame)
+        if self._initialize is None or not isinstance(heard, Response | Failure):
+            return
+        if isinstance(heard, Response) and heard.id == self._initialize[0]:
+            self.is_hub = _is_hub(heard.result)
+            self.phase = "live" if self.is_hub else "plain"
+        elif isinstance(heard, Failure) and heard.id == self._initialize[0]:
+            self._initialize = None  # the editor may try another way
+        elif isinstance(heard, Failure) and heard.id is None:
+            self.is_hub, self.phase = False, "plain"  # a server that is full says so instead of the answer
+        self._say_held()
+
+    def _hear_greeting(self, heard: Response | Failure) -> None:
+        """We are known again: the editor has had this answer. Now the sessions."""
+        if isinstance(heard, Failure):
+            self.fault = f"the hub does not take us back: {heard.error.message}"
+        elif not _is_hub(heard.result):
+            self.fault = "what answers there is no hub any more"
+        else:
+            self.phase, self._owes = "resuming", True
+            if self._told.watches:
+                self._return(WATCH, WATCHING, "")
+            for session in self._told.sessions:
+                if not self._said.opens(session):
+                    self._come_back(session)
+            self._go_on()
+
+    def _come_back(self, session: str) -> None:
+        method, params = self._told.sessions.come_back(session, self._said.prompts(session))
+        self._return(method, params, session)
+
+    def _return(self, method: str, params: bytes, session: str) -> None:
+        self._count += 1
+        number = f"{self.client}-back-{self._count}"
+        self._returns[number] = session
+        self.to_hub.append(request(number, method, params))
+
+    def _returned(self, heard: Response | Failure) -> None:
+        session = self._returns.pop(heard.id)
+        self._told.withheld.discard(session)
+        if isinstance(heard, Failure):
+            # What the editor asks of it next gets the hub's own words.
+            log.warning("a session could not be resumed (error %d)", heard.error.code)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Back in every session: say what has no answer once more, then what came since."""
+        if self.phase != "resuming" or self._returns:
+            return
+        self.phase = "live"
+        if self._owes:
+            self._owes = False
+            for one, frame in self._said.again():
+                if one is not None and one.method == "session/load":
+                    self._told.sessions.load_again(one.session)
+                self.to_hub.append(frame)
+        self._say_held()
+
+    def _hear_answer(self, heard: Response | Failure, frame: bytes) -> None:
+        if heard.id in self._returns:
+            self._returned(heard)
+        elif self.phase == "greeting" and self._initialize and heard.id in (None, self._initialize[0]):
+            self._hear_greeting(heard)
+        elif (one := self._said.answered(heard.id)) is not None:
+            self._answered(one, heard, frame)
+        elif heard.id is None:
+            self.to_editor.append(frame)  # it did not understand something; the editor may
+        else:
+            log.info("the hub answered something that nobody waits for")
+
+    def _answered(self, one: Open, heard: Response | Failure, frame: bytes) -> None:
+        self.to_editor += self._told.ended(one, self._connection)
+        if isinstance(heard, Failure):
+            gone = one.repeated and one.method in ("session/close", "session/delete")
+            if not (gone and heard.error.code == NOT_FOUND):
+                self.to_editor.append(frame)
+                return
+            # It was carried out the first time, and the answer was lost.
+            heard, frame = Response(one.id, Raw(b"{}")), response(one.id, b"{}")
+        self.to_editor.append(self._told.result(one, heard.result, frame))
+        made = look(heard.result)[0] if one.method in ("session/new", "session/fork") else ""
+        if one.repeated and made:
+            self._hear_from_its_beginning(made)
+
+    def _hear_from_its_beginning(self, session: str) -> None:
+        """It may have been made the first time, and have spoken since to a connection that was gone."""
+        self._told.withheld.add(session)
+        self.phase = "resuming"
+        self._come_back(session)
+
+    def _hear_question(self, heard: Request) -> None:
+        question, asked = self._told.question(heard, self._connection)
+        if asked is not None:
+            self.to_editor.append(asked)
+        elif question is not None and question.answer is not None:
+            self._send_answer(question)
+
+    def _hear_note(self, heard: Notification, frame: bytes) -> None:
+        told = self._told.withdrawal(heard) if heard.method == WITHDRAW else self._told.update(heard, frame)
+        if told is not None:
+            self.to_editor.append(told)
+
+
+def _is_hub(result: Raw) -> bool:
+    return "hub" in fields_of(fields_of(fields_of(result).get("_meta")).get("dragoman"))

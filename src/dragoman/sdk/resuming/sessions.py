@@ -1,0 +1,97 @@
+"""The sessions that the editor has open: how to come back to each, and how far the editor has been told.
+
+A load that was cut off in the middle of its replay is asked for again, and the hub tells the session from its
+beginning: what the editor has had of it is skipped, up to the last message that it got. Its answer comes
+behind the replay then, as it always does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.sdk.resuming.marks import put
+
+RESUME = "session/resume"
+ATTACH = "_dragoman/hub/attach"
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Sessions:
+    """By their ids."""
+
+    def __init__(self) -> None:
+        self._cursors: dict[str, str] = {}
+        self._open: dict[str, tuple[str, bytes]] = {}  # how to come back: the method, and its params so far
+        self._loading: dict[str, str] = {}  # the cursor of the last update of a replay that is not over
+        self._skipping: dict[str, str] = {}  # up to this one
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._open))
+
+    def open(self, session: str, fields: dict[str, Raw]) -> None:
+        """It was made, loaded, resumed or forked with these params."""
+        kept = {name: value for name, value in fields.items() if name not in ("_meta", "sessionId")}
+        self._open[session] = (RESUME, _encode({"sessionId": session, **kept}))
+
+    def attach(self, session: str, cursor: str) -> None:
+        """It is only looked at, unless it was opened before."""
+        if session not in self._open:
+            self._open[session] = (ATTACH, _encode({"sessionId": session}))
+        self._cursors.setdefault(session, cursor)
+
+    def detach(self, session: str) -> None:
+        if self._open.get(session, ("",))[0] == ATTACH:
+            self.close(session)
+
+    def close(self, session: str) -> None:
+        for kept in (self._cursors, self._open, self._loading, self._skipping):
+            kept.pop(session, None)
+
+    def come_back(self, session: str, prompts: list[str]) -> tuple[str, bytes]:
+        """The method and the params that go on behind what the editor has."""
+        method, params = self._open[session]
+        after = self._cursors.get(session, "")
+        if method == ATTACH:
+            return method, _encode({"sessionId": session, "after": after})
+        ours: dict[str, Any] = {"after": after, "prompts": prompts}
+        return method, put(params, ours)
+
+    # How far the editor has been told.
+
+    def told(self, session: str, cursor: str) -> None:
+        """The editor gets a message of this cursor; it may be none."""
+        if cursor and session:
+            self._cursors[session] = cursor
+
+    def told_update(self, session: str, cursor: str) -> bool:
+        """The same for an update. False if it had this one before and must not get it again."""
+        if not cursor or not session:
+            return True
+        target = self._skipping.get(session)
+        if target is not None:
+            if target == cursor:
+                del self._skipping[session]
+            return False
+        self._cursors[session] = cursor
+        if session in self._loading:
+            self._loading[session] = cursor
+        return True
+
+    def load(self, session: str) -> None:
+        """The hub is asked to tell it from its beginning."""
+        self._cursors.pop(session, None)
+        self._loading[session] = ""
+
+    def load_again(self, session: str) -> None:
+        if replayed := self._loading.get(session):
+            self._skipping[session] = replayed
+
+    def loaded(self, session: str) -> None:
+        """The replay is over, in whatever way."""
+        self._loading.pop(session, None)
+        self._skipping.pop(session, None)

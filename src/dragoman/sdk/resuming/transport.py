@@ -1,0 +1,312 @@
+"""A transport that is one conversation over many connections.
+
+It opens a connection, and another when that breaks, for as long as it is wanted; `Resumption` says what has
+to be said on each. Whoever reads from it sees a pause. While there is no connection, what is written waits
+and counts as `pending`, so that its writer waits too. It ends when it is closed, when the peer is no hub and
+ends, when the hub refuses us, or when it was gone for longer than `give_up`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from secrets import token_hex
+from typing import Literal
+
+from msgspec import Struct
+
+from dragoman.errors import DragomanError, LinkClosed, LocalMistake
+from dragoman.sdk.resuming.backoff import Backoff
+from dragoman.sdk.resuming.resumption import Resumption
+from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink, Transport
+from dragoman.transport.waiting import Waiters
+from dragoman.wire.glance import lines_of
+
+COMING_BACK = 120.0
+"""Seconds that a hub gets to know us again: it may have to start agents first."""
+
+
+class Notice(Struct, frozen=True, kw_only=True):
+    """How it stands with the connection. `seconds`: until the next attempt, or since the loss."""
+
+    kind: Literal["lost", "back"]
+    seconds: float
+    reason: str = ""
+
+
+class ResumingTransport:
+    """`open_` gives a connection; it raises `LinkClosed` if there is none to be had now."""
+
+    def __init__(
+        self,
+        open_: Callable[[], Awaitable[Transport]],
+        *,
+        agent: str | None = None,
+        give_up: float | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        backoff: Callable[[int], float] | None = None,
+        is_final: Callable[[BaseException], bool] = lambda reason: False,
+        on_notice: Callable[[Notice], None] | None = None,
+    ) -> None:
+        self.limits = limits
+        self.core = Resumption(client=token_hex(16), agent=agent)
+        self.tried = asyncio.Event()
+        """The first attempt has succeeded or failed."""
+        self.connected = False
+        """Whether there ever was a connection."""
+        self._open = open_
+        self._give_up = give_up
+        self._backoff = backoff or Backoff()
+        self._is_final = is_final
+        self._on_notice = on_notice or (lambda notice: None)
+        self._sink: Sink | None = None
+        self._run: asyncio.Task[None] | None = None
+        self._inner: Transport | None = None
+        self._over: asyncio.Event = asyncio.Event()  # this connection has ended
+        self._reason: BaseException | None = None
+        self._reading = asyncio.Event()
+        self._reading.set()
+        self._unfed: list[bytes] = []  # for the sink, while it is paused
+        self._changed = Waiters()
+        self._closed = ""
+        self._closing: asyncio.Task[None] | None = None
+        self._ended = False
+        self._lost_at: float | None = None
+
+    # The contract.
+
+    def start(self, sink: Sink) -> None:
+        if self._sink is not None:
+            raise RuntimeError("a transport is started once")
+        self._sink = sink
+        if self._closed:
+            self._end(None)
+            return
+        self._run = asyncio.get_running_loop().create_task(self._stay())
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        if self._closed:
+            raise LinkClosed(self._closed)
+        if self.core.phase == "plain" and self._inner is not None:
+            self._inner.write(block)
+            return
+        for frame in lines_of(bytes(block)):
+            self.core.say(frame)
+        self._carry()
+
+    @property
+    def pending(self) -> int:
+        return 0 if self._closed else self.core.held + (self._inner.pending if self._inner else 0)
+
+    async def drain(self) -> None:
+        while self.pending > self.limits.low:
+            await self._drain_some()
+        if self._closed:
+            raise LinkClosed(self._closed)
+
+    async def _drain_some(self) -> None:
+        inner = self._inner
+        if inner is not None and inner.pending > self.limits.low:
+            try:
+                await inner.drain()
+                return
+            except LinkClosed:
+                if inner is not self._inner:
+                    return
+        await self._changed.wait()
+
+    def pause(self) -> None:
+        self._reading.clear()
+        if self._inner is not None:
+            self._inner.pause()
+
+    def resume(self) -> None:
+        self._reading.set()
+        self._feed()
+        if self._inner is not None and self._reading.is_set():
+            self._inner.resume()
+
+    async def finish_writing(self) -> None:
+        """Send what waits, if that can be done in time. The hub hears of no end yet."""
+        try:
+            async with asyncio.timeout(self.limits.flush):
+                while self.pending and not self._closed:
+                    await self._flush_some()
+        except TimeoutError:
+            pass  # without a connection it cannot be sent
+
+    async def _flush_some(self) -> None:
+        inner = self._inner
+        if inner is not None and not self.core.held and hasattr(inner, "finish_writing"):
+            await inner.finish_writing()
+        if self.pending:
+            await self._changed.wait()
+
+    def release(self) -> None:
+        """Nothing more is expected of it; `aclose` lets go."""
+
+    async def aclose(self) -> None:
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        if self._run is not None and not self._run.done():
+            self._run.cancel()  # it closes the connection, which flushes
+            await asyncio.wait((self._run,))
+        self._break("written to after close")
+        self._end(None)
+
+    # One connection after the other.
+
+    async def _stay(self) -> None:
+        failed = 0
+        try:
+            while True:
+                reason = await self._converse()
+                failed = 0 if self._lost_at is None else failed + 1
+                if self._lost_at is None:
+                    self._lost_at = asyncio.get_running_loop().time()
+                wait = self._backoff(failed)
+                if why := self._enough(reason, wait):
+                    break
+                self._on_notice(Notice(kind="lost", seconds=wait, reason=_words(reason)))
+                await asyncio.sleep(wait)
+        except LocalMistake as mistake:  # the address makes no sense, or a package is missing
+            why = mistake
+        await self._finish(why)
+
+    def _enough(self, reason: BaseException | None, wait: float) -> DragomanError | BaseException | None:
+        """Why there shall be no other connection; None if there shall."""
+        assert self._lost_at is not None
+        if not self.core.survives:
+            return reason or LinkClosed("the server ended the connection")
+        if reason is not None and self._is_final(reason):
+            return reason
+        gone = asyncio.get_running_loop().time() - self._lost_at
+        if self._give_up is not None and gone + wait > self._give_up:
+            return LinkClosed(f"the hub was gone for {gone:.1f} seconds ({_words(reason)})")
+        return None
+
+    async def _converse(self) -> BaseException | None:
+        """One connection, from its opening to its end."""
+        try:
+            inner = await self._open()
+        except LinkClosed as error:
+            return error
+        finally:
+            self.tried.set()
+        self.connected = True
+        self._inner, self._over, self._reason = inner, asyncio.Event(), None
+        try:
+            inner.start(_Ear(self, inner))
+            if not self._reading.is_set():
+                inner.pause()
+            self.core.opened()
+            self._carry()
+            await self._until_over()
+            return self._reason
+        finally:
+            try:
+                await inner.aclose()
+            finally:
+                self._inner = None
+                self.core.lost()
+                self._carry()
+
+    async def _until_over(self) -> None:
+        """A hub that does not take us back in time is as good as gone."""
+        if self.core.is_hub:
+            try:
+                async with asyncio.timeout(COMING_BACK):
+                    while self.core.phase != "live" and not self._over.is_set():
+                        await self._changed.wait()
+            except TimeoutError:
+                self._reason = LinkClosed("the hub did not answer in time")
+                return
+        await self._over.wait()
+
+    async def _finish(self, why: BaseException) -> None:
+        self.core.give_up(_words(why))
+        self._carry()
+        await self._reading.wait()
+        self._break(_words(why))
+        self._end(why)
+
+    # What is heard on a connection.
+
+    def _heard(self, inner: Transport, block: bytes) -> None:
+        if inner is not self._inner:
+            return  # the last words of a connection that we have given up
+        if self.core.phase == "plain":
+            self._unfed.append(block)
+            self._feed()
+            return
+        for frame in lines_of(block):
+            self.core.hear(frame)
+        self._carry()
+        if self.core.fault:
+            self._hung_up(inner, LinkClosed(self.core.fault))
+        elif self._lost_at is not None and self.core.phase in ("live", "plain"):
+            self._is_back()
+
+    def _is_back(self) -> None:
+        assert self._lost_at is not None
+        away = asyncio.get_running_loop().time() - self._lost_at
+        self._lost_at = None
+        self._on_notice(Notice(kind="back", seconds=away))
+
+    def _hung_up(self, inner: Transport, reason: BaseException | None) -> None:
+        if inner is self._inner and not self._over.is_set():
+            self._reason = reason
+            self._over.set()
+            self._changed.wake()
+
+    def _carry(self) -> None:
+        """From the core to both sides."""
+        said, self.core.to_hub = self.core.to_hub, []
+        if said and self._inner is not None:
+            try:
+                self._inner.write(b"".join(said))
+            except LinkClosed:
+                pass  # its end is on its way to us; what needs saying is said again on the next one
+        self._unfed += self.core.to_editor
+        self.core.to_editor = []
+        self._feed()
+        self._changed.wake()
+
+    def _feed(self) -> None:
+        if self._unfed and self._reading.is_set() and self._sink is not None and not self._ended:
+            block, self._unfed = b"".join(self._unfed), []
+            self._sink.feed(block)
+
+    def _break(self, why: str) -> None:
+        self._closed = self._closed or why
+        self._changed.wake()
+
+    def _end(self, reason: BaseException | None) -> None:
+        if self._sink is not None and not self._ended:
+            self._ended = True
+            self._sink.ended(reason)
+
+
+class _Ear:
+    """The sink of one connection."""
+
+    def __init__(self, owner: ResumingTransport, inner: Transport) -> None:
+        self._owner = owner
+        self._inner = inner
+
+    def feed(self, block: bytes) -> None:
+        self._owner._heard(self._inner, block)
+
+    def oversized(self, size: int) -> None:
+        if self._owner._sink is not None:
+            self._owner._sink.oversized(size)
+
+    def ended(self, reason: BaseException | None) -> None:
+        self._owner._hung_up(self._inner, reason)
+
+
+def _words(reason: BaseException | None) -> str:
+    return "the connection was closed" if reason is None else str(reason) or type(reason).__name__
