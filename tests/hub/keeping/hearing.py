@@ -7,18 +7,25 @@ import os
 import socket
 from pathlib import Path
 
+import msgspec
+
 from dragoman.hub.keeping import place, records
-from dragoman.hub.keeping.kept import KeptAgent
+from dragoman.hub.keeping.kept import KeptAgent, find_kept
+from dragoman.transport.contract import Limits
 from dragoman.transport.waiting import Waiters
+
+LATEST = 2**63
+"""Beyond every number: whatever was said so far."""
 
 
 class Journal:
     """A sink that stores each frame under its number, and objects to gaps and to frames that have changed."""
 
-    def __init__(self, agent: KeptAgent | None = None) -> None:
-        self.agent = agent  # acknowledges at once if there is one
+    def __init__(self, agent: KeptAgent | None = None, *, base: int | None = 0) -> None:
+        """With an agent, it acknowledges at once. Without a base, it begins wherever the agent is."""
+        self.agent = agent
         self.frames: list[bytes] = []
-        self.base = 0  # the number before the first frame that we want
+        self.base = base
         self.lines: list[bytes] = []
         self.skipped: list[tuple[int, int]] = []
         self.feeds = 0
@@ -27,13 +34,22 @@ class Journal:
 
     @property
     def last(self) -> int:
-        return self.base + len(self.frames)
+        return (self.base or 0) + len(self.frames)
+
+    @property
+    def words(self) -> list[bytes]:
+        """The frames that are not blank; see `round_trips`."""
+        return [frame for frame in self.frames if frame]
 
     def feed(self, first: int, block: bytes) -> None:
         assert self.end is None
+        if self.base is None:
+            self.base = first - 1
         assert block.endswith(b"\n")
         self.feeds += 1
         for number, frame in enumerate(block[:-1].split(b"\n"), first):
+            if number <= self.base:
+                continue  # the acknowledgement was lost with the hub before us
             if number <= self.last:
                 assert self.frames[number - self.base - 1] == frame
             else:
@@ -55,8 +71,13 @@ class Journal:
         self.end = (reason, exit_status)
         self._waiters.wake()
 
-    async def until(self, last: int) -> None:
-        while self.last < last:
+    async def until(self, count: int) -> None:
+        """Wait for this many frames."""
+        while len(self.frames) < count:
+            await self._waiters.wait()
+
+    async def until_word(self, word: bytes) -> None:
+        while word not in self.frames:
             await self._waiters.wait()
 
     async def until_ended(self) -> tuple[str, int | None]:
@@ -94,12 +115,12 @@ class RawHub:
         self.socket.close()
 
 
-async def raw_hub(path: Path) -> RawHub:
+async def raw_hub(path: Path) -> tuple[RawHub, records.Welcome]:
     """One that has been welcomed."""
     raw = RawHub(path)
-    kind, _, _ = await asyncio.to_thread(raw.read)
+    kind, _, payload = await asyncio.to_thread(raw.read)
     assert kind == records.WELCOME
-    return raw
+    return raw, msgspec.json.decode(payload, type=records.Welcome)
 
 
 async def until_gone(pid: int) -> None:
@@ -122,3 +143,21 @@ def a_socketpair() -> tuple[socket.socket, socket.socket]:
     ours.setblocking(False)
     theirs.setblocking(False)
     return ours, theirs
+
+
+async def round_trips(agent: KeptAgent, count: int) -> None:
+    """The keeper has gone round this often, and had every occasion to do what it should not. Says blanks."""
+    agent.limits = Limits(low=0)
+    for _ in range(count):
+        agent.write(b"\n")
+        await agent.drain()
+
+
+async def attach(path: Path) -> tuple[KeptAgent, Journal]:
+    """The agent that is kept there, and a journal of what it says from now on, acknowledged at once."""
+    agent = await find_kept(path)
+    assert agent is not None
+    agent.acknowledge(LATEST)
+    journal = Journal(agent, base=None)
+    agent.start(journal)
+    return agent, journal
