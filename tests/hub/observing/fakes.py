@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dragoman.hub.observing.status import SeenAgent, SeenConnection, SeenJournal, SeenSession
-from dragoman.journal import Entry
+from dragoman.journal import Entry, Journal
 
 
 class ShownHub:
@@ -67,3 +67,9 @@ def ask(method: str = "session/request_permission", *, at: float = 0.0, **params
 
 def note(kind: str, /, *, at: float = 0.0, **members: Any) -> Entry:
     return Entry("note", msgspec.json.encode({"hub": kind, **members}), at)
+
+
+async def live(journal: Journal, entries: Sequence[Entry]) -> int:
+    """Appended as a session does that knows where it stands."""
+    info = await journal.info("s")
+    return await journal.append("s", entries, after=0 if info is None else info.last)

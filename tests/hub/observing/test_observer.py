@@ -14,7 +14,7 @@ from dragoman.hub.observing.observer import Observer
 from dragoman.hub.observing.status import SeenAgent
 from dragoman.journal import Journal, MemoryJournal
 from dragoman.testing import check_journal
-from tests.hub.observing.fakes import ShownHub, answer, ask, note, prompt, update
+from tests.hub.observing.fakes import ShownHub, answer, ask, live, note, prompt, update
 from tests.hub.observing.strict import Read, parse
 
 
@@ -25,9 +25,9 @@ async def read(observer: Observer) -> dict[str, Read]:
 async def test_a_turn_is_counted_from_what_is_stored() -> None:
     observer = Observer()
     journal = observer.measured(MemoryJournal())
-    await journal.append("s", [note("made", agent="review"), prompt("k", at=10.0)])
-    await journal.append(
-        "s",
+    await live(journal, [note("made", agent="review"), prompt("k", at=10.0)])
+    await live(
+        journal,
         [
             update("agent_message_chunk", content={"type": "text", "text": "hi"}),
             ask(at=11.0, toolCall={"toolCallId": "c"}),
@@ -54,15 +54,26 @@ async def test_a_turn_is_counted_from_what_is_stored() -> None:
 async def test_a_session_from_before_is_its_agents_all_the_same() -> None:
     observer = Observer(agent_of={"s": "code"}.__getitem__)
     journal = observer.measured(MemoryJournal())
-    await journal.append("s", [note("turn_ended", key="k", error={"code": 1, "message": "no"})])
+    await live(journal, [note("turn_ended", key="k", error={"code": 1, "message": "no"})])
     told = await read(observer)
     assert told["dragoman_turns_total"].value(agent="code", stop_reason="error") == 1
+
+
+async def test_what_is_copied_from_elsewhere_happens_not_again() -> None:
+    observer = Observer()
+    journal = observer.measured(MemoryJournal())
+    copied = [note("made", agent="a"), prompt("k"), note("turn_ended", key="k", result={})]
+    await journal.append("s", copied)
+    told = await read(observer)
+    assert told["dragoman_turns_total"].samples == {}
+    assert told["dragoman_frames_total"].value(direction="to_agent") == 0
+    assert told["dragoman_journal_entries_total"].value() == 3
 
 
 async def test_what_is_read_back_is_counted_too() -> None:
     observer = Observer()
     journal = observer.measured(MemoryJournal())
-    await journal.append("s", [prompt(str(n)) for n in range(700)])
+    await live(journal, [prompt(str(n)) for n in range(700)])
     assert sum([len(page) async for page in journal.replay("s", after=100)]) == 600
     told = await read(observer)
     assert (told["dragoman_replays_total"].value(), told["dragoman_replayed_entries_total"].value()) == (
@@ -87,7 +98,7 @@ async def test_a_mistake_in_counting_is_not_the_journals(caplog: pytest.LogCaptu
 
     observer = Observer(agent_of=unknown)
     journal = observer.measured(MemoryJournal())
-    assert await journal.append("s", [note("turn_ended", key="k", result={})]) == 1
+    assert await live(journal, [note("turn_ended", key="k", result={})]) == 1
     assert "could not be counted" in caplog.text
 
 
@@ -101,10 +112,10 @@ async def test_who_was_turned_away_is_counted_by_reason() -> None:
 async def test_a_session_that_is_closed_is_forgotten() -> None:
     observer = Observer()
     journal = observer.measured(MemoryJournal())
-    await journal.append("s", [note("made", agent="a"), ask(), prompt("k")])
-    await journal.append("s", [update("usage_update", used=1, size=2, cost={"amount": 1, "currency": "USD"})])
+    await live(journal, [note("made", agent="a"), ask(), prompt("k")])
+    await live(journal, [update("usage_update", used=1, size=2, cost={"amount": 1, "currency": "USD"})])
     observer.forget("s")
-    await journal.append("s", [note("settled", request="2", outcome="answered")])
+    await live(journal, [note("settled", request="2", outcome="answered")])
     assert (await read(observer))["dragoman_approvals_settled_total"].samples == {}
     assert observer.spending.of_session("s").costs == {}
     assert observer.spending.of_agent("a").costs == {"USD": 1.0}

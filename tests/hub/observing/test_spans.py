@@ -155,9 +155,9 @@ async def test_a_watched_journal_gives_the_same_spans() -> None:
     observer = Observer(spans=told.spans)
     journal = observer.measured(MemoryJournal())
     observer.prompt("s", "k", None, agent="review")
-    await journal.append("s", [fakes.note("made", agent="review"), fakes.prompt("k")])
-    await journal.append(
-        "s",
+    await fakes.live(journal, [fakes.note("made", agent="review"), fakes.prompt("k")])
+    await fakes.live(
+        journal,
         [
             fakes.update("tool_call", toolCallId="c", kind="execute", status="in_progress"),
             fakes.ask(toolCall={"toolCallId": "c"}),

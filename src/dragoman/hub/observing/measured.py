@@ -16,7 +16,9 @@ from dragoman.journal import Entry, Found, Journal, Listing, Page, StreamInfo
 class Watches(Protocol):
     """Whoever is told."""
 
-    def stored(self, stream: str, last: int, entries: Sequence[Entry], seconds: float) -> None: ...
+    def stored(
+        self, stream: str, last: int, entries: Sequence[Entry], seconds: float, *, live: bool
+    ) -> None: ...
     def unstored(self, error: JournalError) -> None: ...
     def replayed(self, entries: int, *, begun: bool) -> None: ...
 
@@ -38,7 +40,8 @@ class MeasuredJournal:
         except JournalError as error:
             self._watcher.unstored(error)
             raise
-        self._watcher.stored(stream, last, entries, self._clock() - begun)
+        # A session that lives knows where its stream ends; who does not copies what happened elsewhere.
+        self._watcher.stored(stream, last, entries, self._clock() - begun, live=after is not None)
         return last
 
     async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:

@@ -110,9 +110,13 @@ class Observer:
 
     # What the journal says.
 
-    def stored(self, stream: str, last: int, entries: Sequence[Entry], seconds: float) -> None:
+    def stored(
+        self, stream: str, last: int, entries: Sequence[Entry], seconds: float, *, live: bool = True
+    ) -> None:
         self.meters.entries.add(len(entries))
         self.meters.appends.observe(seconds)
+        if not live:
+            return
         try:
             self._count(entries)
             tools, chunks = self._tools, chunk_starts(stream)
