@@ -19,6 +19,7 @@ from dragoman.cli import (
     dialect,
     diff,
     doctor,
+    hub,
     policy,
     replay,
     review,
@@ -98,6 +99,7 @@ def make_parser() -> argparse.ArgumentParser:
     replay.add_parser(commands)
     review.add_parser(commands)
     serve.add_parser(commands)
+    hub.add_parser(commands)
     sessions.add_parser(commands)
     tap.add_parser(commands)
     translate.add_parser(commands)

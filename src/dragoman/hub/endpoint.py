@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
+from msgspec import Struct
 
 from dragoman.hub.admission import Admission, Grant, Refused
 from dragoman.hub.listening import NETWORK
@@ -27,9 +28,22 @@ log = logging.getLogger(__name__)
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
-Accept = Callable[[MessageTransport, Grant], None]
+
+
+class Visit(Struct, frozen=True):
+    """Who has come, and how: what the address asked for beside its path, and the first message."""
+
+    grant: Grant
+    query: dict[str, str] = {}
+    first: bytes = b""
+
+
+Accept = Callable[[MessageTransport, Visit], None]
 
 TICKET = "/ticket"
+
+PROTOCOL = frozenset({"v1", "v2", "auto"})
+"""Dialects whose clients begin with `initialize`."""
 
 AGENT_ENDED = (1011, "the agent has ended")
 GOING_AWAY = (1001, "the server is going away")
@@ -80,13 +94,15 @@ class Endpoint:
         return admitted
 
     async def _websocket(self, scope: Any, receive: Receive, send: Send) -> None:
-        query = parse_qs(scope.get("query_string", b"").decode(errors="replace"))
-        admitted = self._admit(scope, ticket=query.get("ticket", [""])[0])
+        query = _query(scope)
+        admitted = self._admit(scope, ticket=query.get("ticket", ""))
         await receive()  # the handshake, which must be taken before it is answered
         if isinstance(admitted, Refused) or scope["path"] != self._path:
             await _turn_away(scope, admitted, send)
             return
-        stream = AsgiWebSocket(receive, send, greeting=Greeting(), patience=self._bounds.patience)
+        # Whoever names a dialect need not begin as the protocol does.
+        greeting = Greeting() if query.get("dialect", "v1") in PROTOCOL else None
+        stream = AsgiWebSocket(receive, send, greeting=greeting, patience=self._bounds.patience)
         await stream.accept(connection_id=uuid.uuid4().hex)
         self._sockets.add(stream)
         try:
@@ -94,7 +110,7 @@ class Endpoint:
             if await stream.begin(within=self._bounds.idle):
                 stream.farewell = AGENT_ENDED
                 transport = MessageTransport(stream, limits=self._limits)
-                self._accept(transport, admitted)
+                self._accept(transport, Visit(admitted, query, stream.first))
                 await transport.wait_closed()
         finally:
             self._sockets.discard(stream)
@@ -121,7 +137,12 @@ class Endpoint:
             await respond(send, 405, b"", headers=[(b"allow", b"POST")])
 
     def _accept_http(self, transport: MessageTransport, scope: Any) -> None:
-        self._accept(transport, scope["grant"])
+        self._accept(transport, Visit(scope["grant"], _query(scope), scope["first"]))
+
+
+def _query(scope: Any) -> dict[str, str]:
+    query = parse_qs(scope.get("query_string", b"").decode(errors="replace"))
+    return {name: values[0] for name, values in query.items()}
 
 
 async def _turn_away(scope: Any, refused: Refused | Grant, send: Send) -> None:

@@ -87,6 +87,9 @@ class Hub:
         self.showing = Showing(self)
         self.observer = observer
         self.draining = False
+        self._closed = False
+        self.rested = asyncio.Event()
+        """Some session has come to rest; whoever waits for that clears it."""
         self._opening: dict[str, asyncio.Lock] = {}
 
     async def __aenter__(self) -> Hub:
@@ -100,7 +103,9 @@ class Hub:
 
     async def aclose(self, *, keep_agents: bool = False) -> None:
         """Let go of everybody. With `keep_agents`, agents that can outlive us do, with their turns."""
-        self.draining = True
+        if self._closed:
+            return
+        self.draining = self._closed = True
         for client in list(self.clients):
             await client.aclose()
         await (self.pool.leave() if keep_agents else self.pool.aclose())
@@ -312,6 +317,7 @@ class Hub:
 
     def resting(self, session: HubSession) -> None:
         """Nothing goes on in it; if nobody looks either, it is in the journal when it is needed again."""
+        self.rested.set()
         if session.is_forgettable and not self.draining:
             self.owner.start(self._rest(session))
 

@@ -88,6 +88,17 @@ class Pool:
         self._owner = Owner("pool")
         self._owner.start(self._look())
 
+    def offer(self, specs: Mapping[str, AgentSpec]) -> None:
+        """From now on these; what runs goes on under what it was started with."""
+        for name, spec in specs.items():
+            if name in self.seats:
+                self.seats[name].spec = spec
+            else:
+                self.seats[name] = Seat(spec)
+        for name in [name for name in self.seats if name not in specs]:
+            if self.seats[name].life is None or self.seats[name].life.over:  # type: ignore[union-attr]
+                del self.seats[name]
+
     def seat(self, name: str) -> Seat:
         try:
             return self.seats[name]
@@ -210,7 +221,8 @@ class Pool:
                     session.say("bound", session=own, result=made)
                     session.say("agent_back", remembers=True)
                     return own
-        _, answer = await self.make(life.agent, params)
+        with life.making():
+            _, answer = await self.make(life.agent, params)
         own = answer.pop("sessionId")
         session.remind = memory.turns > 0
         session.say("bound", session=own, result=answer)

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from dragoman.errors import DragomanError
-from dragoman.hub.admission import Grant
+from dragoman.hub.endpoint import Visit
 from dragoman.runtime.relay import Relay
 from dragoman.transport.messages import MessageTransport
 from dragoman.transport.process import spawn
@@ -38,7 +38,7 @@ class AgentPerConnection:
         self._on_stderr = on_stderr
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def accept(self, client: MessageTransport, grant: Grant) -> None:
+    def accept(self, client: MessageTransport, visit: Visit) -> None:
         work = self._refuse(client) if len(self._tasks) >= self._most else self._join(client)
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)

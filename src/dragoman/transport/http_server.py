@@ -28,7 +28,7 @@ from dragoman.wire.codes import INVALID_REQUEST
 __all__ = ["Accept", "Bounds", "HttpConnections", "respond"]
 
 Accept = Callable[[MessageTransport, Any], None]
-"""Takes a new connection and the scope of the request that opened it."""
+"""Takes a new connection and the scope of the request that opened it, with its body as `first`."""
 
 CONNECTION = b"acp-connection-id"
 SESSION = b"acp-session-id"
@@ -127,6 +127,7 @@ class HttpConnections:
             return
         connection = HttpConnection(self._limits, self._bounds, owner=scope.get("grant"), forget=self._forget)
         self._connections[connection.id] = connection
+        scope["first"] = body
         self._accept(MessageTransport(connection, limits=self._limits), scope)
         connection.take(body, about, "")
         answer = await _first_answer(connection, receive)

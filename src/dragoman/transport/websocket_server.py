@@ -46,6 +46,11 @@ class AsgiWebSocket:
         self._first: bytes | None = None
         self._over = False
 
+    @property
+    def first(self) -> bytes:
+        """The first message, after `begin`."""
+        return self._first or b""
+
     async def accept(self, *, connection_id: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
         """Complete the handshake; the client learns the connection's id from it."""
         named = (CONNECTION_ID.encode(), connection_id.encode())

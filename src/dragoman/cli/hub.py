@@ -1,0 +1,165 @@
+"""`dragoman hub`: the server that keeps sessions, whatever happens to their clients and to itself."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from dragoman.cli import hub_tokens
+
+EPILOG = """examples:
+  dragoman hub                                    the built-in agents, at http://127.0.0.1:8765/
+  dragoman hub --listen 127.0.0.1:9000 --journal ~/work/hub.db
+  dragoman hub --config hub.toml --check          is the configuration right?
+  dragoman hub token add phone --scope observe --scope approve
+  dragoman hub status
+  dragoman connect ws://127.0.0.1:8765/acp        the hub as an agent for any editor
+  dragoman inbox                                  what agents are waiting for
+
+Sessions are in the journal before anything happens in them: clients come and go, the hub can be killed, and
+nothing is lost. It is closed by default: loopback, and a token that is shown once, when the first is made.
+SIGHUP reads the configuration again; SIGTERM lets turns end first; a second signal does not wait.
+The configuration is described in docs/hub-configuration.md.
+
+exit status: 0 when it was told to end, 2 when it cannot run as it is told to
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    hub = commands.add_parser(
+        "hub",
+        help="the server: sessions that survive every disconnect and restart, and a web page",
+        description="The server: sessions that survive every disconnect and restart, and a web page.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    hub.fill = _fill
+
+
+def _fill(hub: argparse.ArgumentParser) -> None:
+    hub.add_argument(
+        "--config", metavar="FILE", help="a TOML file (~/.config/dragoman/hub.toml if it is there)"
+    )
+    hub.add_argument("--listen", metavar="HOST:PORT", help="where (127.0.0.1:8765)")
+    hub.add_argument("--journal", metavar="ADDRESS", help="where sessions are kept (below ~/.local/share)")
+    hub.add_argument(
+        "--default-agent", metavar="NAME", help="which agent is meant when none is named (review)"
+    )
+    hub.add_argument(
+        "--check", action="store_true", help="read the configuration, say what it means, and end"
+    )
+    hub.add_argument("--json", action="store_true", help="say where it is as JSON, on one line")
+    more = hub.add_subparsers(metavar="COMMAND", title="commands beside running it")
+    hub_tokens.add_token_parsers(more)
+    hub.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    import asyncio
+
+    from dragoman.errors import LocalMistake
+
+    try:
+        from dragoman.hub import listening  # noqa: F401 -- whether it can be imported at all
+    except ImportError as error:
+        print(f"dragoman hub: needs the extra 'hub': pip install 'dragoman[hub]' ({error})", file=sys.stderr)
+        return 2
+    try:
+        settings = _settings(chosen)
+        if chosen.check:
+            return _show(settings)
+        return asyncio.run(_serve(chosen, settings))
+    except LocalMistake as error:
+        print(f"dragoman hub: {error}", file=sys.stderr)
+        return 2
+
+
+def _settings(chosen: argparse.Namespace) -> Any:
+    from pathlib import Path
+
+    from dragoman.hub.settings_reading import load_settings
+
+    given = {"listen": chosen.listen, "journal": chosen.journal, "default_agent": chosen.default_agent}
+    overrides = {name: value for name, value in given.items() if value is not None}
+    return load_settings(Path(chosen.config) if chosen.config else None, overrides=overrides)
+
+
+def _show(settings: Any) -> int:
+    from dragoman.hub.settings_agents import offered_agents
+
+    agents = offered_agents(settings)
+    print(f"listen   {settings.listen}\njournal  {settings.journal_place}\ntokens   {settings.tokens_path}")
+    print(f"agents   {', '.join(sorted(agents))} (default: {settings.default_agent})")
+    return 0
+
+
+async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
+    import asyncio
+    import logging
+    import signal
+
+    from dragoman.hub.running import drain, running
+    from dragoman.sdk.leaving import first_of
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    asked, again = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, lambda: (again if asked.is_set() else asked).set())
+    async with running(settings, page=_page()) as run:
+        _on_hangup(chosen, run)
+        _say(chosen, run)
+        await asked.wait()
+        await first_of(drain(run.hub), again.wait())
+        # Turns that are still running go on with agents that outlive us, until the next hub or their time.
+        await run.hub.aclose(keep_agents=_is_busy(run.hub))
+    return 0
+
+
+def _is_busy(hub: Any) -> bool:
+    return any(session.is_busy for session in hub.sessions.values())
+
+
+def _page() -> Any:
+    try:
+        from dragoman.web.page import Page
+    except ImportError:
+        return None
+    return Page()
+
+
+def _on_hangup(chosen: argparse.Namespace, run: Any) -> None:
+    import asyncio
+    import logging
+    import signal
+
+    from dragoman.errors import LocalMistake
+
+    def reload() -> None:
+        log = logging.getLogger("dragoman.hub")
+        try:
+            told = run.reload(_settings(chosen))
+        except LocalMistake as error:
+            log.error("the configuration stays as it was: %s", error)
+        else:
+            log.info("the configuration was read again%s", "".join(f"; {one}" for one in told))
+
+    if hasattr(signal, "SIGHUP"):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+
+
+def _say(chosen: argparse.Namespace, run: Any) -> None:
+    """Where it is; the token, if it was just made, stands in the part of the address that is never sent."""
+    page = run.url + (f"#token={run.token}" if run.token else "")
+    ws = run.url.replace("http", "ws", 1) + "acp"
+    if chosen.json:
+        import json
+
+        print(json.dumps({"page": page, "acp": ws, "token": run.token}), flush=True)
+        return
+    print(f"The page:   {page}\nFor clients: {ws}", flush=True)
+    if run.token:
+        print(f"The token, which is shown only now: {run.token}", file=sys.stderr, flush=True)
+    else:
+        print("Clients bring a token of yours; `dragoman hub token add NAME` makes another.", file=sys.stderr)

@@ -1,0 +1,119 @@
+"""The hub as one ASGI application: the endpoint, the page, what can be observed.
+
+Clients of every dialect are welcome: one that begins as the protocol's version 1 is spoken to directly, any
+other through an interpreter, by the dialect that its address names (`?dialect=crow`) or by what it says
+first.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from dragoman.dialect import CHOICES, Ledger, Settings
+from dragoman.hub.admission import Admission
+from dragoman.hub.endpoint import TICKET, Endpoint, Visit
+from dragoman.hub.frames import object_of, parts_of
+from dragoman.hub.hub import Hub
+from dragoman.hub.listening import NETWORK
+from dragoman.hub.rates import Buckets
+from dragoman.sdk.interpreting.speaking import speaking
+from dragoman.transport.contract import Limits, Transport
+from dragoman.transport.http_asgi import respond
+from dragoman.transport.http_connection import Bounds
+from dragoman.transport.messages import MessageTransport
+
+log = logging.getLogger(__name__)
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+PLAIN = frozenset({"protocolVersion", "clientCapabilities", "clientInfo", "_meta"})
+ACP = "/acp"
+
+
+class HubApp:
+    """Everything that is at the hub's address. `page` and `observed` are applications of their own."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        admission: Admission,
+        *,
+        page: App | None = None,
+        observed: App | None = None,
+        observed_paths: frozenset[str] = frozenset(),
+        limits: Limits = NETWORK,
+        bounds: Bounds | None = None,
+        connections: int = 256,
+        connect_rate: Buckets | None = None,
+    ) -> None:
+        self.hub = hub
+        self.endpoint = Endpoint(admission, self._accept, path=ACP, limits=limits, bounds=bounds)
+        self._admission = admission
+        self._page = page
+        self._observed = observed
+        self._observed_paths = observed_paths
+        self._most = connections
+        self._connect_rate = connect_rate
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            return
+        path = scope["path"]
+        if scope["type"] == "websocket" or path in (ACP, TICKET):
+            await self.endpoint(scope, receive, send)
+        elif path in self._observed_paths and self._observed is not None:
+            await self._observed(scope, receive, send)
+        else:
+            await self._show(scope, receive, send)
+
+    async def _show(self, scope: Any, receive: Any, send: Any) -> None:
+        """The page holds no secrets, but is shown under our own name only."""
+        refused = self._admission.misdirected(dict(scope["headers"]))
+        if refused is not None:
+            await respond(send, refused.status, b"", headers=refused.headers)
+        elif self._page is None:
+            await respond(send, 404, b"there is nothing here; clients come to /acp")
+        else:
+            await self._page(scope, receive, send)
+
+    def _accept(self, transport: MessageTransport, visit: Visit) -> None:
+        grant = visit.grant
+        wait = self._connect_rate.take(grant.name) if self._connect_rate is not None else 0.0
+        if len(self.hub.clients) >= self._most or wait > 0 or self.hub.draining:
+            log.warning("a connection of %s is refused: there are too many", grant.name)
+            self.hub.owner.start(_refuse(transport))
+            return
+        spoken = in_version_1(transport, visit)
+        self.hub.accept(spoken, grant, agent=visit.query.get("agent", ""))
+
+
+async def _refuse(transport: MessageTransport) -> None:
+    error = {"code": -32603, "message": "Internal error: the hub takes no more clients now"}
+    transport.write(msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error}) + b"\n")
+    await transport.aclose()
+
+
+def in_version_1(transport: Transport, visit: Visit) -> Transport:
+    """The client as one that speaks version 1."""
+    dialect = visit.query.get("dialect", "auto")
+    if dialect not in CHOICES:
+        dialect = "auto"
+    if dialect == "v1" or (dialect == "auto" and is_plain(visit.first)):
+        return transport
+    settings = Settings(cwd=visit.query.get("cwd", "/"))
+    return speaking(dialect, transport, position="client", settings=settings, ledger=Ledger())
+
+
+def is_plain(first: bytes) -> bool:
+    """Whether a client begins exactly as one of version 1 does."""
+    parts = parts_of(first)
+    if parts is None or parts.method != "initialize" or not first.lstrip().startswith(b'{"jsonrpc":'):
+        plain = parts is not None and parts.method == "initialize" and b'"jsonrpc"' in first
+        if not plain:
+            return False
+    members = object_of(None if parts is None else parts.params)
+    return bytes(members.get("protocolVersion", msgspec.Raw(b""))) == b"1" and members.keys() <= PLAIN
