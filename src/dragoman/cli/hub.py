@@ -103,6 +103,7 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
     from dragoman.sdk.leaving import first_of
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # its lines tell of tickets
     asked, again = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

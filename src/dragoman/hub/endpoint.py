@@ -42,6 +42,9 @@ Accept = Callable[[MessageTransport, Visit], None]
 
 TICKET = "/ticket"
 
+MANY = "dragoman.many"
+"""An extension of our listener: many messages in one event."""
+
 PROTOCOL = frozenset({"v1", "v2", "auto"})
 """Dialects whose clients begin with `initialize`."""
 
@@ -102,7 +105,13 @@ class Endpoint:
             return
         # Whoever names a dialect need not begin as the protocol does.
         greeting = Greeting() if query.get("dialect", "v1") in PROTOCOL else None
-        stream = AsgiWebSocket(receive, send, greeting=greeting, patience=self._bounds.patience)
+        stream = AsgiWebSocket(
+            receive,
+            send,
+            greeting=greeting,
+            patience=self._bounds.patience,
+            many=MANY in (scope.get("extensions") or {}),
+        )
         await stream.accept(connection_id=uuid.uuid4().hex)
         self._sockets.add(stream)
         try:

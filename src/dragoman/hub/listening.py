@@ -18,6 +18,7 @@ import uvicorn
 from msgspec import Struct
 
 from dragoman.errors import LocalMistake
+from dragoman.hub.many import ManyProtocol
 from dragoman.transport.contract import Limits
 
 NETWORK = Limits(frame=16 * 1024 * 1024)
@@ -116,7 +117,7 @@ async def listening(
     keepalive = keepalive or Keepalive()
     config = uvicorn.Config(
         app,
-        ws="websockets-sansio",
+        ws=ManyProtocol,
         ws_max_size=limits.frame,
         ws_ping_interval=keepalive.every,
         ws_ping_timeout=keepalive.within,

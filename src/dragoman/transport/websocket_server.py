@@ -8,7 +8,7 @@ ends the connection sets `farewell` before, to say why.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 from dragoman.errors import LinkClosed
@@ -21,6 +21,9 @@ CONNECTION_ID = "acp-connection-id"
 
 PATIENCE = 60.0
 """Seconds in which a peer must take something of what is sent to it."""
+
+AT_ONCE = 256
+"""Messages in one event; then the connection is asked whether it has room."""
 
 ORDERLY = frozenset({1000, 1001, 1005})
 """Close codes that tell of no mishap: done, going away, and none given."""
@@ -36,13 +39,16 @@ class AsgiWebSocket:
         *,
         greeting: Greeting | None = None,
         patience: float = PATIENCE,
+        many: bool = False,
     ) -> None:
+        """`many`: the server takes many messages in one event."""
         self.farewell = (1000, "")
         """Code and reason of the close, if it is ours."""
         self._receive = receive
         self._send = send
         self._greeting = greeting
         self._patience = patience
+        self._many = many
         self._first: bytes | None = None
         self._over = False
 
@@ -87,13 +93,26 @@ class AsgiWebSocket:
                     return message
 
     async def send(self, messages: list[bytes]) -> None:
-        for message in messages:
+        for event in self._events(messages):
             try:
                 async with asyncio.timeout(self._patience):
-                    await self._say({"type": "websocket.send", "text": message.decode(errors="replace")})
+                    await self._say(event)
             except TimeoutError:
                 self.farewell = (POLICY_VIOLATION, f"nothing was read for {self._patience:g} s")
                 raise LinkClosed(self.farewell[1]) from None
+
+    def _events(self, messages: list[bytes]) -> Iterator[dict[str, Any]]:
+        if not self._many:
+            for message in messages:
+                yield {"type": "websocket.send", "text": message.decode(errors="replace")}
+            return
+        for first in range(0, len(messages), AT_ONCE):
+            some = messages[first : first + AT_ONCE]
+            try:
+                b"".join(some).decode()  # a look at all of them: a text message must be text
+            except UnicodeDecodeError:
+                some = [message.decode(errors="replace").encode() for message in some]
+            yield {"type": "websocket.send", "many": some}
 
     async def close(self) -> None:
         if not self._over:
