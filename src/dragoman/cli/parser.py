@@ -13,6 +13,7 @@ from dragoman.cli import (
     agents,
     agents_list,
     chaos,
+    chat,
     check,
     client_tools,
     connect,
@@ -91,6 +92,7 @@ def make_parser() -> argparse.ArgumentParser:
     client_tools.add_parser(commands)
     dialect.add_parser(commands)
     chaos.add_parser(commands)
+    chat.add_parser(commands)
     check.add_parser(commands)
     connect.add_parser(commands)
     diff.add_parser(commands)

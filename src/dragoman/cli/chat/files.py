@@ -1,0 +1,79 @@
+"""The files of a folder, for somebody who types a few letters of a name.
+
+Git knows which files matter; elsewhere we look, bounded in count and time. The list is kept for a moment:
+keys come faster than files do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+
+from dragoman.tui.fuzzy import fuzzy
+from dragoman.workspace.entries import IGNORED
+
+MOST = 50_000
+SECONDS = 3.0
+FRESH = 5.0
+"""Seconds that a list is good for."""
+
+
+class Files:
+    """Below one folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._found: Sequence[str] = ()
+        self._at = -FRESH
+        self._lock = asyncio.Lock()
+
+    async def find(self, query: str) -> Sequence[str]:
+        async with self._lock:
+            if time.monotonic() - self._at > FRESH:
+                self._found = await asyncio.to_thread(listed, self._folder)
+                self._at = time.monotonic()
+        found: Sequence[str] = await asyncio.to_thread(fuzzy, query, self._found, key=str, most=8)
+        return found
+
+
+def listed(folder: str) -> list[str]:
+    """Paths below it, shortest folders first."""
+    found = _from_git(folder)
+    if found is None:
+        found = [path for path, _ in zip(_walked(folder), range(MOST), strict=False)]
+    return sorted(found, key=lambda path: (path.count("/"), path))
+
+
+def _from_git(folder: str) -> list[str] | None:
+    command = [
+        "git",
+        "-C",
+        folder,
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "--deduplicate",
+    ]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=SECONDS, check=True, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return [os.fsdecode(path) for path in done.stdout.split(b"\0")[:MOST] if path]
+
+
+def _walked(folder: str) -> Iterator[str]:
+    until = time.monotonic() + SECONDS
+    for path, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in IGNORED and not name.startswith("."))
+        below = os.path.relpath(path, folder)
+        for name in sorted(names):
+            yield name if below == "." else os.path.join(below, name)
+        if time.monotonic() > until:
+            return

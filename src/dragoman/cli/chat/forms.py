@@ -1,0 +1,117 @@
+"""Forms of an agent for the person at the screen, checked by the rules that hold for every form."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from dragoman.schema import v1
+from dragoman.tui import ports
+from dragoman.tui.ports import Filled, Form, NotTaken, Person, Value
+from dragoman.workspace.policy.forms import (
+    Bad,
+    Field,
+    checked,
+    choices_of,
+    default_of,
+    fields_of,
+    from_line,
+    looks_secret,
+    required_in,
+    title_of,
+)
+from dragoman.workspace.policy.patterns import matches
+
+Kind = Literal["text", "number", "yes_no", "one", "several", "unknown"]
+
+
+class ScreenForms:
+    """A `FormAsker` of the policy, in front of the person."""
+
+    def __init__(self, person: Person) -> None:
+        self._person = person
+
+    async def fill(self, form: v1.ElicitationFormMode, *, agent: str) -> v1.CreateElicitationResponse:
+        fields, required = fields_of(form), required_in(form)
+
+        async def check(name: str, value: Value) -> Value:
+            field = fields[name]
+            said: Any = from_line(field, value) if isinstance(value, str) else value
+            try:
+                return await asyncio.to_thread(checked, field, said, matches=matches)
+            except Bad as error:
+                raise NotTaken(str(error)) from None
+
+        shown = [_field(name, field, required=name in required) for name, field in fields.items()]
+        return _answer(
+            await self._person.fill(Form(agent=agent, message=form.message, fields=shown, check=check))
+        )
+
+    async def visit(self, request: v1.ElicitationUrlMode, *, agent: str) -> v1.CreateElicitationResponse:
+        form = Form(
+            agent=agent,
+            message=request.message,
+            url=request.url,
+            cautions=cautions(request.url),
+            check=_nothing_to_check,
+        )
+        return _answer(await self._person.fill(form))
+
+
+def _field(name: str, field: Field, *, required: bool) -> ports.Field:
+    description = getattr(field, "description", None)
+    return ports.Field(
+        name=name,
+        title=title_of(name, field),
+        description=description if isinstance(description, str) else "",
+        kind=_kind(field),
+        choices=choices_of(field),
+        default=default_of(field),
+        is_required=required,
+        is_secret=looks_secret(name, field),
+    )
+
+
+def _kind(field: Field) -> Kind:
+    match field:
+        case v1.BooleanPropertySchema():
+            return "yes_no"
+        case v1.IntegerPropertySchema() | v1.NumberPropertySchema():
+            return "number"
+        case v1.MultiSelectPropertySchema():
+            return "several"
+        case v1.StringPropertySchema():
+            return "one" if choices_of(field) else "text"
+    return "unknown"
+
+
+def _answer(filled: Filled) -> v1.CreateElicitationResponse:
+    if filled.action == "accept":
+        return (
+            v1.ElicitationAcceptAction(content=filled.values)
+            if filled.values
+            else v1.ElicitationAcceptAction()
+        )
+    return v1.ElicitationDeclineAction() if filled.action == "decline" else v1.ElicitationCancelAction()
+
+
+async def _nothing_to_check(name: str, value: Value) -> Value:
+    return value
+
+
+def cautions(url: str) -> list[str]:
+    """What to look at before an address is opened."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return ["this is no proper address"]
+    found = []
+    if parts.scheme != "https":
+        found.append(f"it is not https but {parts.scheme or 'nothing'}")
+    if "xn--" in host or not host.isascii():
+        found.append("its host holds letters that may look like others")
+    if "@" in parts.netloc:
+        found.append("it holds a login, and what stands before the @ is not its host")
+    return found

@@ -1,0 +1,212 @@
+"""The agents and the history of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from dragoman.cli.agents_show import shown_command
+from dragoman.cli.chat.past import Past
+from dragoman.cli.chat.rules import Rules
+from dragoman.cli.chat.talk import Source, Talking, opened
+from dragoman.cli.run.target import Target
+from dragoman.errors import JournalError, LocalMistake
+from dragoman.journal import Journal, StreamInfo, open_journal
+from dragoman.journal.history import HistoryRecorder, history_path, new_stream
+from dragoman.sdk.environment import agent_environment
+from dragoman.sdk.known import Source as From
+from dragoman.sdk.known import known_agents, reach_agent, read_config
+from dragoman.transport.contract import Transport
+from dragoman.tui.ports import AgentChoice, Listener, Person, SessionRow, Wanted
+
+LISTED = 60
+"""Sessions in the list; words find the others."""
+
+
+class LocalHouse:
+    """A `House`: agents are children of ours, and everything is recorded unless that is not wanted."""
+
+    def __init__(self, cwd: str, rules: Rules, *, variables: Iterable[str] = (), record: bool = True) -> None:
+        self.cwd = cwd
+        self._rules = rules
+        self._variables = list(variables)
+        self._record = record
+        self._names: dict[str, str] = {}  # how the history calls an agent, and how it was asked for here
+
+    async def agents(self) -> Sequence[AgentChoice]:
+        config = await asyncio.to_thread(read_config)
+        found = await asyncio.to_thread(known_agents, config=config)
+        choices = [AgentChoice(name=one.name, title=one.title, detail=shown_command(one)) for one in found]
+        return sorted(choices, key=lambda one: one.name != config.default_agent)
+
+    @asynccontextmanager
+    async def open(self, wanted: Wanted, person: Person, listener: Listener) -> AsyncIterator[Talking]:
+        async with AsyncExitStack() as stack:
+            journal = await self._journal(stack)
+            wanted, past = await self._resolve(journal, wanted)
+            target = await self._target(wanted.agent)
+            recorder = None
+            stream = new_stream()
+            if journal is not None and self._record:
+                recorder = await stack.enter_async_context(HistoryRecorder(journal))
+            source = Source(
+                name=target.agent.name,
+                target=target.agent.command or (lambda: _dialled(target)),
+                env=target.env,
+                tap=None if recorder is None else recorder.tap(stream),
+            )
+            talk = await stack.enter_async_context(
+                opened(source, wanted, person, listener, rules=self._rules, past=past)
+            )
+            name = self._remember(target, talk, wanted)
+            try:
+                yield talk
+            finally:
+                if recorder is not None and journal is not None:
+                    await _describe(recorder, journal, stream, name)
+
+    async def sessions(self, query: str) -> Sequence[SessionRow]:
+        """What the history has."""
+        if not history_path().exists():
+            return ()
+        known = {one.name for one in await asyncio.to_thread(known_agents)}
+        async with open_journal(history_path()) as journal:
+            if not query:
+                infos = (await journal.list(limit=LISTED)).streams
+                return [self._row(info, known) for info in _once(infos)]
+            found = await journal.search(query, limit=LISTED)
+            rows = []
+            for one in found:
+                info = await journal.info(one.stream)
+                if info is not None:
+                    rows.append(self._row(info, known, excerpt=one.excerpt))
+            return rows
+
+    def remembered(self, name: str, cwd: str) -> Wanted:
+        """The conversation that is meant by an id, whoever it was with. Raises `LocalMistake`."""
+        return asyncio.run(self._remembered(name, cwd))
+
+    async def _remembered(self, name: str, cwd: str) -> Wanted:
+        if not history_path().exists():
+            raise LocalMistake("nothing is recorded yet, so there is nothing to go on with")
+        async with open_journal(history_path()) as journal:
+            info = await _find(journal, name, cwd)
+        if info is None or not info.session:
+            raise LocalMistake(f"there is no session {name!r} to go on with; `dragoman sessions` shows all")
+        return Wanted(agent=info.agent, cwd=info.cwd or cwd, session=info.session)
+
+    # Steps.
+
+    async def _journal(self, stack: AsyncExitStack) -> Journal | None:
+        """None if there is no history, or it cannot be used: a conversation is worth more than its record."""
+        if not (self._record or history_path().exists()):
+            return None
+        try:
+            return await stack.enter_async_context(open_journal(history_path(), durability="normal"))
+        except (JournalError, OSError):
+            return None
+
+    async def _resolve(self, journal: Journal | None, wanted: Wanted) -> tuple[Wanted, Past | None]:
+        """Which session is meant, and what was said in it."""
+        if wanted.session is None:
+            return wanted, None
+        session = wanted.session
+        if journal is not None and (info := await _find(journal, session, wanted.cwd, wanted.agent)):
+            session = info.session or session
+        elif session == "last":
+            raise LocalMistake("there is no session of this agent in this folder to go on with")
+        found = Wanted(agent=wanted.agent, cwd=wanted.cwd, session=session)
+        if journal is None:
+            return found, None
+        streams = (await journal.list(session=session, limit=200)).streams
+        return found, Past(journal, streams, session) if streams else None
+
+    async def _target(self, text: str) -> Target:
+        reached = await reach_agent(self._names.get(text, text))
+        agent = reached.agent
+        allow, explicit = [*agent.allow], dict(agent.env)
+        for variable in self._variables:
+            name, is_set, value = variable.partition("=")
+            if is_set:
+                explicit[name] = value
+            else:
+                allow.append(name)
+        return Target(agent, agent_environment(allow=allow, explicit=explicit, path=reached.path))
+
+    def _remember(self, target: Target, talk: Talking, wanted: Wanted) -> str:
+        """How the history calls it. A command line may hold a secret, and its first word says little."""
+        info = talk.session.agent.info
+        is_known = target.agent.source not in (From.COMMAND, From.ADDRESS)
+        name = target.agent.name if is_known or info is None else info.name
+        self._names.setdefault(name, wanted.agent)
+        return name
+
+    def _row(self, info: StreamInfo, known: set[str], *, excerpt: str = "") -> SessionRow:
+        can = bool(info.session) and (info.agent in known or info.agent in self._names)
+        wanted = Wanted(agent=info.agent, cwd=info.cwd, session=info.session) if can else None
+        return SessionRow(
+            wanted=wanted if os.path.isdir(info.cwd) else None,
+            title=info.title or info.stream,
+            agent=info.agent,
+            cwd=info.cwd,
+            when=_when(info.updated),
+            excerpt=excerpt,
+        )
+
+
+def _dialled(target: Target) -> Transport:
+    found = target.open()
+    assert not isinstance(found, Sequence)
+    return found
+
+
+async def _describe(recorder: HistoryRecorder, journal: Journal, stream: str, agent: str) -> None:
+    try:
+        await recorder.flush()
+        if await journal.info(stream) is not None:
+            await journal.describe(stream, agent=agent)
+    except JournalError:
+        return  # the history has a gap, and says so itself
+
+
+async def _find(journal: Journal, name: str, cwd: str, agent: str | None = None) -> StreamInfo | None:
+    """A session by the name of its stream, the beginning of that, the agent's own id, or `last`."""
+    if name == "last":
+        found = [info for info in (await journal.list(cwd=cwd, limit=200)).streams if info.session]
+        return next((info for info in found if agent is None or _is_agent(info, agent)), None)
+    exact = await journal.info(name)
+    if exact is not None:
+        return exact
+    own = (await journal.list(session=name, limit=1)).streams
+    if own:
+        return own[0]
+    begun = [info for info in (await journal.list(limit=500)).streams if info.stream.startswith(name)]
+    return begun[0] if len(begun) == 1 else None
+
+
+def _is_agent(info: StreamInfo, agent: str) -> bool:
+    """Whether this was with that agent; what was started by a command goes by its own name."""
+    return info.agent in (agent, Path(agent.split()[0]).name) or " " in agent
+
+
+def _once(infos: Sequence[StreamInfo]) -> list[StreamInfo]:
+    """Each session once, as it was last."""
+    seen: set[str] = set()
+    found = []
+    for info in infos:
+        key = info.session or info.stream
+        if key not in seen:
+            seen.add(key)
+            found.append(info)
+    return found
+
+
+def _when(moment: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+    except (OverflowError, ValueError, OSError):  # a clock can say anything
+        return "?"

@@ -1,0 +1,129 @@
+"""The agents and sessions of a hub.
+
+A hub is an agent like any other: its sessions are listed and loaded by the protocol alone. What it offers
+beyond that (the names of its agents, search, files, changes; docs/hub-protocol.md) is used where it is there.
+The files are the hub's: nothing of this machine is lent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from dragoman import connect
+from dragoman.cli.chat.house import LocalHouse
+from dragoman.cli.chat.rules import Rules
+from dragoman.cli.chat.talk import Source, Talking, opened
+from dragoman.errors import CallFailed, DragomanError, LocalMistake, NotAdvertised
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.transport.address import RemoteAddress, parse_address
+from dragoman.transport.contract import Transport
+from dragoman.tui.ports import AgentChoice, Listener, Person, SessionRow, Wanted
+
+LISTED = 60
+
+
+class HubHouse(LocalHouse):
+    """A `House` whose agents run elsewhere."""
+
+    def __init__(self, cwd: str, rules: Rules, *, url: str, headers: Mapping[str, str]) -> None:
+        super().__init__(cwd, rules, record=False)
+        if not isinstance(parse_address(url), RemoteAddress):
+            raise LocalMistake(f"{url!r} is no address of a hub: give ws://… or https://…")
+        self._url = url
+        self._headers = dict(headers)
+        self._talk: Talking | None = None
+
+    async def agents(self) -> Sequence[AgentChoice]:
+        async with connect(self._url, headers=self._headers) as agent:
+            told = await _asked(agent, "_dragoman/hub/agents", {})
+            listed = told.get("agents") if isinstance(told, dict) else None
+            found = (
+                [_choice(one) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+            )
+            name = agent.info.name if agent.info is not None else self._url
+            return found or [AgentChoice(name="", title=name, detail=self._url)]
+
+    @asynccontextmanager
+    async def open(self, wanted: Wanted, person: Person, listener: Listener) -> AsyncIterator[Talking]:
+        source = Source(name=wanted.agent or "hub", target=lambda: self._dial(wanted.agent), is_local=False)
+        async with opened(source, wanted, person, listener, rules=self._rules) as talk:
+            self._talk = talk
+            try:
+                yield talk
+            finally:
+                self._talk = None
+
+    async def sessions(self, query: str) -> Sequence[SessionRow]:
+        if self._talk is not None and self._talk.session.agent.is_alive:
+            return await self._sessions(self._talk.session.agent.handle, query)
+        async with connect(self._url, headers=self._headers) as agent:
+            return await self._sessions(agent, query)
+
+    def remembered(self, name: str, cwd: str) -> Wanted:
+        if name == "last":
+            raise LocalMistake("name a session of the hub with --resume ID, or choose one with Ctrl+O")
+        return Wanted(agent="", cwd=cwd, session=name)
+
+    async def _sessions(self, agent: AgentHandle, query: str) -> list[SessionRow]:
+        rows: list[SessionRow] = []
+        try:
+            async for info in agent.list_sessions():
+                title = info.title or info.session_id
+                if query.casefold() in f"{title} {info.cwd}".casefold():
+                    wanted = Wanted(agent="", cwd=info.cwd, session=info.session_id)
+                    when = str(info.updated_at or "")[:16].replace("T", " ")
+                    rows.append(SessionRow(wanted=wanted, title=title, agent="hub", cwd=info.cwd, when=when))
+                if len(rows) >= LISTED:
+                    break
+        except NotAdvertised:
+            pass  # then there is nothing to list
+        return rows + (await self._searched(agent, query) if query else [])
+
+    async def _searched(self, agent: AgentHandle, query: str) -> list[SessionRow]:
+        told = await _asked(agent, "_dragoman/hub/search", {"text": query, "limit": LISTED})
+        found = told.get("found") if isinstance(told, dict) else None
+        return [
+            SessionRow(
+                wanted=Wanted(agent="", cwd=self.cwd, session=str(one.get("sessionId"))),
+                title=str(one.get("title") or one.get("sessionId")),
+                agent="hub",
+                cwd="",
+                when="",
+                excerpt=str(one.get("excerpt") or ""),
+            )
+            for one in (found if isinstance(found, list) else ())
+            if isinstance(one, dict) and one.get("sessionId")
+        ]
+
+    def _dial(self, agent: str) -> Transport:
+        from dragoman.transport.remote import remote
+
+        return remote(with_agent(self._url, agent), headers=self._headers)
+
+
+def with_agent(url: str, agent: str) -> str:
+    """The address at which a hub gives this agent."""
+    if not agent:
+        return url
+    parts = urlsplit(url)
+    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "agent"]
+    return urlunsplit(parts._replace(query=urlencode([*query, ("agent", agent)])))
+
+
+async def _asked(agent: AgentHandle, method: str, params: dict[str, Any]) -> Any:
+    """What a hub says beyond the protocol; nothing if it is none, or does not allow it."""
+    try:
+        return await agent.call(method, params)
+    except (CallFailed, DragomanError):
+        return None
+
+
+def _choice(one: dict[str, Any]) -> AgentChoice:
+    return AgentChoice(
+        name=str(one.get("name") or ""),
+        title=str(one.get("title") or ""),
+        detail=str(one.get("description") or ""),
+    )

@@ -1,0 +1,83 @@
+"""Who decides what the agent may do: the policy, and the person at the terminal where it says to ask."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dragoman.cli.run.permissions import ToolCalls, load_policy
+from dragoman.tui.ports import Person, Question
+from dragoman.workspace.policy.asking import Asked
+from dragoman.workspace.policy.audit import AuditLog, Entry
+from dragoman.workspace.policy.desk import PermissionDesk
+from dragoman.workspace.policy.loading import places
+from dragoman.workspace.policy.policy import Approve
+from dragoman.workspace.policy.remembered import Remembered
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What was said about permissions on the command line."""
+
+    policy: str | None = None
+    approve: Approve | None = None
+    shell_lines: bool = False
+
+    def check(self, roots: Sequence[str]) -> None:
+        """Raises `Mistake` with the file and the line."""
+        load_policy(roots, file=self.policy, approve=self.approve)
+
+    def desk(
+        self, person: Person, calls: ToolCalls, *, agent: str, roots: Sequence[str], tell: Tell
+    ) -> PermissionDesk:
+        """Needs a running loop."""
+        return PermissionDesk(
+            load_policy(roots, file=self.policy, approve=self.approve),
+            asker=_Asker(person),
+            audit=_TellingLog(places().audit, tell),
+            remembered=Remembered(places().remembered),
+            agent=agent,
+            roots=roots,
+            known=calls.known,
+        )
+
+
+class _Asker:
+    """An `Asker` of the policy, in front of the person."""
+
+    def __init__(self, person: Person) -> None:
+        self._person = person
+
+    async def ask(self, asked: Asked) -> str | None:
+        return await self._person.ask(
+            Question(text=asked.text, why=asked.decision.why, options=asked.options)
+        )
+
+
+class _TellingLog(AuditLog):
+    """The audit log, which also tells the person what was denied without asking."""
+
+    def __init__(self, path: str, tell: Tell) -> None:
+        super().__init__(path)
+        self._say = tell
+        self._loop = asyncio.get_running_loop()
+        self._complained = False
+
+    def append(self, line: Entry) -> None:
+        try:
+            super().append(line)
+        except OSError as error:
+            if not self._complained:
+                self._complained = True
+                why = f"the audit log {self.path} cannot be written ({error.strerror or error})"
+                self._tell(f"{why}, so nothing is permitted; set XDG_STATE_HOME to a folder where it can be")
+            raise  # what is not written down is not permitted
+        if line.outcome == "deny" and line.by == "policy":
+            what = line.command or line.title or " ".join((line.kind, *line.paths))
+            self._tell(f"Not allowed: {what} ({line.why})")
+
+    def _tell(self, text: str) -> None:
+        self._loop.call_soon_threadsafe(self._say, text)

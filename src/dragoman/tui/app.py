@@ -1,0 +1,123 @@
+"""The application: which screen is shown, what holds on all of them, and how it ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.theme import Theme
+
+from dragoman.tui.ports import House, Wanted
+from dragoman.tui.screens.chat import ChatScreen
+from dragoman.tui.screens.help import HelpScreen
+from dragoman.tui.screens.sessions import SessionsScreen
+from dragoman.tui.screens.start import StartScreen
+
+CALM = Theme(
+    name="dragoman",
+    primary="#7aa2c8",
+    secondary="#8fb3a5",
+    accent="#b39ac9",
+    warning="#d3b06c",
+    error="#d07a74",
+    success="#8fb573",
+    foreground="#d5d8dc",
+    background="#16181c",
+    surface="#1d2025",
+    panel="#1f2329",
+    dark=True,
+)
+PLAIN = "ansi-dark"
+"""The terminal's own colours; without colours, its attributes alone."""
+
+
+class ChatApp(App[int]):
+    """`dragoman chat`. Without a wanted conversation it asks for one first."""
+
+    TITLE = "dragoman chat"
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "leave", "Leave", show=False, priority=True),
+        Binding("f1", "help", "Help", show=False),
+        Binding("ctrl+o,ctrl+r", "sessions", "Sessions", show=False, priority=True),
+        Binding("ctrl+n", "new", "New session", show=False, priority=True),
+    ]
+
+    def __init__(self, house: House, wanted: Wanted | None = None, *, colours: bool = True) -> None:
+        if not colours:
+            os.environ["NO_COLOR"] = "1"  # Textual takes it from there, and out of there
+        with_colours = "NO_COLOR" not in os.environ
+        super().__init__(ansi_color=None if with_colours else True)
+        self.house = house
+        self.wanted = wanted
+        self.failure: BaseException | None = None
+        """What went wrong in a way that nobody foresaw."""
+        self.register_theme(CALM)
+        self.theme = CALM.name if with_colours else PLAIN
+
+    def on_mount(self) -> None:
+        if self.wanted is not None:
+            self.push_screen(ChatScreen(self.house, self.wanted))
+        else:
+            self._ask_what()
+
+    def _ask_what(self) -> None:
+        self.push_screen(StartScreen(self.house), self._begin)
+
+    @property
+    def chat(self) -> ChatScreen | None:
+        return next((screen for screen in self.screen_stack if isinstance(screen, ChatScreen)), None)
+
+    async def _begin(self, wanted: Wanted | None) -> None:
+        if wanted is None:
+            if self.chat is None:
+                self.exit(0)
+        elif self.chat is not None:
+            await self.chat.open(wanted)
+        else:
+            await self.push_screen(ChatScreen(self.house, wanted))
+
+    def failed(self, error: BaseException) -> None:
+        """A mistake of ours: everything ends, and it is told outside."""
+        self.failure = error
+        self.exit(1)
+
+    async def action_leave(self) -> None:
+        if self.chat is not None:
+            await self.chat.close()
+        self.exit(0)
+
+    def action_help(self) -> None:
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen())
+
+    def action_sessions(self) -> None:
+        if not isinstance(self.screen, SessionsScreen):
+            self.push_screen(SessionsScreen(self.house), self._go_on)
+
+    async def _go_on(self, wanted: Wanted | None) -> None:
+        if wanted is None:
+            return
+        while isinstance(self.screen, StartScreen):
+            await self.pop_screen()
+        await self._begin(wanted)
+
+    def action_new(self) -> None:
+        if not isinstance(self.screen, StartScreen):
+            self._ask_what()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        yield from super().get_system_commands(screen)
+        yield SystemCommand(
+            "Sessions", "Go on with an earlier session, or search in all", self.action_sessions
+        )
+        yield SystemCommand("New session", "Choose an agent and a folder", self.action_new)
+        chat = self.chat
+        if chat is not None:
+            yield SystemCommand("Review changes", "Keep or put back what changed", chat.action_review)
+            yield SystemCommand("Modes and options", "Of this session", chat.action_settings)
+            yield SystemCommand("Copy the last answer", "To the clipboard", chat.action_copy)

@@ -1,0 +1,251 @@
+"""A conversation as it goes: opened, prompted, queued, cancelled, and what comes of it.
+
+It runs as one task (`converse`) that ends when the conversation does, and takes with it everything that was
+opened. It knows no screen: whoever shows it reads `state`, `queue` and the transcript, and is called through
+`tell` when one of them changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from dragoman.errors import CallFailed, DragomanError, LinkClosed, LocalMistake
+from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+from dragoman.tui.model.entries import Ran
+from dragoman.tui.model.transcript import Transcript
+from dragoman.tui.ports import Happening, House, Person, Review, Talk, Wanted
+
+State: TypeAlias = Literal["starting", "idle", "running", "cancelling", "dead", "failed"]
+
+MOST_QUEUED = 50
+"""Prompts that may wait; more is a mistake, such as a book that was pasted line by line."""
+
+_MENTION = re.compile(r'(?:(?<=\s)|^)@(?:"([^"\n]+)"|([^\s"]+))')
+
+_ENDS = {
+    "cancelled": "Cancelled.",
+    "refusal": "The agent refuses to go on.",
+    "max_tokens": "The turn reached its limit of tokens.",
+    "max_turn_requests": "The turn reached its limit of model requests.",
+}
+
+
+class Conversation:
+    """A `Listener`."""
+
+    def __init__(self, transcript: Transcript, tell: Callable[[], None]) -> None:
+        self.transcript = transcript
+        self.state: State = "starting"
+        self.why = ""
+        """What there is to say about the state."""
+        self.queue: deque[str] = deque()
+        self.is_held = False
+        """Whether the queue waits for the person: the last turn was cancelled, or failed."""
+        self.talk: Talk | None = None
+        self.review: Review | None = None
+        self.shells: list[Ran] = []
+        self.began = 0.0
+        self._tell = tell
+        self._news = asyncio.Event()
+        self._muted = False
+
+    @property
+    def is_busy(self) -> bool:
+        return self.state in ("running", "cancelling")
+
+    # The task.
+
+    async def converse(self, house: House, wanted: Wanted, person: Person) -> None:
+        """Until it is cancelled, or cannot be opened. What fails is told, never raised."""
+        self._become("starting")
+        try:
+            async with house.open(wanted, person, self) as talk:
+                self.talk = talk
+                self.transcript.end_turn()
+                self.transcript.facts.opened(talk.modes, talk.options)
+                self._become("idle")
+                await self._serve(talk)
+        except DragomanError as error:
+            self.transcript.note(f"{error}\nF5 tries again; Ctrl+O chooses another session.", "error")
+            self._become("failed", str(error))
+        finally:
+            self.talk = None
+            self.shells.clear()
+
+    async def _serve(self, talk: Talk) -> None:
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            while self.queue and not self.is_held:
+                await self._turn(talk, self.queue.popleft())
+
+    async def _turn(self, talk: Talk, text: str) -> None:
+        self.transcript.prompt(text)
+        self.began = time.monotonic()
+        self._become("running")
+        try:
+            await talk.look()
+            blocks = [v1.TextContent(text=text), *await talk.attachments(mentions(text))]
+            result = await talk.turn(blocks)
+        except DragomanError as error:
+            self._turn_failed(error)
+        else:
+            self.transcript.facts.ended(result)
+            if result.stop_reason != "end_turn":
+                self.transcript.note(
+                    _ENDS.get(result.stop_reason, f"It ended: {result.stop_reason}."), "warning"
+                )
+            self._become("idle")
+        finally:
+            self.transcript.end_turn()
+        await self._look_at_changes(talk)
+        self._tell()
+
+    def _turn_failed(self, error: DragomanError) -> None:
+        self.is_held = True
+        if isinstance(error, LinkClosed):
+            if self.state != "dead":
+                self._died(str(error))
+            return
+        words = error.message if isinstance(error, CallFailed) else str(error)
+        self.transcript.note(f"The turn failed: {words}", "error")
+        self._become("idle")
+
+    async def _look_at_changes(self, talk: Talk) -> None:
+        try:
+            review = await talk.review()
+        except (DragomanError, OSError) as error:
+            self.transcript.note(f"What has changed on disk cannot be told: {error}", "warning")
+            return
+        if review is None or not review.files:
+            return
+        self.review = review
+        count = len(review.files)
+        added, removed = (sum(getattr(file, name) for file in review.files) for name in ("added", "removed"))
+        files = "1 file" if count == 1 else f"{count} files"
+        self.transcript.note(f"Changed on disk: {files}, +{added} -{removed}. Ctrl+G reviews them.")
+
+    # What the person does.
+
+    def submit(self, text: str) -> bool:
+        """Say this now, or when the turn is over; False if too much waits already."""
+        if len(self.queue) >= MOST_QUEUED:
+            return False
+        self.queue.append(text)
+        self.go_on()
+        return True
+
+    def go_on(self) -> None:
+        """The queue need not wait any more."""
+        self.is_held = False
+        self._news.set()
+        self._tell()
+
+    def withdraw(self) -> str | None:
+        """The last prompt that waits, which then waits no more."""
+        text = self.queue.pop() if self.queue else None
+        self._tell()
+        return text
+
+    async def steer(self, text: str) -> None:
+        """Stop what runs, and say this next."""
+        if text:
+            self.queue.appendleft(text)
+        if self.is_busy:
+            await self._cancel()
+        self.go_on()
+
+    async def cancel(self) -> None:
+        """Stop what runs; what waits goes on waiting until the person says so."""
+        if self.is_busy:
+            self.is_held = bool(self.queue)
+            await self._cancel()
+
+    async def _cancel(self) -> None:
+        if self.talk is not None:
+            self._become("cancelling")
+            try:
+                await self.talk.cancel()
+            except DragomanError as error:
+                self.transcript.note(str(error), "warning")
+
+    async def restart(self) -> None:
+        if self.talk is None or self.state != "dead":
+            return
+        self._become("starting")
+        try:
+            await self.talk.restart()
+        except DragomanError as error:
+            self._died(str(error))
+            return
+        self.transcript.facts.opened(self.talk.modes, self.talk.options)
+        self._become("idle")
+
+    async def shell(self, line: str) -> None:
+        """Run a line of the person's own beside the conversation."""
+        if self.talk is None:
+            return
+        try:
+            running = self.talk.shell(line)
+        except LocalMistake as error:
+            self.transcript.note(str(error), "error")
+            return
+        entry = Ran(line, running)
+        self.shells.append(entry)
+        self.transcript.add(entry)
+        try:
+            await running.wait()
+        finally:
+            if entry in self.shells:
+                self.shells.remove(entry)
+            self.transcript.touch(entry)
+
+    async def earlier(self) -> bool:
+        """Bring an earlier page of the conversation; whether there was one."""
+        page = None if self.talk is None else await self.talk.earlier()
+        if page is None:
+            return False
+        self.transcript.prepend(page)
+        return True
+
+    # What is heard.
+
+    def heard(self, update: v1.SessionUpdate | Unknown) -> None:
+        if not self._muted:
+            self.transcript.hear(update)
+
+    def happened(self, happening: Happening) -> None:
+        # A session that is brought back is told again by some agents: all of that was seen.
+        if happening.kind == "restarting":
+            self._muted = True
+        elif happening.kind in ("resumed", "lost_context"):
+            self._muted = False
+        if happening.kind in ("died", "gave_up"):
+            self._died(happening.text, happening.detail)
+        elif happening.kind in ("lost_context", "noted"):
+            self.transcript.note(happening.text, "warning")
+        elif happening.kind == "resumed":
+            self.transcript.note(happening.text)
+
+    def _died(self, text: str, detail: str = "") -> None:
+        words = f"{text}\n{detail.strip()}" if detail.strip() else text
+        if self.state != "dead":
+            self.transcript.note(f"{words}\nF5 starts it again.", "error")
+        self.is_held = bool(self.queue)
+        self._become("dead", text)
+
+    def _become(self, state: State, why: str = "") -> None:
+        self.state, self.why = state, why
+        self._tell()
+
+
+def mentions(text: str) -> list[str]:
+    """The paths that a prompt names with `@`."""
+    found = (match[1] or match[2].rstrip(".,;:!?)") for match in _MENTION.finditer(text))
+    return list(dict.fromkeys(path for path in found if path))

@@ -1,0 +1,1 @@
+"""From the entries of a conversation to lines of styled text, at a given width."""

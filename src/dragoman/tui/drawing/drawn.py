@@ -1,0 +1,149 @@
+"""An entry as lines, drawn again when it changed, and no more of it than changed.
+
+Words grow at their end, so what was drawn of them stays (`text.flow`). Much that comes at once is drawn in
+several goes, so that no drawing takes long: `is_behind` says that there is more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from dragoman.tui.drawing.looks import GUTTER, LEVELS, STEPS, UNFOLDED
+from dragoman.tui.drawing.tools import Terminals, draw_tool
+from dragoman.tui.model.entries import Entry, Noted, Planned, Ran, Said, Worked
+from dragoman.tui.text.ansi import output_lines
+from dragoman.tui.text.flow import Flow
+from dragoman.tui.text.harmless import harmless, harmless_line
+from dragoman.tui.text.lines import block, cut, hanging, indented, plain, wrapped
+
+FED = 16_384
+"""Characters of one speech that are drawn in one go."""
+
+
+class Surroundings:
+    """What a drawing needs beside the entry."""
+
+    def __init__(self, terminals: Terminals, *, cwd: str = "") -> None:
+        self.terminals = terminals
+        self.cwd = cwd
+        self.thoughts_open = False
+
+
+def gap_between(before: Entry | None, after: Entry) -> int:
+    """Tool calls follow each other closely; everything else has air around it."""
+    return 0 if before is None or (isinstance(before, Worked) and isinstance(after, Worked)) else 1
+
+
+class Drawn:
+    """The lines of one entry at one width."""
+
+    __slots__ = ("_around", "_fed", "_flow", "_version", "_width", "entry", "gap", "is_behind", "lines")
+
+    def __init__(self, entry: Entry, width: int, around: Surroundings, *, gap: int = 0) -> None:
+        self.entry = entry
+        self.gap = gap
+        """Empty lines above it."""
+        self.lines: Sequence[Content] = ()
+        self.is_behind = False
+        self._width = width
+        self._around = around
+        self._version = -1
+        self._flow: Flow | None = None
+        self._fed = 0
+        self.draw()
+
+    def draw(self, *, force: bool = False) -> bool:
+        """Whether it is different now."""
+        if self._version == self.entry.version and not (self.is_behind or force):
+            return False
+        self._version = self.entry.version
+        self.lines = [*[Content("")] * self.gap, *self._drawn()]
+        return True
+
+    def _drawn(self) -> list[Content]:
+        match self.entry:
+            case Said(who="agent"):
+                return self._speech(self.entry)
+            case Said(who="thought"):
+                return self._thought(self.entry)
+            case Said():
+                return _prompt(self.entry, self._width)
+            case Worked():
+                return draw_tool(self.entry, self._width, self._around.terminals, cwd=self._around.cwd)
+            case Planned():
+                return _plan(self.entry, self._width)
+            case Noted():
+                return _note(self.entry, self._width)
+            case Ran():
+                return _ran(self.entry, self._width)
+        return []
+
+    def _speech(self, said: Said) -> list[Content]:
+        if self._flow is None:
+            self._flow = Flow(self._width - GUTTER)
+        fresh = said.text[self._fed : self._fed + FED]
+        self._flow.feed(fresh)
+        self._fed += len(fresh)
+        self.is_behind = self._fed < len(said.text)
+        return indented(self._flow.lines, " " * GUTTER)
+
+    def _thought(self, said: Said) -> list[Content]:
+        mark = plain("∴ ", "dim")
+        is_open = self._around.thoughts_open if said.is_open is None else said.is_open
+        text = said.text.strip()
+        if is_open:
+            lines = block(text[-FED:], self._width - GUTTER, style="dim italic")
+            return [mark + lines[0], *indented(lines[1:], " " * GUTTER)]
+        count = text.count("\n") + 1
+        if said.is_done:
+            words = "Thought" if count == 1 else f"Thought, {count} lines"
+            last = harmless_line(text.partition("\n")[0])
+        else:
+            words, last = "Thinking", harmless_line(text.rpartition("\n")[2])
+        shown = cut(f"{words}: {last}", self._width - GUTTER)
+        return [mark + plain(shown, "dim italic")]
+
+
+def _prompt(said: Said, width: int) -> list[Content]:
+    mark = plain("❯ ", "bold $text-primary")
+    lines = block(said.text.strip("\n"), width - GUTTER, style="bold")
+    return [mark + lines[0], *indented(lines[1:], " " * GUTTER)]
+
+
+def _plan(planned: Planned, width: int) -> list[Content]:
+    done = sum(step.status == "completed" for step in planned.steps)
+    found = [plain("≡ ", "dim") + plain(f"Plan {done}/{len(planned.steps)}", "bold")]
+    if planned.is_open is False:
+        return found
+    for step in planned.steps[:UNFOLDED]:
+        mark, style = STEPS.get(step.status, ("☐", ""))
+        first = plain(f"  {mark} ", style)
+        found += hanging(plain(harmless_line(step.content), style), width, first)
+    return found
+
+
+def _note(noted: Noted, width: int) -> list[Content]:
+    mark, style = LEVELS[noted.level]
+    lines = [
+        one
+        for part in harmless(noted.text).split("\n")
+        for one in wrapped(plain(part, style), width - GUTTER)
+    ]
+    return [plain(f"{mark} ", style) + lines[0], *indented(lines[1:], " " * GUTTER)]
+
+
+def _ran(ran: Ran, width: int) -> list[Content]:
+    ended = ran.output.ended
+    mark = plain("$ ", "$text-success" if ended == "0" else "$text-error" if ended else "$text-warning")
+    found = hanging(plain(harmless_line(ran.line), "bold"), width, mark)
+    lines = [part for one in output_lines(ran.output.text) for part in wrapped(one, width - GUTTER)]
+    most = UNFOLDED if ran.is_open is not False else 0
+    if len(lines) > most:
+        found.append(plain(f"  … {len(lines) - most} lines above", "dim"))
+        lines = lines[len(lines) - most :]
+    found += indented(lines if ran.output.text else [], " " * GUTTER)
+    if ended not in (None, "0"):
+        found.append(plain(f"  ended: {ended}", "dim"))
+    return found

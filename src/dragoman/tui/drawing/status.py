@@ -1,0 +1,96 @@
+"""The lines above and below the conversation: who, where, how it stands, what it cost."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from textual.content import Content
+
+from dragoman.tui.conversation import Conversation
+from dragoman.tui.model.facts import Facts
+from dragoman.tui.text.harmless import harmless_line
+from dragoman.tui.text.lines import cut, line, plain
+
+_STATES = {
+    "starting": ("◌", "starting the agent", "$text-warning"),
+    "idle": ("●", "ready", "$text-success"),
+    "running": ("◐", "working", "$text-warning"),
+    "cancelling": ("◐", "stopping", "$text-warning"),
+    "dead": ("✗", "the agent is dead", "$text-error"),
+    "failed": ("✗", "not started", "$text-error"),
+}
+
+
+def heading(agent: str, cwd: str, facts: Facts, width: int) -> Content:
+    """Who and where."""
+    parts = [harmless_line(agent), short_path(cwd)]
+    if facts.title:
+        parts.append(harmless_line(facts.title))
+    mode = harmless_line(facts.mode_name)
+    right = plain(cut(mode, width // 3), "$text-accent") if mode else Content("")
+    left = plain(cut(" · ".join(parts), width - right.cell_length - 1), "dim")
+    return _apart(left, right, width)
+
+
+def footing(conversation: Conversation, width: int) -> Content:
+    """How it stands, what can be done, what it cost."""
+    mark, words, style = _STATES[conversation.state]
+    pieces = [(f"{mark} {words}", style)]
+    if conversation.is_busy:
+        pieces.append((f" {time.monotonic() - conversation.began:.0f} s", "dim"))
+    done, steps = conversation.transcript.facts.steps_done
+    if steps and done < steps:
+        pieces.append((f" · plan {done}/{steps}", "dim"))
+    hint = _hint(conversation)
+    if hint:
+        pieces.append((f" · {hint}", "dim"))
+    right = plain(usage(conversation.transcript.facts), "dim")
+    left = line(pieces)
+    if left.cell_length + right.cell_length + 1 > width:
+        left = left.truncate(max(width - right.cell_length - 1, len(words) + 2), ellipsis=True)
+    return _apart(left, right, width).truncate(width)
+
+
+def _hint(conversation: Conversation) -> str:
+    match conversation.state:
+        case "running":
+            return "esc stops"
+        case "dead" | "failed":
+            return "F5 starts it again"
+        case "idle" if conversation.queue and conversation.is_held:
+            return "enter sends what waits"
+        case "idle" if conversation.review is not None:
+            return "ctrl+g reviews changes"
+        case "idle":
+            return "? help"
+    return ""
+
+
+def usage(facts: Facts) -> str:
+    parts = []
+    if facts.size:
+        parts.append(f"{_short(facts.used)}/{_short(facts.size)} {100 * facts.used // facts.size}%")
+    elif facts.tokens_in or facts.tokens_out:
+        parts.append(f"{_short(facts.tokens_in)} in {_short(facts.tokens_out)} out")
+    if facts.cost:
+        parts.append(harmless_line(facts.cost))
+    return " · ".join(parts)
+
+
+def short_path(path: str) -> str:
+    """With ~ for the home folder."""
+    home = os.path.expanduser("~")
+    if home != "/" and (path == home or path.startswith(home + os.sep)):
+        path = "~" + path[len(home) :]
+    return harmless_line(path)
+
+
+def _short(number: int) -> str:
+    if number >= 1_000_000:
+        return f"{number / 1_000_000:.1f}M"
+    return f"{number / 1000:.1f}k" if number >= 10_000 else f"{number}"
+
+
+def _apart(left: Content, right: Content, width: int) -> Content:
+    return left + " " * max(1, width - left.cell_length - right.cell_length) + right

@@ -1,0 +1,140 @@
+"""A tool call as lines: its title and state, what it changed, what it said, what its terminal shows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import msgspec
+from textual.content import Content
+
+from dragoman.schema import v1
+from dragoman.tui.drawing.looks import EXCERPT, GUTTER, KINDS, STATUS, UNFOLDED, UNKNOWN
+from dragoman.tui.model.entries import Output, Worked
+from dragoman.tui.text.ansi import output_lines
+from dragoman.tui.text.diff import Counted, compared, diff_lines
+from dragoman.tui.text.harmless import harmless_line
+from dragoman.tui.text.lines import block, hanging, line, plain, wrapped
+
+Terminals = Callable[[str], Output | None]
+
+LONGEST = 200_000
+"""Characters of one text that are looked at; its end says most."""
+
+
+def draw_tool(
+    entry: Worked, width: int, terminals: Terminals, *, cwd: str = "", whole: bool = False
+) -> list[Content]:
+    """`whole` leaves nothing out."""
+    found = hanging(_title(entry, cwd), width, plain(*_mark(entry)) + " ")
+    most = None if whole else UNFOLDED if entry.is_open else EXCERPT
+    if entry.is_open is False and not whole:
+        return found
+    room = width - GUTTER - 2
+    for item in entry.state.content:
+        found += _framed(item, room, terminals, most, cwd)
+    if whole:
+        found += _raw(entry, room)
+    return found
+
+
+def summary(entry: Worked, cwd: str = "") -> str:
+    """The title on one line."""
+    return _title(entry, cwd).plain
+
+
+def _mark(entry: Worked) -> tuple[str, str]:
+    return STATUS.get(entry.state.status, UNKNOWN)
+
+
+def _title(entry: Worked, cwd: str) -> Content:
+    state = entry.state
+    title = harmless_line(state.title or state.name or state.id)
+    pieces = [(_near(title, cwd), "bold" if entry.is_running else "")]
+    kind = KINDS.get(state.kind, "")
+    if kind and not title.lower().startswith(kind):
+        pieces.append((f"  {kind}", "dim"))
+    added, removed = _counts(entry)
+    if added or removed:
+        pieces += [(f"  +{added}", "$text-success"), (f" -{removed}", "$text-error")]
+    place = next((place for place in state.locations if place.path not in state.title), None)
+    if place is not None and os.path.basename(place.path) not in state.title:
+        where = _near(harmless_line(place.path), cwd)
+        pieces.append((f"  {where}:{place.line}" if place.line else f"  {where}", "dim"))
+    return line(pieces)
+
+
+def _near(text: str, cwd: str) -> str:
+    """Paths below the session's folder without it: it is always the same."""
+    return text.replace(f"{cwd}/", "") if cwd and cwd != "/" else text
+
+
+def _counts(entry: Worked) -> tuple[int, int]:
+    added = removed = 0
+    for item in entry.state.content:
+        if isinstance(item, v1.Diff):
+            counted = _compared(item)
+            added, removed = added + counted.added, removed + counted.removed
+    return added, removed
+
+
+def _compared(item: v1.Diff) -> Counted:
+    return compared(item.old_text if isinstance(item.old_text, str) else None, item.new_text)
+
+
+def _framed(
+    item: v1.ToolCallContent, room: int, terminals: Terminals, most: int | None, cwd: str
+) -> list[Content]:
+    match item:
+        case v1.Diff():
+            name = plain(_near(harmless_line(item.path), cwd), "dim")
+            lines = [*wrapped(name, room), *_short(list(diff_lines(_compared(item).lines, room)), most)]
+        case v1.Content(content=v1.TextContent(text=text)) if text.strip():
+            lines = _short(_text(text, room), most)
+        case v1.Terminal(terminal_id=ident):
+            lines = _terminal(terminals(ident), room, most)
+        case v1.Content(content=block_) if not isinstance(block_, v1.TextContent):
+            lines = [plain(f"[{type(block_).__name__}]", "dim")]
+        case _:
+            return []
+    bar = plain(" " * GUTTER + "│ ", "dim")
+    return [bar + one for one in lines]
+
+
+def _text(text: str, room: int) -> list[Content]:
+    shown = text[-LONGEST:].strip("\n")
+    return [part for one in output_lines(shown) for part in wrapped(one.stylize_before("dim"), room)]
+
+
+def _terminal(output: Output | None, room: int, most: int | None) -> list[Content]:
+    if output is None:
+        return [plain("(its output is not here any more)", "dim")]
+    lines = _text(output.text, room)
+    shown = lines if most is None else lines[-most:]
+    left = len(lines) - len(shown)
+    before = [plain(f"… {left} lines above", "dim")] if left else []
+    after = [plain(f"ended: {output.ended}", "dim")] if output.ended is not None else []
+    return [*before, *shown, *after]
+
+
+def _short(lines: list[Content], most: int | None) -> list[Content]:
+    if most is None or len(lines) <= most + 1:
+        return lines
+    return [*lines[:most], plain(f"… {len(lines) - most} more lines", "dim")]
+
+
+def _raw(entry: Worked, room: int) -> Iterator[Content]:
+    """What the tool was given and gave back, where somebody wants to know all of it."""
+    for name, value in (("Input", entry.state.raw_input), ("Output", entry.state.raw_output)):
+        if value is None:
+            continue
+        yield plain(f"  {name}", "bold")
+        text = value if isinstance(value, str) else _json(value)
+        yield from block(text[:LONGEST], room, indent="  ")
+
+
+def _json(value: object) -> str:
+    try:
+        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)

@@ -1,0 +1,1 @@
+"""What a conversation looks like, without a screen. Pure."""

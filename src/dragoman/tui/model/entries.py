@@ -1,0 +1,147 @@
+"""What stands in a conversation, one thing below the other.
+
+Entries change in place while a turn runs; `version` says that one did, so that nobody need compare.
+They hold what was said as it came: making it harmless is for those who draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeAlias
+
+from dragoman import ToolState
+from dragoman.schema import v1
+
+Who: TypeAlias = Literal["user", "agent", "thought"]
+Level: TypeAlias = Literal["info", "warning", "error"]
+
+LONGEST = 2 * 1024 * 1024
+"""Characters of one speech; a longer one goes on in another entry."""
+
+
+class Entry:
+    """Something in the conversation."""
+
+    __slots__ = ("is_open", "version")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.is_open: bool | None = None
+        """Unfolded or folded by the person; None as it comes."""
+
+    def touch(self) -> None:
+        self.version += 1
+
+    @property
+    def size(self) -> int:
+        """Characters that it holds, about."""
+        return 200
+
+
+class Said(Entry):
+    """Words of somebody, growing."""
+
+    __slots__ = ("_fresh", "_text", "is_done", "message_id", "who")
+
+    def __init__(self, who: Who, text: str = "", *, message_id: str | None = None) -> None:
+        super().__init__()
+        self.who = who
+        self.message_id = message_id
+        self.is_done = False
+        self._text = text
+        self._fresh: list[str] = []
+
+    def add(self, text: str) -> None:
+        self._fresh.append(text)
+        self.version += 1
+
+    @property
+    def text(self) -> str:
+        if self._fresh:
+            self._text += "".join(self._fresh)
+            self._fresh.clear()
+        return self._text
+
+    def put_before(self, text: str) -> None:
+        """What was said before this was found later."""
+        self._text = text + self.text
+        self.version += 1
+
+    @property
+    def size(self) -> int:
+        return len(self._text) + sum(map(len, self._fresh)) + 100
+
+
+class Worked(Entry):
+    """A tool call as it stands."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: ToolState) -> None:
+        super().__init__()
+        self.state = state
+
+    @property
+    def is_running(self) -> bool:
+        return self.state.status in ("pending", "in_progress")
+
+    @property
+    def terminals(self) -> list[str]:
+        return [item.terminal_id for item in self.state.content if isinstance(item, v1.Terminal)]
+
+    @property
+    def size(self) -> int:
+        return 400 + sum(_size(item) for item in self.state.content)
+
+
+class Planned(Entry):
+    """A plan as it stands."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, steps: Sequence[v1.PlanEntry]) -> None:
+        super().__init__()
+        self.steps = steps
+
+
+class Noted(Entry):
+    """Something that the client, or the agent beside its answer, wants known."""
+
+    __slots__ = ("level", "text")
+
+    def __init__(self, text: str, level: Level = "info") -> None:
+        super().__init__()
+        self.text = text
+        self.level = level
+
+
+class Output(Protocol):
+    """The output of a command, as it stands."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def ended(self) -> str | None:
+        """How it ended, in a word; None while it runs."""
+
+
+class Ran(Entry):
+    """A command of the person."""
+
+    __slots__ = ("line", "output")
+
+    def __init__(self, line: str, output: Output) -> None:
+        super().__init__()
+        self.line = line
+        self.output = output
+
+
+def _size(item: v1.ToolCallContent) -> int:
+    match item:
+        case v1.Diff():
+            return len(item.new_text) + len(item.old_text or "")
+        case v1.Content(content=v1.TextContent(text=text)):
+            return len(text)
+        case v1.Content(content=v1.ImageContent(data=data) | v1.AudioContent(data=data)):
+            return len(data)
+    return 100

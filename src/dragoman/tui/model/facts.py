@@ -1,0 +1,72 @@
+"""What is true of a session now: commands, mode, options, usage, title. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman import TurnResult
+from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+
+
+class Facts:
+    """Learnt from updates and from answers."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self.commands: Sequence[v1.AvailableCommand] = ()
+        self.modes: Sequence[v1.SessionMode] = ()
+        self.mode: str | None = None
+        self.options: Sequence[v1.SessionConfigOption] = ()
+        self.plan: Sequence[v1.PlanEntry] = ()
+        self.used = 0
+        self.size = 0
+        self.cost = ""
+        self.tokens_in = 0
+        self.tokens_out = 0
+
+    def learn(self, update: v1.SessionUpdate | Unknown) -> bool:
+        """Whether there was something to learn."""
+        match update:
+            case v1.AvailableCommandsUpdate(available_commands=commands):
+                self.commands = commands
+            case v1.CurrentModeUpdate(current_mode_id=mode):
+                self.mode = mode
+            case v1.ConfigOptionUpdate(config_options=options):
+                self.options = options
+            case v1.SessionInfoUpdate(title=str(title)):
+                self.title = title
+            case v1.UsageUpdate():
+                self.used, self.size = update.used, update.size
+                if update.cost:
+                    self.cost = f"{update.cost.amount:,.2f} {update.cost.currency}"
+            case _:
+                return False
+        return True
+
+    def opened(self, modes: v1.SessionModeState | None, options: Sequence[v1.SessionConfigOption]) -> None:
+        """What the agent said when the session was opened."""
+        if modes is not None:
+            self.modes, self.mode = modes.available_modes, modes.current_mode_id
+        self.options = options
+
+    def ended(self, result: TurnResult) -> None:
+        """A turn is over."""
+        if result.usage is not None:
+            self.tokens_in += result.usage.input_tokens
+            self.tokens_out += result.usage.output_tokens
+
+    @property
+    def mode_name(self) -> str:
+        """The mode as a person calls it, wherever the agent keeps it."""
+        for mode in self.modes:
+            if mode.id == self.mode:
+                return mode.name
+        for option in self.options:
+            if isinstance(option, v1.SessionConfigSelect) and option.category == "mode":
+                return option.current_value
+        return ""
+
+    @property
+    def steps_done(self) -> tuple[int, int]:
+        return sum(step.status == "completed" for step in self.plan), len(self.plan)

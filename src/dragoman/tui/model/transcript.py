@@ -1,0 +1,278 @@
+"""A conversation as entries: takes updates in, says what changed.
+
+Chunks of one speaker that follow each other become one entry, a tool call is one entry however often it is
+mentioned, and a turn has one plan. What would hold too much lets its oldest entries go; `is_cut` says so.
+
+It neither draws nor waits. `take_changes` gives what is new since it was last asked, however many updates
+that were: this is where a thousand updates a second become twenty drawings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dragoman import ToolState
+from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+from dragoman.tui.model.entries import LONGEST, Entry, Level, Noted, Planned, Said, Who, Worked
+from dragoman.tui.model.facts import Facts
+
+MOST_ENTRIES = 50_000
+MOST_CHARACTERS = 64 * 1024 * 1024
+"""What is held; the history on disk has everything."""
+
+_ROLES: dict[type, Who] = {
+    v1.AgentMessageChunk: "agent",
+    v1.AgentThoughtChunk: "thought",
+    v1.UserMessageChunk: "user",
+}
+
+
+class Change(NamedTuple):
+    """What happened since somebody last looked."""
+
+    touched: set[Entry]
+    cut: int
+    """Entries that went at the beginning."""
+    added_before: int
+    """Entries that came at the beginning."""
+
+
+class Transcript:
+    """One conversation."""
+
+    def __init__(self, *, most_entries: int = MOST_ENTRIES, most_characters: int = MOST_CHARACTERS) -> None:
+        self.entries: list[Entry] = []
+        self.facts = Facts()
+        self.is_cut = False
+        self.wake: Callable[[], None] = _nobody
+        """Called when there is something to take; often."""
+        self._tools: dict[str, Worked] = {}
+        self._plan: Planned | None = None
+        self._last: Said | None = None
+        self._expected = ""
+        self._touched: set[Entry] = set()
+        self._cut = 0
+        self._before = 0
+        self._characters = 0
+        self._most = (most_entries, most_characters)
+
+    # What comes in.
+
+    def hear(self, update: v1.SessionUpdate | Unknown) -> None:
+        """One update of the session."""
+        kind = type(update)
+        who = _ROLES.get(kind)
+        if who is not None:
+            assert isinstance(update, v1.AgentMessageChunk | v1.AgentThoughtChunk | v1.UserMessageChunk)
+            self._chunk(who, update)
+        elif isinstance(update, v1.ToolCall | v1.ToolCallProgress):
+            self._tool(update)
+        elif isinstance(update, v1.Plan):
+            self._planned(update.entries)
+        elif isinstance(update, v1.PlanUpdate) and isinstance(update.plan, v1.PlanItems):
+            self._planned(update.plan.entries)
+        elif isinstance(update, v1.Notice):
+            self.note(_notice(update), "warning" if update.severity in ("warning", "error") else "info")
+        elif self.facts.learn(update):
+            self.wake()
+
+    def prompt(self, text: str) -> None:
+        """The person said this; some agents say it again, which is not shown twice."""
+        self._end_speech()
+        self._plan = None
+        said = Said("user", text)
+        said.is_done = True
+        self._expected = text
+        self._add(said)
+
+    def note(self, text: str, level: Level = "info") -> None:
+        self._end_speech()
+        self._add(Noted(text, level))
+
+    def add(self, entry: Entry) -> None:
+        self._end_speech()
+        self._add(entry)
+
+    def end_turn(self) -> None:
+        """Nothing more belongs to what was being said."""
+        self._end_speech()
+        self._expected = ""
+        self._plan = None
+
+    def touch(self, entry: Entry) -> None:
+        entry.touch()
+        self._touched.add(entry)
+        self.wake()
+
+    def clear(self) -> None:
+        """Another conversation begins."""
+        self._cut += len(self.entries)
+        self.entries.clear()
+        self._tools.clear()
+        self._touched.clear()
+        self._plan = self._last = None
+        self._characters = 0
+        self.facts = Facts()
+        self.wake()
+
+    def prepend(self, earlier: Transcript) -> None:
+        """What was before all this. The cut between the two may go through a speech or a tool call."""
+        earlier._end_speech()
+        older = earlier.entries
+        if older and self.entries:
+            last, first = older[-1], self.entries[0]
+            if isinstance(last, Said) and isinstance(first, Said) and _is_one_speech(last, first):
+                first.put_before(last.text)
+                self._touched.add(first)
+                older.pop()
+        for ident, entry in earlier._tools.items():
+            later = self._tools.get(ident)
+            if later is None:
+                self._tools[ident] = entry
+            elif later in self.entries:
+                later.state = _joined(entry.state, later.state)
+                self._touched.add(later)
+                later.touch()
+                older.remove(entry)
+        self.entries[:0] = older
+        self._before += len(older)
+        self.wake()
+
+    # What goes out.
+
+    def take_changes(self) -> Change:
+        self._trim()
+        change = Change(self._touched, self._cut, self._before)
+        self._touched, self._cut, self._before = set(), 0, 0
+        return change
+
+    @property
+    def last_answer(self) -> str:
+        """The last words of the agent, as they were written."""
+        for entry in reversed(self.entries):
+            if isinstance(entry, Said) and entry.who == "agent":
+                return entry.text
+        return ""
+
+    @property
+    def prompts(self) -> list[str]:
+        return [entry.text for entry in self.entries if isinstance(entry, Said) and entry.who == "user"]
+
+    def running_terminals(self) -> list[Worked]:
+        """Tool calls whose terminals may have news."""
+        return [entry for entry in self._tools.values() if entry.is_running and entry.terminals]
+
+    # One by one.
+
+    def _chunk(
+        self, who: Who, update: v1.AgentMessageChunk | v1.AgentThoughtChunk | v1.UserMessageChunk
+    ) -> None:
+        content = update.content
+        text = content.text if isinstance(content, v1.TextContent) else f"[{_named(content)}]"
+        if who == "user" and self._is_expected(text):
+            return
+        message_id = update.message_id or None
+        last = self._last
+        if last is None or last.who != who or last.message_id != message_id or len(last._text) > LONGEST:
+            self._end_speech()
+            last = self._last = Said(who, message_id=message_id)
+            self._add(last)
+        last.add(text)
+        self._characters += len(text)
+        self._touched.add(last)
+        self.wake()
+
+    def _is_expected(self, text: str) -> bool:
+        if self._expected and self._expected.startswith(text):
+            self._expected = self._expected[len(text) :]
+            return True
+        return False
+
+    def _tool(self, update: v1.ToolCall | v1.ToolCallProgress) -> None:
+        known = self._tools.get(update.tool_call_id)
+        if known is not None:
+            known.state = known.state.after(update)
+            self.touch(known)
+            return
+        self._end_speech()
+        entry = self._tools[update.tool_call_id] = Worked(ToolState.of(update))
+        self._add(entry)
+
+    def _planned(self, steps: list[v1.PlanEntry]) -> None:
+        self.facts.plan = steps
+        if self._plan is None:
+            self._end_speech()
+            self._plan = Planned(steps)
+            self._add(self._plan)
+        else:
+            self._plan.steps = steps
+            self.touch(self._plan)
+
+    def _add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self._characters += entry.size
+        self._touched.add(entry)
+        self.wake()
+
+    def _end_speech(self) -> None:
+        if self._last is not None:
+            self._last.is_done = True
+            self._touched.add(self._last)
+            self._last.touch()
+            self._last = None
+
+    def _trim(self) -> None:
+        entries, characters = self._most
+        if len(self.entries) <= entries and self._characters <= characters:
+            return
+        gone = max(0, len(self.entries) - entries + entries // 10)
+        self._characters = sum(entry.size for entry in self.entries[gone:])
+        while self._characters > characters and gone < len(self.entries) - 1:
+            self._characters -= self.entries[gone].size
+            gone += 1
+        for entry in self.entries[:gone]:
+            if isinstance(entry, Worked):
+                self._tools.pop(entry.state.id, None)
+            self._touched.discard(entry)
+        del self.entries[:gone]
+        self._cut += gone
+        self.is_cut = True
+
+
+def _nobody() -> None:
+    """Nobody looks."""
+
+
+def _is_one_speech(last: Said, first: Said) -> bool:
+    return last.who == first.who and last.message_id == first.message_id and last.who != "user"
+
+
+def _joined(before: ToolState, after: ToolState) -> ToolState:
+    """One tool call, of which the beginning was found after its end."""
+    progress = v1.ToolCallProgress(
+        tool_call_id=after.id,
+        **{
+            name: value
+            for name in ("title", "kind", "status", "name", "content", "locations", "raw_input", "raw_output")
+            if (value := getattr(after, name)) not in ("", None, [], "other")
+        },
+    )
+    return before.after(progress)
+
+
+def _named(block: v1.ContentBlock | Unknown) -> str:
+    """What a block is, where it cannot be shown."""
+    match block:
+        case v1.ResourceLink(name=name, uri=uri):
+            return f"{name}: {uri}"
+        case v1.EmbeddedResource(resource=resource):
+            return f"resource {resource.uri}"
+        case v1.ImageContent(mime_type=kind) | v1.AudioContent(mime_type=kind):
+            return kind
+    return type(block).__name__
+
+
+def _notice(notice: v1.Notice) -> str:
+    return f"{notice.title}: {notice.description}" if notice.description else str(notice.title)

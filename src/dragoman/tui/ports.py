@@ -1,0 +1,221 @@
+"""What the terminal client stands on, and what it is in return.
+
+A `House` has agents and opens conversations with them; a `Talk` is one of those; a `Person` is whoever sits
+at the terminal and is asked. The client implements `Person` and `Listener`, and is handed a `House`. Text in
+these values is as it came, hostile, unless it says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from dragoman import TurnResult
+from dragoman.errors import LocalMistake
+from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+from dragoman.tui.model.entries import Output
+from dragoman.tui.model.transcript import Transcript
+
+Value: TypeAlias = str | int | float | bool | list[str]
+
+
+class AgentChoice(Struct, frozen=True, kw_only=True):
+    """An agent that can be chosen by its name."""
+
+    name: str
+    title: str = ""
+    detail: str = ""
+    """Its command or address, without secrets."""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """A conversation that somebody wants."""
+
+    agent: str
+    cwd: str
+    session: str | None = None
+    """A stored one: its id, or `last` for the latest of this agent in this folder."""
+
+
+class SessionRow(Struct, frozen=True, kw_only=True):
+    """A stored conversation."""
+
+    wanted: Wanted | None
+    """How to open it; None if it cannot be."""
+    title: str
+    agent: str
+    cwd: str
+    when: str
+    excerpt: str = ""
+    """What was found in it, where something was looked for."""
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """A permission that is asked for. `text` is all of it, harmless already."""
+
+    text: str
+    why: str
+    options: tuple[v1.PermissionOption, ...]
+
+
+class Field(Struct, frozen=True, kw_only=True):
+    """One field of a form."""
+
+    name: str
+    title: str
+    description: str = ""
+    kind: Literal["text", "number", "yes_no", "one", "several", "unknown"]
+    choices: Sequence[tuple[str, str]] = ()
+    """Values and their titles."""
+    default: Value | None = None
+    is_required: bool = False
+    is_secret: bool = False
+    """Seems to ask for what a form must not."""
+
+
+class NotTaken(LocalMistake):
+    """A value that a field does not take; says why."""
+
+
+class Form(Struct, frozen=True, kw_only=True):
+    """A question of an agent that wants more than a yes."""
+
+    agent: str
+    message: str
+    fields: Sequence[Field] = ()
+    url: str | None = None
+    """An address that the person is asked to open, in place of fields."""
+    cautions: Sequence[str] = ()
+    """What to look at before; ours."""
+    check: Callable[[str, Value], Awaitable[Value]]
+    """The value as it would be sent; raises `NotTaken`."""
+
+
+class Filled(Struct, frozen=True, kw_only=True):
+    """The answer to a form."""
+
+    action: Literal["accept", "decline", "cancel"]
+    values: dict[str, Value] = {}
+
+
+class Happening(Struct, frozen=True, kw_only=True):
+    """Something that happened to the agent."""
+
+    kind: Literal["starting", "ready", "died", "restarting", "resumed", "lost_context", "gave_up", "noted"]
+    text: str
+    detail: str = ""
+    """The last words of a dead agent."""
+
+
+class ChangedFile(Struct, frozen=True, kw_only=True):
+    """A file that is not as it was before the turn."""
+
+    path: str
+    kind: str
+    diff: str | None
+    added: int
+    removed: int
+    binary: bool
+
+
+class Review(Protocol):
+    """What a turn changed on disk."""
+
+    @property
+    def files(self) -> Sequence[ChangedFile]: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    async def revert(self, path: str) -> None:
+        """Put one file back; raises `LocalMistake` with the reason if that is refused."""
+
+
+class Person(Protocol):
+    """Whoever sits at the terminal. Cancelling what is awaited takes the question back."""
+
+    async def ask(self, question: Question) -> str | None:
+        """The id of the chosen option; None if nothing was chosen."""
+
+    async def fill(self, form: Form) -> Filled: ...
+
+
+class Listener(Protocol):
+    """Whoever looks at a conversation. Neither method may wait."""
+
+    def heard(self, update: v1.SessionUpdate | Unknown) -> None: ...
+    def happened(self, happening: Happening) -> None: ...
+
+
+class Shell(Output, Protocol):
+    """A command of the person, running or not."""
+
+    async def wait(self) -> None: ...
+    async def kill(self) -> None: ...
+
+
+class Talk(Protocol):
+    """A conversation with an agent."""
+
+    @property
+    def agent(self) -> str:
+        """What it is called here."""
+
+    @property
+    def cwd(self) -> str: ...
+    @property
+    def is_local(self) -> bool:
+        """Whether the agent works on this machine's files."""
+
+    @property
+    def modes(self) -> v1.SessionModeState | None: ...
+    @property
+    def options(self) -> Sequence[v1.SessionConfigOption]: ...
+    @property
+    def wanted(self) -> Wanted:
+        """How to come back to it."""
+
+    def turn(self, blocks: Sequence[v1.ContentBlock]) -> Awaitable[TurnResult]:
+        """One turn; what is said in it goes to the listener."""
+
+    async def cancel(self) -> None: ...
+    async def set_mode(self, mode_id: str) -> None: ...
+    async def set_option(self, option_id: str, value: str | bool) -> None: ...
+    async def restart(self) -> None:
+        """Start a dead agent again, now, and bring the session back."""
+
+    async def earlier(self) -> Transcript | None:
+        """What was said before all that was shown, a page at a time; None if there is no more."""
+
+    def terminal(self, terminal_id: str) -> Output | None:
+        """A command that the agent runs here."""
+
+    def shell(self, line: str) -> Shell:
+        """Run a line of the person's own; raises `LocalMistake` where that cannot be."""
+
+    async def files(self, query: str) -> Sequence[str]:
+        """Paths in the folder that fit a few letters, the best first."""
+
+    async def attachments(self, paths: Sequence[str]) -> Sequence[v1.ContentBlock]:
+        """Files that a prompt names, as far as they exist, in a form that the agent takes."""
+
+    async def look(self) -> None:
+        """A turn is about to begin: remember how the folder is."""
+
+    async def review(self) -> Review | None:
+        """What the turn has changed; None if nobody can say, or nothing has."""
+
+
+class House(Protocol):
+    """Where conversations are opened."""
+
+    @property
+    def cwd(self) -> str: ...
+    async def agents(self) -> Sequence[AgentChoice]: ...
+    def open(self, wanted: Wanted, person: Person, listener: Listener) -> AbstractAsyncContextManager[Talk]:
+        """A conversation for the length of an `async with`; raises `DragomanError`."""
+
+    async def sessions(self, query: str) -> Sequence[SessionRow]:
+        """Stored conversations, the latest first; with words, those in which they were said."""

@@ -1,0 +1,343 @@
+"""The conversation: what is said, what waits, where one writes, and how it stands.
+
+A clock of twenty beats a second draws what has come since the last one, and stands still when nothing moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any, ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Static
+
+from dragoman.errors import DragomanError
+from dragoman.tui.conversation import Conversation
+from dragoman.tui.drawing.drawn import Surroundings
+from dragoman.tui.drawing.status import footing, heading
+from dragoman.tui.fuzzy import fuzzy
+from dragoman.tui.model.entries import Output
+from dragoman.tui.model.transcript import Transcript
+from dragoman.tui.person import AtScreen
+from dragoman.tui.ports import House, Wanted
+from dragoman.tui.screens.detail import DetailScreen
+from dragoman.tui.screens.review import ReviewScreen
+from dragoman.tui.screens.settings import Setting, SettingsScreen
+from dragoman.tui.text.harmless import harmless_line
+from dragoman.tui.text.lines import cut
+from dragoman.tui.widgets.completions import Completion, Completions
+from dragoman.tui.widgets.prompt_box import PromptBox
+from dragoman.tui.widgets.transcript_view import TranscriptView
+
+BEATS = 20
+"""Drawings a second, at most."""
+
+LIVE = 5
+"""Every so many beats, running commands are looked at."""
+
+
+class ChatScreen(Screen[None]):
+    """One conversation at a time; `open` begins another."""
+
+    DEFAULT_CSS = """
+    ChatScreen {
+        & #heading { height: 1; padding: 0 1; background: $panel; }
+        & #queue { height: auto; max-height: 4; padding: 0 1; color: $text-muted; display: none; }
+        & #writing { height: auto; padding: 0 1; border-top: solid $primary 40%; }
+        & #writing > #mark { width: 2; height: 1; color: $text-primary; text-style: bold; }
+        & #footing { height: 1; padding: 0 1; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "stop", "Stop", show=False),
+        Binding("ctrl+c", "interrupt", "Stop", show=False, priority=True),
+        Binding("ctrl+s", "steer", "Steer", show=False, priority=True),
+        Binding("ctrl+g", "review", "Review changes", show=False),
+        Binding("ctrl+t", "thoughts", "Thoughts", show=False),
+        Binding("shift+tab", "next_mode", "Next mode", show=False, priority=True),
+        Binding("f2", "settings", "Modes and options", show=False),
+        Binding("f3", "copy", "Copy the last answer", show=False),
+        Binding("f5", "restart", "Start again", show=False),
+        Binding("tab", "switch_focus", "Into the conversation", show=False),
+        Binding("pageup", "scroll_view(-1)", "Up", show=False, priority=True),
+        Binding("pagedown", "scroll_view(1)", "Down", show=False, priority=True),
+    ]
+
+    def __init__(self, house: House, wanted: Wanted) -> None:
+        super().__init__()
+        self.house = house
+        self.wanted = wanted
+        self.transcript = Transcript()
+        self.conversation = Conversation(self.transcript, self._mark)
+        self.around = Surroundings(self._terminal)
+        self.view = TranscriptView(self.transcript, self.around)
+        self.box = PromptBox(self._said_before, self.withdraw)
+        self.completions = Completions(self._complete)
+        self._task: asyncio.Task[None] | None = None
+        self._asides: set[asyncio.Task[None]] = set()
+        self._clock: Timer | None = None
+        self._beat = 0
+        self._moved = True
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="heading", markup=False)
+        yield self.view
+        yield Static(id="queue", markup=False)
+        yield self.completions
+        with Horizontal(id="writing"):
+            yield Static(Content("❯"), id="mark")
+            yield self.box
+        yield Static(id="footing", markup=False)
+
+    async def on_mount(self) -> None:
+        self.transcript.wake = self._mark
+        self.box.chooser = self.completions.take_key
+        self._clock = self.set_interval(1 / BEATS, self._look)
+        self.box.focus()
+        await self.open(self.wanted)
+
+    async def on_unmount(self) -> None:
+        await self.close()
+
+    # The conversation.
+
+    async def open(self, wanted: Wanted) -> None:
+        """Leave what was open, and begin this."""
+        await self.close()
+        self.wanted = wanted
+        self.transcript.clear()
+        self.conversation = Conversation(self.transcript, self._mark)
+        self.around.cwd = wanted.cwd
+        person = AtScreen(self.app, lambda: self.box.typed_at)
+        talking = self.conversation.converse(self.house, wanted, person)
+        self._task = asyncio.create_task(talking, name="conversation")
+        self._task.add_done_callback(self._talked)
+        self._mark()
+
+    async def close(self) -> None:
+        tasks = [task for task in (self._task, *self._asides) if task is not None]
+        self._task = None
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _talked(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.app.failed(error)  # type: ignore[attr-defined]  # ours, see `app`
+
+    def _aside(self, doing: Coroutine[Any, Any, None]) -> None:
+        """Something that takes its time, owned by this screen."""
+        task = asyncio.create_task(doing)
+        self._asides.add(task)
+        task.add_done_callback(self._asides.discard)
+
+    # The clock.
+
+    def _mark(self) -> None:
+        self._moved = True
+        if self._clock is not None:
+            self._clock.resume()
+
+    def _look(self) -> None:
+        self._beat += 1
+        if self._beat % LIVE == 0:
+            self._look_at_commands()
+        moved, self._moved = self._moved, False
+        behind = self.view.look()
+        self._show_state()
+        busy = self.conversation.is_busy or bool(self.conversation.shells)
+        if not (moved or behind or busy) and self._clock is not None:
+            self._clock.pause()
+
+    def _look_at_commands(self) -> None:
+        for entry in (*self.transcript.running_terminals(), *self.conversation.shells):
+            self.transcript.touch(entry)
+
+    def _show_state(self) -> None:
+        conversation, width = self.conversation, max(10, self.size.width - 2)
+        talk = conversation.talk
+        agent = self.wanted.agent if talk is None else talk.agent
+        self.query_one("#heading", Static).update(
+            heading(agent, self.wanted.cwd, self.transcript.facts, width)
+        )
+        self.query_one("#footing", Static).update(footing(conversation, width))
+        queue = self.query_one("#queue", Static)
+        waiting = [f"⋯ {cut(harmless_line(text), width - 3)}" for text in list(conversation.queue)[:3]]
+        if len(conversation.queue) > len(waiting):
+            waiting.append(f"⋯ and {len(conversation.queue) - len(waiting)} more")
+        queue.display = bool(waiting)
+        queue.update(Content("\n".join(waiting)))
+
+    def _terminal(self, terminal_id: str) -> Output | None:
+        talk = self.conversation.talk
+        return None if talk is None else talk.terminal(terminal_id)
+
+    # Saying something.
+
+    def on_prompt_box_submitted(self, event: PromptBox.Submitted) -> None:
+        text = event.text.strip()
+        if not text:
+            if self.conversation.queue and self.conversation.is_held:
+                self.conversation.go_on()
+            return
+        if text.startswith("!"):
+            self._aside(self.conversation.shell(text[1:].strip()))
+        elif self.conversation.state in ("failed",):
+            self.app.notify(
+                "There is no agent to talk to: F5 tries again, Ctrl+O opens another session.", markup=False
+            )
+            return
+        elif not self.conversation.submit(text):
+            self.app.notify("Too many prompts wait already.", markup=False)
+            return
+        self.box.clear()
+        self.completions.offer(())
+        self.view.scroll_end(animate=False, immediate=True, x_axis=False)
+
+    def _said_before(self) -> Sequence[str]:
+        return self.transcript.prompts
+
+    async def on_prompt_box_help_wanted(self) -> None:
+        await self.app.run_action("help")
+
+    def on_text_area_changed(self) -> None:
+        self._seek()
+
+    @work(exclusive=True, group="seek")
+    async def _seek(self) -> None:
+        """Look for what may stand where the person writes."""
+        sought = self.box.sought
+        if sought is None:
+            self.completions.offer(())
+        elif sought.kind == "command":
+            commands = self.transcript.facts.commands
+            found = fuzzy(sought.query, commands, key=lambda one: one.name)
+            self.completions.offer(
+                [Completion(f"/{one.name} ", f"/{one.name}", one.description, not one.input) for one in found]
+            )
+        elif self.conversation.talk is not None:
+            paths = await self.conversation.talk.files(sought.query)
+            self.completions.offer([Completion(_mention(path), path) for path in paths])
+
+    def _complete(self, one: Completion, is_enter: bool) -> None:
+        self.box.complete(one.text)
+        if is_enter and one.is_final:
+            self.on_prompt_box_submitted(PromptBox.Submitted(self.box.text))
+
+    # Keys.
+
+    async def action_stop(self) -> None:
+        if self.view.has_focus:
+            self.box.focus()
+        elif self.conversation.is_busy:
+            await self.conversation.cancel()
+
+    async def action_interrupt(self) -> None:
+        if self.box.selected_text:
+            self.app.copy_to_clipboard(self.box.selected_text)
+        elif self.conversation.is_busy:
+            await self.conversation.cancel()
+        elif self.box.text:
+            self.box.clear()
+        else:
+            self.app.notify("Ctrl+Q leaves.", markup=False)
+
+    async def action_steer(self) -> None:
+        text = self.box.text.strip()
+        if text or self.conversation.queue:
+            self.box.clear()
+            await self.conversation.steer(text)
+
+    def withdraw(self) -> bool:
+        """The last queued prompt comes back into the box; whether there was one."""
+        text = self.conversation.withdraw()
+        if text is not None:
+            self.box.set_text(text)
+        return text is not None
+
+    def action_review(self) -> None:
+        review = self.conversation.review
+        if review is None:
+            self.app.notify("Nothing has changed on disk in the last turn.", markup=False)
+        else:
+            self.app.push_screen(ReviewScreen(review, cwd=self.wanted.cwd))
+
+    def action_thoughts(self) -> None:
+        self.around.thoughts_open = not self.around.thoughts_open
+        self.view.redraw_all()
+
+    def action_copy(self) -> None:
+        answer = self.transcript.last_answer
+        if answer:
+            self.app.copy_to_clipboard(answer)
+            self.app.notify("The last answer was copied.", markup=False)
+
+    def action_restart(self) -> None:
+        if self.conversation.state == "failed":
+            self._aside(self.open(self.wanted))
+        else:
+            self._aside(self.conversation.restart())
+
+    def action_switch_focus(self) -> None:
+        (self.box if self.view.has_focus else self.view).focus()
+
+    def action_scroll_view(self, step: int) -> None:
+        (self.view.scroll_page_down if step > 0 else self.view.scroll_page_up)(animate=False)
+
+    # Modes and options.
+
+    def action_settings(self) -> None:
+        self.app.push_screen(SettingsScreen(self.transcript.facts), self._chosen)
+
+    def action_next_mode(self) -> None:
+        facts = self.transcript.facts
+        modes = [mode.id for mode in facts.modes]
+        if modes:
+            after = (modes.index(facts.mode) + 1) % len(modes) if facts.mode in modes else 0
+            self._chosen(Setting("mode", modes[after], modes[after]))
+
+    def _chosen(self, setting: Setting | None) -> None:
+        if setting is not None:
+            self._aside(self._set(setting))
+
+    async def _set(self, setting: Setting) -> None:
+        talk, facts = self.conversation.talk, self.transcript.facts
+        if talk is None:
+            return
+        try:
+            if setting.kind == "mode":
+                await talk.set_mode(setting.id)
+                facts.mode = setting.id
+            else:
+                await talk.set_option(setting.id, setting.value)
+                facts.options = talk.options
+        except DragomanError as error:
+            self.transcript.note(str(error), "error")
+        self._mark()
+
+    # The view.
+
+    def on_transcript_view_earlier_wanted(self) -> None:
+        self._aside(self._earlier())
+
+    async def _earlier(self) -> None:
+        try:
+            await self.conversation.earlier()
+        except DragomanError as error:
+            self.transcript.note(f"What was said earlier cannot be read: {error}", "warning")
+
+    def on_transcript_view_opened(self, event: TranscriptView.Opened) -> None:
+        self.app.push_screen(DetailScreen(event.entry, self.around))
+
+
+def _mention(path: str) -> str:
+    return f'@"{path}" ' if " " in path else f"@{path} "

@@ -1,0 +1,51 @@
+"""All of one entry: the whole output, the whole change, what a tool was given and gave back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+
+from dragoman.tui.drawing.drawn import Drawn, Surroundings
+from dragoman.tui.drawing.tools import draw_tool
+from dragoman.tui.model.entries import Entry, Ran, Said, Worked
+from dragoman.tui.screens.dialog import Dialog
+from dragoman.tui.text.ansi import output_lines
+from dragoman.tui.text.lines import block, wrapped
+from dragoman.tui.widgets.lines_view import LinesView
+
+
+class DetailScreen(Dialog[bool]):
+    """Shows it until it is closed."""
+
+    DEFAULT_CSS = "DetailScreen { & .dialog { height: 100%; max-width: 160; margin: 0; } }"
+    BINDINGS: ClassVar[list[BindingType]] = [("q,o", "leave", "Close")]
+
+    def __init__(self, entry: Entry, around: Surroundings) -> None:
+        super().__init__()
+        self.entry = entry
+        self._around = around
+
+    def compose(self) -> ComposeResult:
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = "All of it"
+        dialog.border_subtitle = "arrows and space scroll · esc closes"
+        with dialog:
+            yield LinesView(self._lines, id="detail")
+
+    def on_mount(self) -> None:
+        self.query_one("#detail").focus()
+
+    def _lines(self, width: int) -> Sequence[Content]:
+        match self.entry:
+            case Worked():
+                return draw_tool(self.entry, width, self._around.terminals, cwd=self._around.cwd, whole=True)
+            case Said():
+                return block(self.entry.text, width)
+            case Ran():
+                return [part for one in output_lines(self.entry.output.text) for part in wrapped(one, width)]
+        return Drawn(self.entry, width, self._around).lines

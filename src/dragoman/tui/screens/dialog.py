@@ -1,0 +1,59 @@
+"""What all dialogs share: how they look, and that a question can be taken back while something covers it."""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeVar
+
+from textual.binding import BindingType
+from textual.screen import ModalScreen
+
+T = TypeVar("T")
+
+STYLE = """
+    align: center middle;
+    & > .dialog {
+        width: 100%;
+        max-width: 110;
+        height: auto;
+        max-height: 100%;
+        padding: 0 1;
+        margin: 0 2;
+        background: $surface;
+        border: round $primary;
+        border-title-color: $text-primary;
+        border-subtitle-color: $text-muted;
+    }
+    & .quiet { color: $text-muted; }
+    & .field { height: auto; margin-top: 1; }
+    & .bad { color: $text-error; height: auto; }
+"""
+
+
+class Dialog(ModalScreen[T | None]):
+    """Escape closes it with nothing chosen."""
+
+    DEFAULT_CSS = "Dialog {" + STYLE + "}"
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "leave", "Close")]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_over = False
+
+    def action_leave(self) -> None:
+        self.end(None)
+
+    def end(self, result: T | None) -> None:
+        """Close it, once, and at the latest when nothing covers it any more."""
+        if self._is_over:
+            return
+        self._is_over = True
+        if self.is_current:
+            self.dismiss(result)
+
+    def take_back(self) -> None:
+        """Nobody waits for an answer any more."""
+        self.end(None)
+
+    def on_screen_resume(self) -> None:
+        if self._is_over:
+            self.dismiss(None)

@@ -1,0 +1,159 @@
+"""A question of the agent that wants more than a yes: fields to fill in, or an address to open.
+
+Every value is checked before it is sent. What looks like a secret is warned about and not echoed. An address
+is shown whole and never opened by us.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, Checkbox, Input, Select, SelectionList, Static
+from textual.widgets.selection_list import Selection
+
+from dragoman.tui.ports import Field, Filled, Form, NotTaken, Value
+from dragoman.tui.screens.dialog import Dialog
+from dragoman.tui.text.harmless import harmless, harmless_line
+
+
+class FormScreen(Dialog[Filled]):
+    """Gives the answer; escape gives `cancel`."""
+
+    DEFAULT_CSS = """
+    FormScreen {
+        & #body { height: auto; max-height: 1fr; }
+        & #buttons { height: 1; margin-top: 1; }
+        & Button { margin-right: 2; }
+        & SelectionList { height: auto; max-height: 8; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [("ctrl+s", "send", "Send"), ("ctrl+r", "decline", "Decline")]
+
+    def __init__(self, form: Form) -> None:
+        super().__init__()
+        self.form = form
+
+    def compose(self) -> ComposeResult:
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = "Question"
+        dialog.border_subtitle = "ctrl+s send · ctrl+r decline · esc cancel"
+        with dialog:
+            with VerticalScroll(id="body", can_focus=False):
+                yield Static(Content.styled(f"{harmless_line(self.form.agent) or 'The agent'} asks:", "bold"))
+                yield Static(Content(harmless(self.form.message)))
+                if self.form.url is not None:
+                    yield Static(
+                        Content.assemble("Address: ", (harmless_line(self.form.url), "bold")), classes="field"
+                    )
+                for caution in self.form.cautions:
+                    yield Static(Content(f"Take care: {harmless_line(caution)}"), classes="bad")
+                for at, field in enumerate(self.form.fields):
+                    yield from _field(at, field)
+            yield Static("", classes="bad", id="wrong", markup=False)
+            with Horizontal(id="buttons"):
+                yield Button("Agree" if self.form.url is not None else "Send", id="send", compact=True)
+                yield Button("Decline", id="decline", compact=True)
+
+    def on_mount(self) -> None:
+        body = self.query_one("#body")
+        body.styles.max_height = max(3, self.app.size.height - 7)
+        inputs = [*self.query("Input, Checkbox, Select, SelectionList").results(Widget)]
+        (inputs[0] if inputs else self.query_one("#decline")).focus()
+
+    async def on_button_pressed(self, event: Button.Pressed) -> None:
+        if event.button.id == "send":
+            await self.action_send()
+        else:
+            self.action_decline()
+
+    async def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.focus_next()
+
+    def action_leave(self) -> None:
+        self.end(Filled(action="cancel"))
+
+    def action_decline(self) -> None:
+        self.end(Filled(action="decline"))
+
+    async def action_send(self) -> None:
+        values: dict[str, Value] = {}
+        for at, field in enumerate(self.form.fields):
+            try:
+                value = await self._value(at, field)
+            except NotTaken as error:
+                self._complain(at, field, str(error))
+                return
+            if value is not None:
+                values[field.name] = value
+        self.end(Filled(action="accept", values=values))
+
+    async def _value(self, at: int, field: Field) -> Value | None:
+        said = _said(self.query_one(f"#field-{at}"), field) if field.kind != "unknown" else None
+        if said is None or said == []:
+            if field.is_required:
+                raise NotTaken("this one is needed")
+            return None
+        return await self.form.check(field.name, said)
+
+    def _complain(self, at: int, field: Field, why: str) -> None:
+        self.query_one("#wrong", Static).update(
+            Content(f"{harmless_line(field.title)}: {harmless_line(why)}")
+        )
+        if field.kind != "unknown":
+            self.query_one(f"#field-{at}").focus()
+
+
+def _field(at: int, field: Field) -> ComposeResult:
+    needed = "" if field.is_required else "  may be left empty"
+    yield Static(Content.assemble((harmless_line(field.title), "bold"), (needed, "dim")), classes="field")
+    if field.description:
+        yield Static(Content(harmless(field.description)), classes="quiet")
+    if field.is_secret:
+        yield Static(
+            Content("Take care: this seems to ask for a secret, which a form must not."), classes="bad"
+        )
+    yield _widget(f"field-{at}", field)
+
+
+def _widget(ident: str, field: Field) -> Widget:
+    default: Any = field.default
+    match field.kind:
+        case "yes_no":
+            return Checkbox(Content("yes"), value=default is True, id=ident, compact=True)
+        case "one":
+            options = [(Content(harmless_line(title)), value) for value, title in field.choices]
+            known = default in [value for value, _ in field.choices]
+            chosen: dict[str, Any] = {"value": default} if known else {}
+            return Select(options, id=ident, compact=True, prompt="choose", **chosen)
+        case "several":
+            given = default if isinstance(default, list) else []
+            selections = [
+                Selection(Content(harmless_line(title)), value, value in given)
+                for value, title in field.choices
+            ]
+            return SelectionList[str](*selections, id=ident, compact=True)
+        case "unknown":
+            return Static(
+                Content("(This client does not know fields of this type; it stays empty.)"), classes="quiet"
+            )
+    text = "" if default is None else str(default)
+    return Input(harmless_line(text), id=ident, password=field.is_secret, compact=True)
+
+
+def _said(widget: Widget, field: Field) -> Value | None:
+    """What the person said; None if nothing."""
+    if isinstance(widget, Checkbox):
+        return widget.value
+    if isinstance(widget, SelectionList):
+        return list(widget.selected)
+    if isinstance(widget, Select):
+        return None if widget.is_blank() else str(widget.value)
+    assert isinstance(widget, Input)
+    return widget.value if widget.value.strip() else None

@@ -1,0 +1,140 @@
+"""The agent asks for permission: all of the command or change, and one key for each answer.
+
+Nothing is chosen by default. A key that was on its way to the prompt when this appeared is no answer: after
+typing, the dialog waits until the keyboard has been still for a moment.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Key
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from dragoman.schema import v1
+from dragoman.tui.ports import Question
+from dragoman.tui.screens.dialog import Dialog
+from dragoman.tui.text.harmless import harmless_line
+from dragoman.tui.text.lines import hanging, plain
+from dragoman.tui.widgets.lines_view import LinesView
+
+STILL = 0.7
+"""Seconds without a key that make sure that the next one is meant for this."""
+
+_KINDS = {
+    "allow_once": "allow once",
+    "allow_always": "always allow",
+    "reject_once": "reject",
+    "reject_always": "always reject",
+}
+_LETTERS = {"y": ("allow_once",), "a": ("allow_always",), "n": ("reject_once", "reject_always")}
+
+
+class PermissionScreen(Dialog[str]):
+    """Gives the id of the chosen option."""
+
+    DEFAULT_CSS = """
+    PermissionScreen {
+        & #question { height: auto; max-height: 1fr; min-height: 1; }
+        & #options { height: auto; max-height: 8; border: none; padding: 0; margin-top: 1; }
+        & .dialog { border: round $warning; border-title-color: $text-warning; }
+    }
+    """
+
+    def __init__(self, question: Question, *, typed_at: float = 0.0) -> None:
+        super().__init__()
+        self.question = question
+        self._last_key = typed_at
+        self._is_armed = time.monotonic() - typed_at > STILL
+
+    def compose(self) -> ComposeResult:
+        dialog = Vertical(classes="dialog")
+        dialog.border_title = "Permission"
+        dialog.border_subtitle = "y yes · a always · n no · esc nothing"
+        with dialog:
+            yield LinesView(self._lines, id="question")
+            if self.question.why:
+                yield Static(Content(f"Asked because: {harmless_line(self.question.why)}"), classes="quiet")
+            yield OptionList(*self._options(), id="options", markup=False, compact=True)
+
+    def on_mount(self) -> None:
+        view = self.query_one("#question", LinesView)
+        view.styles.height = min(len(self._lines(self._width)), max(3, self.app.size.height - 9))
+        options = self.query_one("#options", OptionList)
+        options.highlighted = None
+        options.focus()
+
+    @property
+    def _width(self) -> int:
+        return min(self.app.size.width - 4, 110) - 5
+
+    def _lines(self, width: int) -> Sequence[Content]:
+        found: list[Content] = []
+        for one in self.question.text.split("\n"):
+            indent = len(one) - len(one.lstrip(" "))
+            text = one[indent:].expandtabs(4)
+            found += hanging(plain(text, _style(indent, text)), width, Content(" " * min(indent, width // 2)))
+        return found
+
+    def _options(self) -> list[Option]:
+        keys = {self._option_for(kinds): letter for letter, kinds in _LETTERS.items()}
+        return [
+            Option(
+                Content.assemble(
+                    (f" {number} ", "bold"),
+                    harmless_line(option.name),
+                    (f"  {_KINDS.get(option.kind, harmless_line(option.kind))}", "dim"),
+                    (f"  ({keys[option.option_id]})" if option.option_id in keys else "", "dim"),
+                )
+            )
+            for number, option in enumerate(self.question.options, 1)
+        ]
+
+    def _option_for(self, kinds: Sequence[str]) -> str | None:
+        found: Sequence[v1.PermissionOption] = [o for o in self.question.options if o.kind in kinds]
+        return found[0].option_id if found else None
+
+    def on_key(self, event: Key) -> None:
+        now = time.monotonic()
+        still, self._last_key = now - self._last_key > STILL, now
+        self._is_armed = self._is_armed or still
+        view = self.query_one("#question", LinesView)
+        if event.key in ("pageup", "pagedown", "home", "end", "ctrl+u", "ctrl+d"):
+            event.stop()
+            event.prevent_default()
+            up = event.key in ("pageup", "home", "ctrl+u")
+            (view.scroll_page_up if up else view.scroll_page_down)(animate=False)
+            return
+        chosen = self._chosen(event.key)
+        if chosen is not None:
+            event.stop()
+            event.prevent_default()
+            if self._is_armed:
+                self.end(chosen)
+        elif not self._is_armed and event.key in ("enter", "escape"):
+            event.stop()
+            event.prevent_default()
+
+    def _chosen(self, key: str) -> str | None:
+        if key.isdecimal() and 1 <= int(key) <= len(self.question.options):
+            return self.question.options[int(key) - 1].option_id
+        return self._option_for(_LETTERS[key]) if key in _LETTERS else None
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        if self._is_armed:
+            self.end(self.question.options[event.option_index].option_id)
+
+
+def _style(indent: int, text: str) -> str:
+    if indent == 0:
+        return "bold" if text.endswith(":") else ""
+    if text.startswith("+"):
+        return "$text-success"
+    if text.startswith("-"):
+        return "$text-error"
+    return "dim" if text.startswith("@@") else ""

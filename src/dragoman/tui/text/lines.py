@@ -1,0 +1,92 @@
+"""Lines of styled text: pieces with a style, wrapped to a width with what stands before them.
+
+A style is a text that Textual understands (`bold`, `$text-error`, `dim italic`). Nothing here reads markup:
+a piece is shown as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+from textual.content import Content
+
+from dragoman.tui.text.harmless import harmless
+
+Piece: TypeAlias = tuple[str, str]
+"""A text and its style."""
+
+CHOPPED = 4000
+"""Characters of one line that are wrapped at words; a longer one is chopped into such pieces first, because
+looking for words costs more than a line that long is worth.
+"""
+
+
+def line(pieces: Sequence[Piece]) -> Content:
+    """One line of several pieces."""
+    if len(pieces) == 1:
+        return plain(*pieces[0])
+    return Content.assemble(*(piece for piece in pieces if piece[0]))
+
+
+def plain(text: str, style: str = "") -> Content:
+    return Content.styled(text, style) if style else Content(text)
+
+
+def wrapped(content: Content, width: int) -> list[Content]:
+    """At words where that is possible; every character stays."""
+    width = max(width, 2)
+    if len(content) <= width and content.cell_length <= width:
+        return [content]
+    text = content.plain
+    if text.isascii() and "\n" not in text:
+        cuts = _cuts(text, width)
+        if not content.spans:
+            return [Content(text[start:end].rstrip(" ")) for start, end in pairwise([0, *cuts, len(text)])]
+        return [one.rstrip(" ") for one in content.divide(cuts)]
+    if len(content) <= CHOPPED:
+        return content.wrap(width)
+    found: list[Content] = []
+    for start in range(0, len(content), CHOPPED):
+        found += content[start : start + CHOPPED].wrap(width)
+    return found
+
+
+def _cuts(text: str, width: int) -> list[int]:
+    """Where lines of plain letters begin but for the first: this is most of what is said."""
+    cuts: list[int] = []
+    at = 0
+    while len(text) - at > width:
+        space = text.rfind(" ", at, at + width + 1)
+        at = space + 1 if space > at else at + width
+        cuts.append(at)
+    return cuts
+
+
+def hanging(content: Content, width: int, first: Content, rest: Content | None = None) -> list[Content]:
+    """Wrapped, with `first` before its first line and `rest` (or as much space) before the others."""
+    indent = first.cell_length
+    following = Content(" " * indent) if rest is None else rest
+    lines = wrapped(content, width - indent)
+    return [first + lines[0], *(following + one for one in lines[1:])]
+
+
+def block(text: str, width: int, *, style: str = "", indent: str = "") -> list[Content]:
+    """Text as it is, line by line, each wrapped."""
+    before = Content(indent)
+    found: list[Content] = []
+    for one in harmless(text).expandtabs(4).split("\n"):
+        found += hanging(plain(one, style), width, before)
+    return found
+
+
+def cut(text: str, width: int) -> str:
+    """As much of a line as fits, with a sign that there is more."""
+    shown = Content(text)
+    return shown.truncate(width, ellipsis=True).plain if shown.cell_length > width else text
+
+
+def indented(lines: Iterable[Content], before: str) -> list[Content]:
+    first = Content(before)
+    return [first + one for one in lines]

@@ -1,0 +1,88 @@
+"""What may stand here: a short list above the prompt, chosen with the arrows, Tab or Enter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from dragoman.tui.text.harmless import harmless_line
+from dragoman.tui.text.lines import cut
+
+MOST = 8
+
+
+class Completion(NamedTuple):
+    """One that may be chosen."""
+
+    text: str
+    """What is written."""
+    shown: str
+    about: str = ""
+    is_final: bool = False
+    """Whether Enter sends it at once: there is nothing to add."""
+
+
+class Completions(OptionList, can_focus=False):
+    """Hidden while there is nothing to choose."""
+
+    DEFAULT_CSS = """
+    Completions {
+        height: auto;
+        max-height: 8;
+        display: none;
+        border: none;
+        padding: 0 1;
+        background: $panel;
+    }
+    """
+
+    def __init__(self, chosen: Callable[[Completion, bool], None]) -> None:
+        super().__init__(markup=False, compact=True)
+        self._found: Sequence[Completion] = ()
+        self._chosen = chosen
+
+    def offer(self, found: Sequence[Completion]) -> None:
+        self._found = found[:MOST]
+        self.clear_options()
+        width = max(20, self.app.size.width - 4)
+        self.add_options(Option(_shown(one, width)) for one in self._found)
+        self.display = bool(self._found)
+        self.highlighted = 0 if self._found else None
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._found)
+
+    def take_key(self, key: str) -> bool:
+        """For the prompt: whether this key was for the list."""
+        if not self._found:
+            return False
+        if key in ("up", "down"):
+            at = (self.highlighted or 0) + (1 if key == "down" else -1)
+            self.highlighted = at % len(self._found)
+        elif key in ("tab", "enter"):
+            one = self._found[self.highlighted or 0]
+            self.offer(())
+            self._chosen(one, key == "enter")
+        elif key == "escape":
+            self.offer(())
+        else:
+            return False
+        return True
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if event.option_index < len(self._found):
+            one = self._found[event.option_index]
+            self.offer(())
+            self._chosen(one, False)
+
+
+def _shown(one: Completion, width: int) -> Content:
+    name = cut(harmless_line(one.shown), width)
+    about = cut(harmless_line(one.about), max(0, width - len(name) - 2)) if one.about else ""
+    return Content.assemble((name, "bold"), (f"  {about}" if about else "", "dim"))

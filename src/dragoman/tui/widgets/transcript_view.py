@@ -1,0 +1,287 @@
+"""The conversation on the screen: draws what can be seen, and what is new, and nothing else.
+
+Only the end of a conversation is laid out at first; what stands above is laid out when somebody scrolls
+there, and fetched if it is not here yet (`EarlierWanted`). Who reads the end stays at the end; who reads
+above is not moved by what comes below.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.events import Click, Resize
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
+
+from dragoman.tui.drawing.drawn import Drawn, Surroundings, gap_between
+from dragoman.tui.model.entries import Entry, Planned, Said, Worked
+from dragoman.tui.model.transcript import Transcript
+
+PAGE = 40
+"""Entries that are laid out at a time."""
+
+MOST = 1500
+"""Entries that stay laid out while their reader is at the end."""
+
+
+class TranscriptView(ScrollView, can_focus=True):
+    """Shows a `Transcript`. `look` is called by whoever owns the clock."""
+
+    DEFAULT_CSS = """
+    TranscriptView {
+        height: 1fr;
+        padding: 0 1;
+        scrollbar-size-vertical: 1;
+        scrollbar-background: $background;
+        scrollbar-color: $foreground 20%;
+        overflow-x: hidden;
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("up,k", "cursor(-1)", "Up"),
+        ("down,j", "cursor(1)", "Down"),
+        ("enter,space", "fold", "Fold"),
+        ("o", "open", "Open"),
+    ]
+
+    cursor: reactive[Entry | None] = reactive(None)
+
+    class EarlierWanted(Message):
+        """Somebody scrolled to the beginning of what is here."""
+
+    class Opened(Message):
+        """Somebody wants to see all of an entry."""
+
+        def __init__(self, entry: Entry) -> None:
+            super().__init__()
+            self.entry = entry
+
+    def __init__(self, transcript: Transcript, around: Surroundings) -> None:
+        super().__init__()
+        self.transcript = transcript
+        self.around = around
+        self._drawn: list[Drawn] = []
+        self._start = 0  # the entry that the first of them is for
+        self._tops: list[int] = [0]  # the first line of each, and the end
+        self._strips: dict[int, Strip] = {}
+        self._asked_at = -1
+
+    # Keeping up.
+
+    def look(self) -> bool:
+        """Draw what changed; whether there is more to be drawn soon."""
+        if not self.size.width:
+            return True
+        change = self.transcript.take_changes()
+        stay = self._is_at_end
+        if change.cut or change.added_before:
+            self._shift(change.cut, change.added_before)
+        lowest = self._redraw(change.touched)
+        new = self._append()
+        if lowest is not None or new or change.cut:
+            self._settle(min(len(self._drawn), lowest if lowest is not None else len(self._drawn)), stay=stay)
+        return any(drawn.is_behind for drawn in self._drawn[-PAGE:])
+
+    def redraw_all(self) -> None:
+        """Something that all of them depend on has changed."""
+        top = self._entry_at(self.scroll_offset.y)
+        stay = self._is_at_end
+        self._lay_out(top if not stay else None)
+        self._settle(0, stay=stay)
+
+    @property
+    def _is_at_end(self) -> bool:
+        return self.scroll_offset.y >= self.max_scroll_y - 1
+
+    @property
+    def _room(self) -> int:
+        return max(self.scrollable_content_region.width, 8)
+
+    def _make(self, at: int) -> Drawn:
+        entries = self.transcript.entries
+        before = entries[at - 1] if at else None
+        return Drawn(entries[at], self._room, self.around, gap=gap_between(before, entries[at]))
+
+    def _shift(self, cut: int, added: int) -> None:
+        """Entries came or went at the beginning of the conversation."""
+        self._start += added - cut
+        if self._start < 0:
+            gone = min(-self._start, len(self._drawn))
+            height = self._tops[gone]
+            del self._drawn[:gone]
+            self._start = 0
+            self._settle(0, stay=False)
+            self.scroll_to(y=max(0, self.scroll_offset.y - height), animate=False)
+
+    def _redraw(self, touched: set[Entry]) -> int | None:
+        """Draw again what changed; the place of the first of them."""
+        lowest = None
+        for at, drawn in enumerate(self._drawn):
+            if (drawn.entry in touched or drawn.is_behind) and drawn.draw():
+                lowest = at if lowest is None else lowest
+        return lowest
+
+    def _append(self) -> bool:
+        entries = self.transcript.entries
+        known = self._start + len(self._drawn)
+        if known >= len(entries):
+            return False
+        if not self._drawn:
+            self._lay_out(None)
+            return True
+        if len(entries) - known > PAGE and self._is_at_end:
+            self._lay_out(None)  # so much at once that nobody sees what is between
+            return True
+        self._drawn += [self._make(at) for at in range(known, len(entries))]
+        if len(self._drawn) > MOST and self._is_at_end:
+            self._forget(len(self._drawn) - MOST // 2)
+        return True
+
+    def _forget(self, count: int) -> None:
+        del self._drawn[:count]
+        self._start += count
+        self._settle(0, stay=True)
+
+    def _lay_out(self, top: Entry | None) -> None:
+        """Anew: from an entry to the end, or enough of the end."""
+        entries = self.transcript.entries
+        start = max(0, len(entries) - PAGE)
+        if top is not None and top in entries[:start]:
+            start = entries.index(top)
+        self._start = start
+        self._drawn = [self._make(at) for at in range(start, len(entries))]
+        self._tops = [0]
+        while self._start and sum(len(one.lines) for one in self._drawn) < 2 * self.size.height:
+            self._start -= 1
+            self._drawn.insert(0, self._make(self._start))
+
+    def _settle(self, lowest: int, *, stay: bool) -> None:
+        """Where everything stands from this entry on."""
+        del self._tops[lowest + 1 :]
+        total = self._tops[-1]
+        for drawn in self._drawn[lowest:]:
+            total += len(drawn.lines)
+            self._tops.append(total)
+        self._strips.clear()
+        self.virtual_size = Size(self._room, total)
+        if stay:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self.refresh()
+
+    # Scrolling.
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if new_value < self.size.height and new_value < old_value:
+            self.show_earlier()
+
+    def show_earlier(self) -> None:
+        """Lay out more above; ask for more if there is none."""
+        if self._start == 0:
+            if self.transcript.entries and self._asked_at != len(self.transcript.entries):
+                self._asked_at = len(self.transcript.entries)
+                self.post_message(self.EarlierWanted())
+            return
+        before = self._start
+        self._start = max(0, before - PAGE)
+        more = [self._make(at) for at in range(self._start, before)]
+        height = sum(len(one.lines) for one in more)
+        self._drawn[:0] = more
+        self._tops = [0]
+        at = self.scroll_offset.y + height
+        self._settle(0, stay=False)
+        self.scroll_to(y=at, animate=False)
+
+    def on_resize(self, event: Resize) -> None:
+        self.redraw_all()
+
+    # Choosing.
+
+    def action_cursor(self, step: int) -> None:
+        entries = [drawn.entry for drawn in self._drawn]
+        if not entries:
+            return
+        at = entries.index(self.cursor) + step if self.cursor in entries else len(entries) - 1
+        if at < 0 and self._start:
+            self.show_earlier()
+            return
+        self.cursor = entries[max(0, min(at, len(entries) - 1))]
+        self._reveal(self.cursor)
+
+    def action_fold(self) -> None:
+        if self.cursor is not None:
+            self.fold(self.cursor)
+
+    def action_open(self) -> None:
+        if self.cursor is not None:
+            self.post_message(self.Opened(self.cursor))
+
+    def fold(self, entry: Entry) -> None:
+        """Fold or unfold it, if it is of a kind that can be."""
+        if isinstance(entry, Said) and entry.who == "thought":
+            is_open = self.around.thoughts_open if entry.is_open is None else entry.is_open
+            entry.is_open = not is_open
+        elif isinstance(entry, Worked):
+            entry.is_open = {None: True, True: False, False: None}[entry.is_open]
+        elif isinstance(entry, Planned):
+            entry.is_open = entry.is_open is False
+        else:
+            return
+        self.transcript.touch(entry)
+
+    def on_click(self, event: Click) -> None:
+        entry = self._entry_at(self.scroll_offset.y + event.y)
+        if entry is None:
+            return
+        if entry is self.cursor:
+            self.fold(entry)
+        self.cursor = entry
+
+    def watch_cursor(self) -> None:
+        self._strips.clear()
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.cursor = None
+
+    def _reveal(self, entry: Entry) -> None:
+        at = next(at for at, drawn in enumerate(self._drawn) if drawn.entry is entry)
+        top, end = self._tops[at], self._tops[at + 1]
+        height = self.size.height
+        if top < self.scroll_offset.y:
+            self.scroll_to(y=top, animate=False)
+        elif end > self.scroll_offset.y + height:
+            self.scroll_to(y=min(top, end - height), animate=False)
+
+    def _entry_at(self, y: int) -> Entry | None:
+        at = bisect_right(self._tops, y) - 1
+        return self._drawn[at].entry if 0 <= at < len(self._drawn) else None
+
+    # Drawing.
+
+    def render_line(self, y: int) -> Strip:
+        y += self.scroll_offset.y
+        strip = self._strips.get(y)
+        if strip is None:
+            strip = self._strips[y] = self._strip(y)
+        return strip
+
+    def _strip(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        style = self.visual_style
+        at = bisect_right(self._tops, y) - 1
+        if not 0 <= at < len(self._drawn):
+            return Strip.blank(width, style.rich_style)
+        drawn, row = self._drawn[at], y - self._tops[at]
+        content = drawn.lines[row]
+        if drawn.entry is self.cursor and row >= drawn.gap:
+            content = content.stylize("reverse" if row == drawn.gap else "", 0, 1)
+        strips = Visual.to_strips(self, content, width, 1, style, apply_selection=False, pad=True)
+        return strips[0] if strips else Strip.blank(width, style.rich_style)
