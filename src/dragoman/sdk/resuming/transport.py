@@ -43,6 +43,7 @@ class ResumingTransport:
         *,
         agent: str | None = None,
         give_up: float | None = None,
+        patience: float = COMING_BACK,
         limits: Limits = DEFAULT_LIMITS,
         backoff: Callable[[int], float] | None = None,
         is_final: Callable[[BaseException], bool] = lambda reason: False,
@@ -56,6 +57,7 @@ class ResumingTransport:
         """Whether there ever was a connection."""
         self._open = open_
         self._give_up = give_up
+        self._patience = patience
         self._backoff = backoff or Backoff()
         self._is_final = is_final
         self._on_notice = on_notice or (lambda notice: None)
@@ -71,6 +73,7 @@ class ResumingTransport:
         self._closed = ""
         self._closing: asyncio.Task[None] | None = None
         self._ended = False
+        self._parted = False  # what was held had its time
         self._lost_at: float | None = None
 
     # The contract.
@@ -128,19 +131,19 @@ class ResumingTransport:
 
     async def finish_writing(self) -> None:
         """Send what waits, if that can be done in time. The hub hears of no end yet."""
-        try:
-            async with asyncio.timeout(self.limits.flush):
-                while self.pending and not self._closed:
-                    await self._flush_some()
-        except TimeoutError:
-            pass  # without a connection it cannot be sent
+        await self._part_with_held()
+        if self._inner is not None and hasattr(self._inner, "finish_writing"):
+            await self._inner.finish_writing()
 
-    async def _flush_some(self) -> None:
-        inner = self._inner
-        if inner is not None and not self.core.held and hasattr(inner, "finish_writing"):
-            await inner.finish_writing()
-        if self.pending:
-            await self._changed.wait()
+    async def _part_with_held(self) -> None:
+        """Wait for a connection that takes it, once."""
+        try:
+            async with asyncio.timeout(0 if self._parted else self.limits.flush):
+                while self.core.held and not self._closed:
+                    await self._changed.wait()
+        except TimeoutError:
+            pass  # nobody is there to take it
+        self._parted = True
 
     def release(self) -> None:
         """Nothing more is expected of it; `aclose` lets go."""
@@ -151,6 +154,7 @@ class ResumingTransport:
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
+        await self._part_with_held()
         if self._run is not None and not self._run.done():
             self._run.cancel()  # it closes the connection, which flushes
             await asyncio.wait((self._run,))
@@ -218,7 +222,7 @@ class ResumingTransport:
         """A hub that does not take us back in time is as good as gone."""
         if self.core.is_hub:
             try:
-                async with asyncio.timeout(COMING_BACK):
+                async with asyncio.timeout(self._patience):
                     while self.core.phase != "live" and not self._over.is_set():
                         await self._changed.wait()
             except TimeoutError:
