@@ -2,7 +2,7 @@
 
 `contract` says what every journal promises, `sqlite` keeps it on disk and `memory` without one. `history`
 records a conversation from a tap, `transcript` reads and writes journals as text, `conversation` reads frames
-as a person would.
+as a person would; `sealed` makes what is on disk unreadable without a key.
 """
 
 from dragoman.journal.contract import (
@@ -16,7 +16,10 @@ from dragoman.journal.contract import (
     Stored,
     StreamInfo,
 )
+from dragoman.journal.keys import read_key
 from dragoman.journal.memory import MemoryJournal
+from dragoman.journal.sealed import WrongKey
+from dragoman.journal.sealed_file import open_sealed
 from dragoman.journal.sqlite import SqliteJournal, open_journal
 
 __all__ = [
@@ -31,5 +34,8 @@ __all__ = [
     "SqliteJournal",
     "Stored",
     "StreamInfo",
+    "WrongKey",
     "open_journal",
+    "open_sealed",
+    "read_key",
 ]

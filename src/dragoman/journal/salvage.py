@@ -3,7 +3,7 @@
 The file is moved aside under a name that says what it is; nothing is deleted. Every stream is then read from
 its beginning up to the first entry that is not as it was written, and put into a new file. A torn file whose
 beginning is gone is read with the beginning of an empty journal, because all journals of a version begin
-alike.
+alike. What is sealed is carried over unread; with the key, a stream that lost its end is sealed as it is now.
 """
 
 from __future__ import annotations
@@ -23,7 +23,18 @@ from msgspec.structs import replace
 from dragoman.errors import JournalDamaged
 from dragoman.journal import opening, streams
 from dragoman.journal.contract import Entry
-from dragoman.journal.tables import APPLICATION, SELECT, STEPS, StreamRow, migrate, read_stream, write_stream
+from dragoman.journal.sealed import Seal
+from dragoman.journal.sealed_file import mark_of, set_mark
+from dragoman.journal.tables import (
+    APPLICATION,
+    SELECT,
+    STEPS,
+    StreamRow,
+    find_stream,
+    migrate,
+    read_stream,
+    write_stream,
+)
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +77,7 @@ def repair(path: Path) -> Salvage:
         lock.release()
 
 
-def set_aside(path: Path, lock: opening.FolderLock) -> Salvage:
+def set_aside(path: Path, lock: opening.FolderLock, *, seal: Seal | None = None) -> Salvage:
     """Move a damaged journal away and fill a new one with what can be read of it."""
     if not lock.alone():
         raise JournalDamaged(f"{path} is damaged, and another process has it open; end that one first")
@@ -77,7 +88,7 @@ def set_aside(path: Path, lock: opening.FolderLock) -> Salvage:
             if source.exists():
                 source.rename(f"{aside}{companion}")
         opening.make_file(path)
-        salvage = _refill(path, aside)
+        salvage = _refill(path, aside, seal)
     finally:
         lock.share_again()
     log.warning(
@@ -100,7 +111,7 @@ def _free_name(path: Path) -> Path:
     raise JournalDamaged(f"{path} is damaged, and there are too many damaged files beside it")
 
 
-def _refill(path: Path, aside: Path) -> Salvage:
+def _refill(path: Path, aside: Path, seal: Seal | None) -> Salvage:
     """Read from a copy: SQLite changes what it opens, and the file that was set aside stays as it was."""
     saved = entries = lost = 0
     with tempfile.TemporaryDirectory(prefix=".salvage-", dir=path.parent) as folder:
@@ -112,8 +123,9 @@ def _refill(path: Path, aside: Path) -> Salvage:
         try:
             source = _open_damaged(copy)
             if source is not None:
+                _carry_mark(source, target)
                 for row in _streams(source):
-                    count = _copy(source, target, row)
+                    count = _copy(source, target, row, seal)
                     saved += 1
                     entries += count
                     lost += row.info.last - count
@@ -182,7 +194,17 @@ def _rows(source: sqlite3.Connection, query: str) -> Iterator[tuple[object, ...]
         log.info("a table breaks off: %s", error)
 
 
-def _copy(source: sqlite3.Connection, target: sqlite3.Connection, row: StreamRow) -> int:
+def _carry_mark(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    try:
+        mark = mark_of(source)
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        log.info("whether the journal was sealed cannot be read: %s", error)
+        return
+    if mark is not None:
+        set_mark(target, mark)
+
+
+def _copy(source: sqlite3.Connection, target: sqlite3.Connection, row: StreamRow, seal: Seal | None) -> int:
     """Put the good beginning of a stream into the new file, page by page; returns its number of entries."""
     target.execute("begin immediate")
     write_stream(target, None, replace(row.info, last=0))
@@ -195,8 +217,20 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, row: StreamRow
             )
         if damaged or not entries:
             break
+    if seal is not None and after < row.info.last:
+        _seal_again(target, row.info.stream, seal)
     target.execute("commit")
     return after
+
+
+def _seal_again(target: sqlite3.Connection, stream: str, seal: Seal) -> None:
+    """A stream ends where it ends now: what is lost is told by the `Salvage`, once."""
+    try:
+        found = find_stream(target, stream, seal=seal)
+    except JournalDamaged:
+        return  # it was sealed by somebody else, and stays as it is
+    if found is not None:
+        write_stream(target, found.number, found.info, seal=seal)
 
 
 def _page(source: sqlite3.Connection, row: StreamRow, after: int) -> tuple[list[Entry], bool]:

@@ -5,7 +5,8 @@ acknowledged is on disk as the durability says. Every row is checked when it is 
 disk is an error or is left out, and never served. A file that cannot be opened because it is damaged is set
 aside, and what can be read of it goes into a new one; `salvaged` then says what happened.
 
-It stores frames as they come, except that known secrets are made unreadable first (see `redaction`).
+It stores frames as they come, except that known secrets are made unreadable first (see `redaction`), and all
+of it if there is a key (see `sealed`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from dragoman.journal.contract import Durability, Entry, Found, Listing, Page, S
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.salvage import Salvage, is_ours, set_aside
+from dragoman.journal.sealed import Seal
+from dragoman.journal.sealed_file import check_mark
+from dragoman.journal.sealed_search import scan
 from dragoman.journal.writer import Writer
 
 
@@ -49,6 +53,7 @@ class SqliteJournal:
         redact: Callable[[bytes], bytes] | None = redact_secrets,
         busy_seconds: float = opening.BUSY_SECONDS,
         clock: Callable[[], float] = time.time,
+        seal: Seal | None = None,
     ) -> None:
         if durability not in opening.SYNCHRONOUS:
             raise JournalError(f"no durability {durability!r}: choose full, normal or off")
@@ -59,6 +64,7 @@ class SqliteJournal:
         self._redact = redact
         self._busy_seconds = busy_seconds
         self._clock = clock
+        self._seal = seal
         self._lock = opening.FolderLock(self.path)
         self._writer: Writer | None = None
         self._readers: Readers | None = None
@@ -85,19 +91,19 @@ class SqliteJournal:
     # The contract.
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
-        redact, now = self._redact, self._clock
+        redact, now, seal = self._redact, self._clock, self._seal
         kept = tuple(entries)
         size = sum(len(entry.frame) for entry in kept) + 64 * len(kept)
 
         def work(connection: sqlite3.Connection) -> int:
-            return streams.append(connection, stream, kept, after=after, redact=redact, now=now())
+            return streams.append(connection, stream, kept, after=after, redact=redact, now=now(), seal=seal)
 
         return await self._write.do(work, size=size, rows=len(kept))
 
     async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
         left = limit
         while left is None or left > 0:
-            question = partial(streams.page, stream=stream, after=after, limit=left)
+            question = partial(streams.page, stream=stream, after=after, limit=left, seal=self._seal)
             page, damage = await self._read.ask(question)
             if page:
                 yield page
@@ -109,7 +115,7 @@ class SqliteJournal:
             left = None if left is None else left - len(page)
 
     async def info(self, stream: str) -> StreamInfo | None:
-        return await self._read.ask(lambda base: streams.info(base, stream))
+        return await self._read.ask(lambda base: streams.info(base, stream, seal=self._seal))
 
     async def describe(
         self,
@@ -125,7 +131,9 @@ class SqliteJournal:
             title = self._redact(title.encode(errors="replace")).decode(errors="replace")
         given = {"agent": agent, "cwd": cwd, "title": title, "state": state, "session": session}
         changes = {name: value for name, value in given.items() if value is not None}
-        return await self._write.do(lambda base: streams.describe(base, stream, changes, now=self._clock()))
+        return await self._write.do(
+            lambda base: streams.describe(base, stream, changes, now=self._clock(), seal=self._seal)
+        )
 
     async def list(
         self,
@@ -139,10 +147,16 @@ class SqliteJournal:
     ) -> Listing:
         given = {"agent": agent, "cwd": cwd, "state": state, "session": session}
         wanted = {name: value for name, value in given.items() if value is not None}
-        return await self._read.ask(lambda base: streams.listing(base, wanted, cursor=cursor, limit=limit))
+        return await self._read.ask(
+            lambda base: streams.listing(base, wanted, cursor=cursor, limit=limit, seal=self._seal)
+        )
 
     async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
-        """Brings the index up to date first; the entries that are new since the last search are read."""
+        """Brings the index up to date first; the entries that are new since the last search are read. A
+        sealed journal has no index: its entries are read, the latest streams first.
+        """
+        if self._seal is not None:
+            return await scan(self._read.ask, self._seal, text, limit=limit, stream=stream)
         try:
             return await self._search(text, limit, stream)
         except JournalError as error:
@@ -182,13 +196,14 @@ class SqliteJournal:
             if not known:
                 self._lock.forget()
             raise
-        self.salvaged = set_aside(self.path, self._lock)
+        self.salvaged = set_aside(self.path, self._lock, seal=self._seal)
         return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
         connection = opening.connect_writer(self.path, self._durability, self._busy_seconds)
         try:
             indexing.probe(connection)
+            check_mark(connection, self._seal, name=str(self.path))
             opening.close_to_others(self.path)
         except BaseException:
             connection.close()

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from dragoman.errors import JournalDamaged, JournalError, NoSuchStream, StreamMoved
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Listing, Stored, StreamInfo
 from dragoman.journal.cursors import make_cursor, read_cursor
+from dragoman.journal.sealed import Seal
 from dragoman.journal.tables import (
     DIRECTIONS,
     SELECT,
@@ -53,18 +54,21 @@ def append(
     after: int | None,
     redact: Callable[[bytes], bytes] | None,
     now: float,
+    seal: Seal | None = None,
 ) -> int:
-    number, info = _find_or_new(connection, stream, now)
+    number, info = _find_or_new(connection, stream, now, seal)
     if after is not None and after != info.last:
         raise StreamMoved(stream, after, info.last)
     last = info.last + len(entries)
-    number = write_stream(connection, number, replace(info, last=last, updated=now))
+    number = write_stream(connection, number, replace(info, last=last, updated=now), seal=seal)
     rows = []
     for sequence, entry in enumerate(entries, info.last + 1):
         frame = bytes(entry.frame) if redact is None else redact(bytes(entry.frame))
         direction, frame = pack(DIRECTION_NUMBERS[entry.direction], frame)
         # SQLite has no NaN, and no zero below zero: what it would give back has another checksum.
         moment = 0.0 if math.isnan(entry.time) else float(entry.time) + 0.0
+        if seal is not None:
+            frame = seal.seal(info, sequence, direction, moment, frame)
         checksum = entry_sum(number, sequence, direction, moment, frame)
         rows.append((number, sequence, direction, moment, frame, checksum))
     connection.executemany(INSERT, rows)
@@ -72,17 +76,17 @@ def append(
 
 
 def page(
-    connection: sqlite3.Connection, stream: str, after: int, limit: int | None
+    connection: sqlite3.Connection, stream: str, after: int, limit: int | None, *, seal: Seal | None = None
 ) -> tuple[list[Stored], JournalDamaged | None]:
     """The good entries behind `after`, up to the bounds of a page, and the damage behind them if any."""
-    row = find_stream(connection, clean(stream))
+    row = find_stream(connection, clean(stream), seal=seal)
     if row is None:
         raise NoSuchStream(stream)
-    return page_of(connection, row, after, limit)
+    return page_of(connection, row, after, limit, seal=seal)
 
 
 def page_of(
-    connection: sqlite3.Connection, row: StreamRow, after: int, limit: int | None
+    connection: sqlite3.Connection, row: StreamRow, after: int, limit: int | None, *, seal: Seal | None = None
 ) -> tuple[list[Stored], JournalDamaged | None]:
     """The same, of a stream that has been found already."""
     after = max(after, 0)
@@ -91,7 +95,7 @@ def page_of(
     size = 0
     try:
         for fields in connection.execute(PAGE, (row.number, after, wanted)):
-            stored = read_entry(row.number, after + len(found) + 1, fields)
+            stored = read_entry(row, after + len(found) + 1, fields, seal=seal)
             if stored is None:
                 break
             found.append(stored)
@@ -100,40 +104,54 @@ def page_of(
                 return found, None
     except sqlite3.DatabaseError as error:
         log.warning("a page of the journal cannot be read: %s", error)
-    if len(found) == wanted:
-        return found, None
     good = after + len(found)
-    why = f"entry {good + 1} of {row.info.last} was changed or lost on disk"
+    ends_early = row.lost > 0 and good == row.info.last and len(found) != limit
+    if len(found) == wanted and not ends_early:
+        return found, None
+    why = f"entry {good + 1} of {row.info.last + row.lost} was changed or lost on disk"
     return found, JournalDamaged(why, stream=row.info.stream, sequence=good)
 
 
-def info(connection: sqlite3.Connection, stream: str) -> StreamInfo | None:
-    row = find_stream(connection, clean(stream))
+def info(connection: sqlite3.Connection, stream: str, *, seal: Seal | None = None) -> StreamInfo | None:
+    row = find_stream(connection, clean(stream), seal=seal)
     return None if row is None else row.info
 
 
 def describe(
-    connection: sqlite3.Connection, stream: str, changes: Mapping[str, str], *, now: float
+    connection: sqlite3.Connection,
+    stream: str,
+    changes: Mapping[str, str],
+    *,
+    now: float,
+    seal: Seal | None = None,
 ) -> StreamInfo:
-    number, known = _find_or_new(connection, stream, now)
+    number, known = _find_or_new(connection, stream, now, seal)
     changed = replace(known, updated=now, **{name: clean(value) for name, value in changes.items()})
-    write_stream(connection, number, changed)
+    write_stream(connection, number, changed, seal=seal)
     return changed
 
 
 def listing(
-    connection: sqlite3.Connection, wanted: Mapping[str, str], *, cursor: str | None, limit: int
+    connection: sqlite3.Connection,
+    wanted: Mapping[str, str],
+    *,
+    cursor: str | None,
+    limit: int,
+    seal: Seal | None = None,
 ) -> Listing:
     # The names in `wanted` are ours, the values are bound.
     conditions = [f"{name} = ?" for name in wanted]
-    values: list[object] = [clean(value) for value in wanted.values()]
+    given = {name: clean(value) for name, value in wanted.items()}
+    if seal is not None and "cwd" in given:
+        given["cwd"] = seal.folder(given["cwd"])
+    values: list[object] = [*given.values()]
     if cursor is not None:
         conditions.append("(updated, number) < (?, ?)")
         values += read_cursor(cursor)
     where = f"where {' and '.join(conditions)}" if conditions else ""
     query = SELECT + where + " order by updated desc, number desc limit ?"
     rows = connection.execute(query, (*values, limit + 1)).fetchall()
-    found = [read for row in rows[:limit] if (read := _readable(row)) is not None]
+    found = [read for row in rows[:limit] if (read := _readable(row, seal)) is not None]
     # The row that ends the page may itself be damaged, so that it cannot say where the next one begins.
     last = rows[limit - 1] if len(rows) > limit > 0 else None
     sound = last is not None and isinstance(last[8], float)
@@ -161,18 +179,23 @@ def forget_traces(connection: sqlite3.Connection) -> None:
     connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
 
-def _find_or_new(connection: sqlite3.Connection, stream: str, now: float) -> tuple[int | None, StreamInfo]:
+def _find_or_new(
+    connection: sqlite3.Connection, stream: str, now: float, seal: Seal | None
+) -> tuple[int | None, StreamInfo]:
     if not stream:
         raise JournalError("a stream needs a name")
-    row = find_stream(connection, clean(stream))
+    row = find_stream(connection, clean(stream), seal=seal)
+    if row is not None and row.lost:
+        # To write on would be to seal what somebody has made of it.
+        raise JournalDamaged(f"its last {row.lost} entries are gone", stream=stream, sequence=row.info.last)
     if row is not None:
         return row.number, row.info
     return None, StreamInfo(stream=clean(stream), created=now, updated=now)
 
 
-def _readable(row: tuple[object, ...]) -> StreamInfo | None:
+def _readable(row: tuple[object, ...], seal: Seal | None) -> StreamInfo | None:
     try:
-        return read_stream(row).info
+        return read_stream(row, seal=seal).info
     except JournalDamaged as damage:
         log.warning("left out of a listing: %s", damage)
         return None

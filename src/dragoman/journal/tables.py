@@ -16,6 +16,7 @@ import msgspec
 
 from dragoman.errors import JournalDamaged, NotAJournal
 from dragoman.journal.contract import Direction, Stored, StreamInfo
+from dragoman.journal.sealed import Seal
 
 APPLICATION = 0x44524147  # "DRAG" in the file's header tells our files from others'
 
@@ -111,28 +112,39 @@ def _marks(connection: sqlite3.Connection) -> list[int]:
 
 
 class StreamRow(NamedTuple):
-    """A row of `streams`, checked."""
+    """A row of `streams`, checked, and opened if it was sealed."""
 
     number: int
     info: StreamInfo
+    lost: int = 0
+    """Entries that are missing at the end of a sealed stream."""
 
 
-def find_stream(connection: sqlite3.Connection, stream: str) -> StreamRow | None:
+def find_stream(connection: sqlite3.Connection, stream: str, *, seal: Seal | None = None) -> StreamRow | None:
     row = connection.execute(SELECT + "where stream = ?", (stream,)).fetchone()
-    return None if row is None else read_stream(row, stream=stream)
+    return None if row is None else read_stream(row, stream=stream, seal=seal)
 
 
-def read_stream(row: tuple[object, ...], *, stream: str | None = None) -> StreamRow:
+def read_stream(row: tuple[object, ...], *, stream: str | None = None, seal: Seal | None = None) -> StreamRow:
     """A row as it was written; else `JournalDamaged`."""
     number, *fields, checksum = row
+    name = stream if stream is not None else str(fields[0])
     if _row_sum(number, fields) != checksum:
-        name = stream if stream is not None else str(fields[0])
         raise JournalDamaged("what is known about it was changed on disk", stream=name)
-    return StreamRow(int(str(number)), msgspec.convert(dict(zip(FIELDS, fields, strict=True)), StreamInfo))
+    info = msgspec.convert(dict(zip(FIELDS, fields, strict=True)), StreamInfo)
+    if seal is None:
+        return StreamRow(int(str(number)), info)
+    opened = seal.open_info(info)
+    if opened is None:
+        raise JournalDamaged("what is known about it was changed, or sealed by somebody else", stream=name)
+    return StreamRow(int(str(number)), opened.info, opened.lost)
 
 
-def write_stream(connection: sqlite3.Connection, number: int | None, info: StreamInfo) -> int:
+def write_stream(
+    connection: sqlite3.Connection, number: int | None, info: StreamInfo, *, seal: Seal | None = None
+) -> int:
     """Insert or update; returns the number."""
+    info = info if seal is None else seal.seal_info(info)
     if number is None:
         top = connection.execute("select seq from sqlite_sequence where name = 'streams'").fetchone()
         number = (top[0] if top and isinstance(top[0], int) else 0) + 1
@@ -179,9 +191,12 @@ def entry_sum(number: int, sequence: int, direction: int, time: float, frame: by
     return zlib.crc32(frame, zlib.crc32(_KEY(number, sequence, direction, time)))
 
 
-def read_entry(number: int, sequence: int, row: tuple[object, ...]) -> Stored | None:
+def read_entry(
+    stream: StreamRow, sequence: int, row: tuple[object, ...], *, seal: Seal | None = None
+) -> Stored | None:
     """A row (sequence, direction, time, frame, sum) if it is the one that was written there."""
     found, direction, time, frame, checksum = row
+    number = stream.number
     if found != sequence or not (
         isinstance(direction, int)
         and isinstance(time, float)
@@ -190,6 +205,11 @@ def read_entry(number: int, sequence: int, row: tuple[object, ...]) -> Stored | 
         and entry_sum(number, sequence, direction, time, frame) == checksum
     ):
         return None
+    if seal is not None:
+        opened = seal.open(stream.info, sequence, direction, time, frame)
+        if opened is None:
+            return None
+        frame = opened
     whole = zlib.decompress(frame) if direction >= PACKED else frame
     return Stored(sequence, DIRECTIONS[direction % PACKED], whole, time)
 

@@ -1,0 +1,135 @@
+"""What is stored, sealed: nobody reads or forges it without the key.
+
+A frame is sealed with AES-256-GCM under a random nonce; its stream, place, direction and time are bound to
+it, so that an entry which was changed, moved or put into another stream does not open. What is known about a
+stream is sealed as a whole, and with it how long the stream is, so that a tail that was cut off is missed.
+Each stream has a key of its own, derived from the one that was given (HKDF): no nonce can meet its like
+elsewhere. Folders can still be searched for: a keyed hash stands in their place.
+
+In clear stay: names of streams, agents, states and sessions, times, directions, sizes and numbers. Whoever
+can write the file can put an older copy of it back; that cannot be seen from inside. It knows no file:
+`sealed_file` marks one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import os
+import struct
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from dragoman.errors import JournalError, LocalMistake
+from dragoman.journal.contract import StreamInfo
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+KEY_BYTES = 32
+"""What a key has at least; fewer could be guessed."""
+
+NONCE = 12
+CIPHERS = 1024
+"""Streams whose cipher is kept at hand."""
+
+SALT = b"dragoman journal 1"
+TITLE = "sealed:"
+
+_PLACE = struct.Struct(">qqd").pack
+_INFO = msgspec.msgpack.Decoder(tuple[str, str, str, str, str, float, float, int])
+
+
+class WrongKey(JournalError):
+    """The journal is sealed with another key, or it is not sealed and a key was given, or the reverse."""
+
+
+class Opened(NamedTuple):
+    """What is known about a stream, and how many entries are missing at its end."""
+
+    info: StreamInfo
+    lost: int
+
+
+class Seal:
+    """Seals and opens under one key. May be used from several threads."""
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) < KEY_BYTES:
+            raise LocalMistake(f"a key for a journal has at least {KEY_BYTES} bytes")
+        self.id = _derived(key, b"id", 8).hex()
+        """Tells keys apart and says nothing about them."""
+        from cryptography.exceptions import InvalidTag
+
+        self._streams = _derived(key, b"streams", 32)
+        self._folders = _derived(key, b"folders", 32)
+        self._cipher = lru_cache(CIPHERS)(self._make_cipher)
+        self.folder = lru_cache(CIPHERS)(self._folder)
+        """What stands for a folder: always the same for the same one, so that it can be searched for."""
+        # The second is for what is too short to be anything.
+        self._unopened: tuple[type[Exception], ...] = (InvalidTag, ValueError)
+
+    def __repr__(self) -> str:
+        return f"Seal(id={self.id!r})"
+
+    def seal(self, info: StreamInfo, sequence: int, direction: int, time: float, frame: bytes) -> bytes:
+        """A frame as it is stored at this place of this stream."""
+        nonce = os.urandom(NONCE)
+        cipher = self._cipher(info.stream, info.created)
+        return nonce + cipher.encrypt(nonce, frame, _PLACE(sequence, direction, time))
+
+    def open(
+        self, info: StreamInfo, sequence: int, direction: int, time: float, stored: bytes
+    ) -> bytes | None:
+        """The frame that was sealed for this place; None if this is none."""
+        cipher = self._cipher(info.stream, info.created)
+        try:
+            return cipher.decrypt(stored[:NONCE], stored[NONCE:], _PLACE(sequence, direction, time))
+        except self._unopened:
+            return None
+
+    def seal_info(self, info: StreamInfo) -> StreamInfo:
+        """What is stored about a stream."""
+        nonce = os.urandom(NONCE)
+        texts = (info.agent, info.cwd, info.title, info.state, info.session)
+        said = msgspec.msgpack.encode((*texts, info.created, info.updated, info.last))
+        sealed = nonce + self._cipher(info.stream, info.created).encrypt(nonce, said, b"info")
+        text = TITLE + base64.b64encode(sealed).decode()
+        return replace(info, cwd=self.folder(info.cwd), title=text)
+
+    def open_info(self, stored: StreamInfo) -> Opened | None:
+        """What was sealed about this stream; None if that is not what is stored beside it."""
+        cipher = self._cipher(stored.stream, stored.created)
+        try:
+            sealed = base64.b64decode(stored.title.removeprefix(TITLE))
+            said = cipher.decrypt(sealed[:NONCE], sealed[NONCE:], b"info")
+        except self._unopened:
+            return None
+        agent, cwd, title, state, session, created, updated, last = _INFO.decode(said)
+        beside = (stored.agent, stored.cwd, stored.state, stored.session, stored.created, stored.updated)
+        if beside != (agent, self.folder(cwd), state, session, created, updated) or last < stored.last:
+            return None
+        return Opened(replace(stored, cwd=cwd, title=title), last - stored.last)
+
+    def _folder(self, cwd: str) -> str:
+        return hmac.digest(self._folders, cwd.encode(errors="replace"), "sha256").hex()
+
+    def _make_cipher(self, stream: str, created: float) -> AESGCM:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        # With the time of its making: another stream of the same name later is another stream.
+        return AESGCM(_derived(self._streams, b"stream" + msgspec.msgpack.encode([stream, created]), 32))
+
+
+def _derived(key: bytes, purpose: bytes, size: int) -> bytes:
+    try:
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+    except ImportError as error:
+        raise LocalMistake(
+            f"a sealed journal needs the extra 'sealed': pip install 'dragoman[sealed]' ({error})"
+        ) from None
+    return HKDF(algorithm=SHA256(), length=size, salt=SALT, info=purpose).derive(key)

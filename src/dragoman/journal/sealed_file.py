@@ -1,0 +1,90 @@
+"""The mark of a sealed journal in its file: which key it was sealed with.
+
+A sealed file is opened with its key and not without it; a plain one is never sealed halfway. The mark is a
+table of its own, which plain journals do not have. If it was lost with a damaged page, the streams tell.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dragoman.errors import JournalDamaged
+from dragoman.journal.contract import Durability
+from dragoman.journal.opening import BUSY_SECONDS
+from dragoman.journal.redaction import redact as redact_secrets
+from dragoman.journal.sealed import Seal, WrongKey
+from dragoman.journal.tables import SELECT, read_stream
+
+if TYPE_CHECKING:
+    from dragoman.journal.sqlite import SqliteJournal
+
+
+def open_sealed(
+    path: str | os.PathLike[str],
+    key: bytes,
+    *,
+    durability: Durability = "full",
+    redact: Callable[[bytes], bytes] | None = redact_secrets,
+    busy_seconds: float = BUSY_SECONDS,
+) -> SqliteJournal:
+    """`async with open_sealed(path, key) as journal:`; a file that is there must be sealed with this key."""
+    from dragoman.journal.sqlite import SqliteJournal  # which knows us
+
+    return SqliteJournal(
+        path, durability=durability, redact=redact, busy_seconds=busy_seconds, seal=Seal(key)
+    )
+
+
+def check_mark(connection: sqlite3.Connection, seal: Seal | None, *, name: str) -> None:
+    """Mark a new file, and refuse one that was not sealed as we would. Raises `WrongKey`."""
+    found = mark_of(connection)
+    if found is None and seal is not None:
+        connection.execute("begin immediate")  # another process may be about to do the same
+        try:
+            found = mark_of(connection)
+            if found is None and _may_mark(connection, seal):
+                set_mark(connection, seal.id)
+                found = seal.id
+            connection.execute("commit")
+        except BaseException:
+            connection.rollback()
+            raise
+    if found == (None if seal is None else seal.id):
+        return
+    if seal is None:
+        raise WrongKey(f"{name} is sealed: its key is needed")
+    if found is None:
+        raise WrongKey(f"{name} is not sealed, and stays so: name another file for a sealed journal")
+    raise WrongKey(f"{name} is sealed with another key than this one")
+
+
+def mark_of(connection: sqlite3.Connection) -> str | None:
+    """The key that the file was sealed with, by its id; None for a plain one."""
+    there = connection.execute(
+        "select 1 from sqlite_master where type = 'table' and name = 'seal'"
+    ).fetchone()
+    found = connection.execute("select id from seal").fetchone() if there else None
+    return None if found is None else str(found[0])
+
+
+def set_mark(connection: sqlite3.Connection, ident: str) -> None:
+    connection.execute("create table if not exists seal (id text not null)")
+    connection.execute("delete from seal")
+    connection.execute("insert into seal values (?)", (ident,))
+
+
+def _may_mark(connection: sqlite3.Connection, seal: Seal) -> bool:
+    """Whether there is nothing in the file, or something that this key opens."""
+    rows = connection.execute(SELECT + "order by number").fetchall()
+    return not rows or any(_opens(row, seal) for row in rows)
+
+
+def _opens(row: tuple[object, ...], seal: Seal) -> bool:
+    try:
+        read_stream(row, seal=seal)
+    except JournalDamaged:
+        return False
+    return True

@@ -1,0 +1,114 @@
+"""Search in a sealed journal: an index of words would be its text in clear, so the entries are read.
+
+The latest streams come first, and their passages as they were said. What is read for one search is bounded:
+behind the bound nothing is found, and the log says so.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from dragoman.errors import NoSuchStream
+from dragoman.journal import streams
+from dragoman.journal.contract import Found, StreamInfo
+from dragoman.journal.conversation import Fold, Moment
+from dragoman.journal.sealed import Seal
+from dragoman.journal.search_text import SEARCHED, excerpt, has_all, words_of
+from dragoman.journal.tables import find_stream
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+SCANNED = 100_000
+"""Entries that one search reads: a few seconds of one thread."""
+
+LISTED = 100
+
+
+class Ask(Protocol):
+    """Runs a question in a thread that reads."""
+
+    def __call__(self, question: Callable[[sqlite3.Connection], T], /) -> Awaitable[T]: ...
+
+
+class _Scanned(NamedTuple):
+    found: list[Found]
+    entries: int
+
+
+async def scan(
+    ask: Ask, seal: Seal, text: str, *, limit: int, stream: str | None, most: int = SCANNED
+) -> Sequence[Found]:
+    """Passages that have all words of `text`, at most `limit`, of at most `most` entries."""
+    if not words_of(text):
+        return []
+    found: list[Found] = []
+    cursor: str | None = None
+    left = most
+    while True:
+        names, cursor = await _names(ask, seal, stream, cursor)
+        for name in names:
+            question = partial(_scan, seal=seal, stream=name, text=text, limit=limit - len(found), most=left)
+            scanned: _Scanned = await ask(question)
+            found += scanned.found
+            left -= scanned.entries
+            if len(found) >= limit:
+                return found
+            if left <= 0:
+                log.warning("a search ended after %d entries; what is older was not looked at", most)
+                return found
+        if cursor is None:
+            return found
+
+
+async def _names(
+    ask: Ask, seal: Seal, stream: str | None, cursor: str | None
+) -> tuple[list[str], str | None]:
+    if stream is not None:
+        return [stream], None
+    question: Callable[[sqlite3.Connection], Any] = partial(
+        streams.listing, wanted={}, cursor=cursor, limit=LISTED, seal=seal
+    )
+    listing = await ask(question)
+    return [info.stream for info in listing.streams], listing.cursor
+
+
+def _scan(
+    connection: sqlite3.Connection, *, seal: Seal, stream: str, text: str, limit: int, most: int
+) -> _Scanned:
+    row = find_stream(connection, streams.clean(stream), seal=seal)
+    if row is None:
+        raise NoSuchStream(stream)
+    fold, found, position = Fold(), list[Found](), 0
+    while len(found) < limit and position < most:
+        entries, damage = streams.page_of(connection, row, position, None, seal=seal)
+        for entry in entries:
+            found += _hits(fold.add(entry), row.info, text)
+        position += len(entries)
+        if damage is not None or not entries:
+            break  # what lies behind a damage cannot be vouched for
+    found += _hits(fold.finish(), row.info, text)
+    return _Scanned(found[:limit], max(1, position))
+
+
+def _hits(moments: Any, info: StreamInfo, text: str) -> list[Found]:
+    return [
+        _found(moment, info, text)
+        for moment in moments
+        if moment.kind in SEARCHED and has_all(moment.text, text)
+    ]
+
+
+def _found(moment: Moment, info: StreamInfo, text: str) -> Found:
+    return Found(
+        stream=info.stream,
+        sequence=moment.first,
+        kind=moment.kind,
+        excerpt=excerpt(moment.text, text),
+        title=info.title,
+    )
