@@ -139,8 +139,7 @@ class Methods:
 
     async def _session(self, client: HubClient, params: Params) -> HubSession:
         session = await self._hub.session(client.text(params, "sessionId"))
-        if not (client.grant.may_use(session.memory.agent) and client.grant.may_open(session.memory.cwd)):
-            raise ErrorAnswer(-32003, "Forbidden: this token may not use this session", {"scope": "sessions"})
+        client.may_reach(session)
         return session
 
     async def _new(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -268,6 +267,8 @@ class Methods:
         if session is None:
             self._hub.owner.start(self._prompt_later(client, request_id, params))
         else:
+            if session.id not in client.followed:
+                client.may_reach(session)
             self._prompt(client, request_id, params, session)
 
     async def _prompt_later(self, client: HubClient, request_id: Id, params: Params) -> None:
@@ -301,8 +302,8 @@ class Methods:
             client.waiting[session.id, key] = request_id
 
     def cancel(self, client: HubClient, params: Params) -> None:
-        session = self._hub.sessions.get(str(value_of(params.get("sessionId"), "")))
-        if session is None or not client.grant.may("prompt"):
+        session = self._followed(client, params)
+        if session is None:
             return
         mine = [key for (of, key) in client.waiting if of == session.id]
         queued = [key for key in mine if session.withdraw(key)]
@@ -321,10 +322,14 @@ class Methods:
 
     def told(self, client: HubClient, method: str, members: Params, params: Raw | None) -> None:
         """A notification that is not ours goes to the session's agent."""
-        session = self._hub.sessions.get(str(value_of(members.get("sessionId"), "")))
-        if session is None or not client.grant.may("prompt") or session.life is None:
-            return
-        self._hub.pass_on(session, method, members)
+        session = self._followed(client, members)
+        if session is not None:
+            self._hub.pass_on(session, method, members)
+
+    def _followed(self, client: HubClient, params: Params) -> HubSession | None:
+        """The session that a notification is about, if the client may say anything there."""
+        follower = client.followed.get(str(value_of(params.get("sessionId"), "")))
+        return follower.session if follower is not None and client.grant.may("prompt") else None
 
 
 def without_ours(params: Params) -> Params:

@@ -213,8 +213,7 @@ class HubMethods:
 
     async def _session(self, client: HubClient, params: Params) -> HubSession:
         session = await self._hub.session(client.text(params, "sessionId"))
-        if not (client.grant.may_use(session.memory.agent) and client.grant.may_open(session.memory.cwd)):
-            raise ErrorAnswer(-32003, "Forbidden: this token may not use this session", {"scope": "sessions"})
+        client.may_reach(session)
         return session
 
     async def _own(self, client: HubClient, params: Params) -> tuple[HubSession, str]:

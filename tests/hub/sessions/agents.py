@@ -1,0 +1,60 @@
+"""Agents for tests of the hub: each prompt is a command.
+
+`say N` says N pieces, `ask` asks for permission, `read PATH` reads a file of the client's, `wait` waits until
+`Gate.open` is set, `die` breaks off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from dragoman import Agent, Turn
+from dragoman.schema.v1 import PermissionOption
+
+OPTIONS = [
+    PermissionOption(option_id="allow", name="Allow", kind="allow_once"),
+    PermissionOption(option_id="reject", name="Reject", kind="reject_once"),
+]
+
+
+class Gate:
+    """Where `wait` waits, and what the agent was told."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.waiting = asyncio.Event()
+        self.prompts: list[str] = []
+        self.cancelled = 0
+
+
+def obedient(gate: Gate | None = None) -> Agent:
+    """Does what it is told, and remembers nothing."""
+    gate = gate or Gate()
+    agent = Agent("obedient")
+
+    @agent.prompt
+    async def obey(turn: Turn) -> str | None:
+        gate.prompts.append(turn.text)
+        word, _, rest = turn.text.partition(" ")
+        if word == "say":
+            for number in range(int(rest)):
+                await turn.say(f"{number} ")
+        elif word == "ask":
+            async with turn.tool("Delete it", kind="delete") as call:
+                allowed = await call.ask(OPTIONS)
+            await turn.say("yes" if allowed else "no")
+        elif word == "read":
+            await turn.say(await turn.read_text_file(rest))
+        elif word == "wait":
+            gate.waiting.set()
+            try:
+                await gate.open.wait()
+            except asyncio.CancelledError:
+                gate.cancelled += 1
+                raise
+            await turn.say("waited")
+        else:
+            await turn.say(f"You said: {turn.text}")
+        return None
+
+    return agent

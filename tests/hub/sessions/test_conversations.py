@@ -1,0 +1,249 @@
+"""Sessions of a hub: made, followed, prompted, approved, queued, left and found again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.hub.admission import Grant
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import staged, text
+
+pytestmark = pytest.mark.bound(25)
+
+AWARE = {"cursors": True, "events": True}
+
+
+async def test_a_plain_client_is_served_as_by_the_agent_itself() -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        answer = await client.answer(client.prompt(session, "say 3"))
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert client.texts() == ["0 ", "1 ", "2 "]
+        assert b"dragoman" not in b"".join(client.raw[1:]), "who did not ask for cursors gets none"
+
+
+async def test_a_load_replays_everything_before_its_answer() -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "say 2"))
+        late = await stage.client().begin()
+        await late.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        told = [one for one in late.heard if one.get("method") == "session/update"]
+        assert late.heard.index(told[-1]) < len(late.heard) - 1, "the answer comes last"
+        assert late.texts("user_message_chunk") == ["say 2"]
+        assert late.texts() == ["0 ", "1 "]
+
+
+async def test_observers_see_the_prompts_and_answers_of_others() -> None:
+    async with staged({"one": obedient}) as stage:
+        writer = await stage.client().begin()
+        session = await writer.new()
+        reader = await stage.client(Grant("reader", frozenset({"observe"})), **AWARE).begin()
+        await reader.call("_dragoman/hub/attach", {"sessionId": session})
+        await writer.answer(writer.prompt(session, "say 1"))
+        ended = await reader.until(lambda one: one.get("params", {}).get("event") == "turn_ended")
+        assert ended["params"]["stopReason"] == "end_turn"
+        assert reader.texts("user_message_chunk") == ["say 1"]
+        assert reader.texts() == ["0 "]
+        assert writer.texts("user_message_chunk") == [], "nobody is told what he said himself"
+        refused = await reader.refusal("session/prompt", {"sessionId": session, "prompt": text("mine")})
+        assert refused["data"] == {"scope": "prompt"}
+
+
+async def test_every_client_that_may_answer_is_asked_and_the_first_answer_counts() -> None:
+    async with staged({"one": obedient}) as stage:
+        first = await stage.client(**AWARE).begin()
+        session = await first.new()
+        second = await stage.client(Grant("second")).begin()
+        await second.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        reader = await stage.client(Grant("reader", frozenset({"observe"})), **AWARE).begin()
+        await reader.call("_dragoman/hub/attach", {"sessionId": session})
+        turn = first.prompt(session, "ask")
+        asked_first, asked_second = await first.asked(), await second.asked()
+        second.allow(asked_second)
+        told = await first.until(lambda one: one.get("method") == "$/cancel_request")
+        assert told["params"]["requestId"] == asked_first["id"]
+        first.allow(asked_first, "reject")  # too late
+        await first.answer(turn)
+        assert first.texts() == ["yes"]
+        (settled,) = first.events("settled")
+        assert (settled["by"], settled["outcome"]) == ("second", "answered")
+        assert not [one for one in reader.heard if one.get("method") == "session/request_permission"]
+        assert [one["request"] for one in reader.events("asked")] == [settled["request"]]
+
+
+async def test_prompts_queue_in_order_and_can_be_edited_and_withdrawn() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client(**AWARE).begin()
+        session = await client.new()
+        running = client.prompt(session, "wait", key="a")
+        await gate.waiting.wait()
+        client.prompt(session, "second", key="b")
+        gone = client.prompt(session, "third", key="c")
+        last = client.prompt(session, "fourth", key="d")
+        await client.until(lambda one: one.get("params", {}).get("key") == "d")
+        edited = {"sessionId": session, "key": "b", "prompt": text("better")}
+        await client.call("_dragoman/hub/queue/edit", edited)
+        await client.call("_dragoman/hub/queue/withdraw", {"sessionId": session, "key": "c"})
+        assert (await client.answer(gone))["result"]["stopReason"] == "cancelled"
+        snapshot = (await client.call("_dragoman/hub/attach", {"sessionId": session}))["snapshot"]
+        assert [(one["key"], one["prompt"]) for one in snapshot["queue"]] == [
+            ("b", text("better")),
+            ("d", text("fourth")),
+        ]
+        gate.open.set()
+        await client.answer(running)
+        await client.answer(last)
+        assert gate.prompts == ["wait", "better", "fourth"]
+
+
+async def test_a_cancel_ends_the_turn_and_what_it_had_asked() -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client(**AWARE).begin()
+        session = await client.new()
+        turn = client.prompt(session, "ask")
+        asked = await client.asked()
+        client.say({"method": "session/cancel", "params": {"sessionId": session}})
+        assert (await client.answer(turn))["result"]["stopReason"] == "cancelled"
+        told = await client.until(lambda one: one.get("method") == "$/cancel_request")
+        assert told["params"]["requestId"] == asked["id"]
+        assert (await client.call("_dragoman/hub/inbox"))["requests"] == []
+
+
+async def test_work_goes_on_when_the_last_client_leaves() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        client.prompt(session, "wait", key="k")
+        await gate.waiting.wait()
+        await client.transport.aclose()
+        gate.open.set()
+        back = await stage.client().begin()
+        await back.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        await back.until(lambda one: "waited" in str(one))
+        again = await back.answer(back.prompt(session, "wait", key="k"))
+        assert again["result"]["stopReason"] == "end_turn", "a prompt whose key is known is not run again"
+        assert gate.prompts == ["wait"]
+
+
+async def test_work_ends_with_the_last_client_if_it_is_to() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}, on_last_leave="cancel") as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        client.prompt(session, "wait", key="k")
+        await gate.waiting.wait()
+        await client.transport.aclose()
+        back = await stage.client().begin()
+        await back.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        answer = await back.answer(back.prompt(session, "wait", key="k"))
+        assert answer["result"]["stopReason"] == "cancelled"
+        assert gate.cancelled == 1
+
+
+async def test_files_come_from_the_client_that_lends_them_and_else_from_the_hub(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("from the disk")
+    async with staged({"one": obedient}) as stage:
+        poor = await stage.client().begin()
+        session = await poor.new(str(tmp_path))
+        await poor.answer(poor.prompt(session, f"read {tmp_path}/note.txt"))
+        assert poor.texts() == ["from the disk"]
+        rich = await stage.client().begin(fs={"readTextFile": True})
+        await rich.call("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
+        turn = rich.prompt(session, f"read {tmp_path}/note.txt")
+        asked = await rich.asked("fs/read_text_file")
+        rich.say({"id": asked["id"], "result": {"content": "from the editor"}})
+        await rich.answer(turn)
+        assert rich.texts()[-1] == "from the editor"
+        assert not [one for one in poor.heard if one.get("method") == "fs/read_text_file"]
+
+
+async def test_sessions_are_listed_forked_closed_and_deleted_for_an_agent_that_can_none_of_it() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client(**AWARE).begin()
+        session = await client.new("/tmp")
+        other = await client.new("/usr")
+        await client.answer(client.prompt(session, "hello"))
+        listed = (await client.call("session/list", {"cwd": "/tmp"}))["sessions"]
+        assert [(one["sessionId"], one["title"]) for one in listed] == [(session, "hello")]
+        forked = {"sessionId": session, "cwd": "/tmp", "mcpServers": []}
+        fork = (await client.call("session/fork", forked))["sessionId"]
+        await client.answer(client.prompt(fork, "and now?"))
+        assert "User: hello" in gate.prompts[-1] and gate.prompts[-1].endswith("and now?")
+        late = await stage.client().begin()
+        await late.call("session/load", {"sessionId": fork, "cwd": "/tmp", "mcpServers": []})
+        assert late.texts("user_message_chunk") == ["hello", "and now?"], "as the user wrote it"
+        await client.call("session/close", {"sessionId": session})
+        await client.call("session/delete", {"sessionId": other})
+        left = (await client.call("session/list"))["sessions"]
+        assert {one["sessionId"] for one in left} == {session, fork}
+        missing = await client.refusal("session/load", {"sessionId": other, "cwd": "/", "mcpServers": []})
+        assert missing["code"] == -32002
+
+
+async def test_an_agent_that_dies_ends_its_turn_in_words_and_is_started_for_the_next() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}, keeps=False) as stage:
+        client = await stage.client(**AWARE).begin()
+        session = await client.new()
+        turn = client.prompt(session, "wait")
+        await gate.waiting.wait()
+        await stage.end_agent("one")
+        assert "cut short" in (await client.answer(turn))["error"]["message"]
+        answer = await client.answer(client.prompt(session, "hello again"))
+        assert answer["result"]["stopReason"] == "end_turn"
+        assert gate.prompts[-1].endswith("hello again") and "User: wait" in gate.prompts[-1]
+        assert [one["remembers"] for one in client.events("agent_back")] == [False]
+
+
+async def test_one_key_makes_one_session() -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        made = {await client.new(key="the-key"), await client.new(key="the-key")}
+        assert len(made) == 1
+        assert len({*made, await client.new(key="another")}) == 2
+
+
+async def test_an_approval_expires_by_itself() -> None:
+    async with staged({"one": obedient}, expire=0.05) as stage:
+        client = await stage.client(**AWARE).begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "ask"))
+        assert client.texts() == ["no"]
+        assert [one["outcome"] for one in client.events("settled")] == ["expired"]
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "@agent", "", "x" * 300, "a\0b"])
+async def test_a_name_that_is_no_session_is_not_found(name: str) -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        refused = await client.refusal("session/load", {"sessionId": name, "cwd": "/", "mcpServers": []})
+        assert refused["code"] in (-32002, -32602)
+
+
+async def test_a_token_reaches_only_its_agents_and_folders(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in2").mkdir()
+    grant = Grant("narrow", agents=("one",), roots=(str(tmp_path / "in"),))
+    async with staged({"one": obedient, "two": obedient}) as stage:
+        owner = await stage.client().begin()
+        elsewhere = await owner.new(str(tmp_path / "in2"))
+        client = await stage.client(grant).begin()
+        refused = await client.refusal("session/new", {"cwd": str(tmp_path / "in2"), "mcpServers": []})
+        assert refused["code"] == -32003
+        inside = {"cwd": str(tmp_path / "in"), "mcpServers": []}
+        assert (await client.refusal("session/new", inside, agent="two"))["code"] == -32003
+        mine = (await client.call("session/new", inside))["sessionId"]
+        listed = (await client.call("session/list"))["sessions"]
+        assert [one["sessionId"] for one in listed] == [mine]
+        stolen = {"sessionId": elsewhere, "cwd": str(tmp_path), "mcpServers": []}
+        assert (await client.refusal("session/resume", stolen))["code"] == -32003
+        prompt = {"sessionId": elsewhere, "prompt": text("hello")}
+        assert (await client.refusal("session/prompt", prompt))["code"] == -32003
