@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 import traceback
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,7 @@ USAGE = 2
 
 def run(chosen: argparse.Namespace) -> int:
     """`dragoman chat`; returns the exit status."""
-    try:
-        import textual  # noqa: F401 -- whether it is there at all
-    except ImportError:
+    if find_spec("textual") is None:
         return _refuse("needs the extra 'tui': pip install 'dragoman[tui]'")
     if not (os.isatty(0) and os.isatty(1)):
         return _refuse("needs a terminal; `dragoman run` does one turn without one")

@@ -81,7 +81,7 @@ class ChatScreen(Screen[None]):
         self.view = TranscriptView(self.transcript, self.around)
         self.box = PromptBox(self._said_before, self.withdraw)
         self.completions = Completions(self._complete)
-        self._task: asyncio.Task[None] | None = None
+        self._talking: asyncio.Task[None] | None = None
         self._asides: set[asyncio.Task[None]] = set()
         self._clock: Timer | None = None
         self._beat = 0
@@ -118,13 +118,13 @@ class ChatScreen(Screen[None]):
         self.around.cwd = wanted.cwd
         person = AtScreen(self.app, lambda: self.box.typed_at)
         talking = self.conversation.converse(self.house, wanted, person)
-        self._task = asyncio.create_task(talking, name="conversation")
-        self._task.add_done_callback(self._talked)
+        self._talking = asyncio.create_task(talking, name="conversation")
+        self._talking.add_done_callback(self._talked)
         self._mark()
 
     async def close(self) -> None:
-        tasks = [task for task in (self._task, *self._asides) if task is not None]
-        self._task = None
+        tasks = [task for task in (self._talking, *self._asides) if task is not None]
+        self._talking = None
         for task in tasks:
             task.cancel()
         if tasks:

@@ -149,15 +149,9 @@ def _table(source: Source, width: int) -> list[Content]:
 
 
 def _paragraph(source: Source, width: int) -> list[Content]:
+    """Line ends stay line ends: agents mean them, and a terminal breaks what is too long by itself."""
     found: list[Content] = []
-    words: list[str] = []
-    while (current := source.current) is not None and (not words or _continues(current)):
+    while (current := source.current) is not None and (not found or _continues(current)):
         source.at += 1
-        hard = current.endswith(("  ", "\\"))
-        words.append(current.rstrip("\\").strip() if hard else current.strip())
-        if hard:
-            found += wrapped(line(inline(" ".join(words))), width)
-            words = [""]
-    if any(words):
-        found += wrapped(line(inline(" ".join(word for word in words if word))), width)
+        found += wrapped(line(inline(current.removesuffix("\\").strip())), width)
     return found

@@ -83,10 +83,9 @@ class TranscriptView(ScrollView, can_focus=True):
         stay = self._is_at_end
         if change.cut or change.added_before:
             self._shift(change.cut, change.added_before)
-        lowest = self._redraw(change.touched)
-        new = self._append()
-        if lowest is not None or new or change.cut:
-            self._settle(min(len(self._drawn), lowest if lowest is not None else len(self._drawn)), stay=stay)
+        changed = [at for at in (self._redraw(change.touched), self._append()) if at is not None]
+        if changed or change.cut:
+            self._settle(min(changed, default=0), stay=stay)
         return any(drawn.is_behind for drawn in self._drawn[-PAGE:])
 
     def redraw_all(self) -> None:
@@ -128,26 +127,20 @@ class TranscriptView(ScrollView, can_focus=True):
                 lowest = at if lowest is None else lowest
         return lowest
 
-    def _append(self) -> bool:
+    def _append(self) -> int | None:
+        """Lay out what is new; the place of the first that is."""
         entries = self.transcript.entries
-        known = self._start + len(self._drawn)
+        there = len(self._drawn)
+        known = self._start + there
         if known >= len(entries):
-            return False
-        if not self._drawn:
+            return None
+        # So much at once that nobody sees what is between, or too much to keep: begin anew at the end.
+        is_much = len(entries) - known > PAGE or there > MOST
+        if not there or (is_much and self._is_at_end):
             self._lay_out(None)
-            return True
-        if len(entries) - known > PAGE and self._is_at_end:
-            self._lay_out(None)  # so much at once that nobody sees what is between
-            return True
+            return 0
         self._drawn += [self._make(at) for at in range(known, len(entries))]
-        if len(self._drawn) > MOST and self._is_at_end:
-            self._forget(len(self._drawn) - MOST // 2)
-        return True
-
-    def _forget(self, count: int) -> None:
-        del self._drawn[:count]
-        self._start += count
-        self._settle(0, stay=True)
+        return there
 
     def _lay_out(self, top: Entry | None) -> None:
         """Anew: from an entry to the end, or enough of the end."""
