@@ -151,6 +151,7 @@ async def round_trips(agent: KeptAgent, count: int) -> None:
     for _ in range(count):
         agent.write(b"\n")
         await agent.drain()
+        assert agent.pending == 0
 
 
 async def attach(path: Path) -> tuple[KeptAgent, Journal]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from dragoman.errors import LinkClosed, LocalMistake, SpawnFailed
 from dragoman.hub.keeping import place, records
 from dragoman.hub.keeping.kept import find_kept, keep
+from tests.conftest import children
 from tests.hub.keeping.hearing import Journal, RawHub, attach, raw_hub, round_trips, until_gone
 
 # Each may start processes on a machine that is busy with other tests.
@@ -151,7 +153,7 @@ async def test_a_hub_without_the_secret_is_told_so(echo: Path) -> None:
     kept = secret.read_bytes()
     secret.unlink()
     try:
-        with pytest.raises(LocalMistake, match="secret"):
+        with pytest.raises(LocalMistake, match=r"secret is wrong; end process \d+"):
             await find_kept(echo)
     finally:
         secret.write_bytes(kept)
@@ -175,6 +177,19 @@ async def test_a_command_that_cannot_start_leaves_nothing_behind(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_a_start_that_nobody_waits_for_leaves_nothing_behind(tmp_path: Path) -> None:
+    starting = asyncio.ensure_future(keep(["cat"], socket=tmp_path / "a.sock"))
+    before = children()
+    while not (started := children().keys() - before):  # noqa: ASYNC110  # nobody tells of a process
+        await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    while started & children().keys():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    assert await find_kept(tmp_path / "a.sock") is None
+
+
 async def test_an_agent_gets_its_folder_and_environment_and_its_keeper_shows_neither(tmp_path: Path) -> None:
     script = 'pwd; echo "$SECRET"; read end; sleep 1000 & exec cat'
     path = tmp_path / "a.sock"
@@ -196,7 +211,7 @@ async def test_an_agent_gets_its_folder_and_environment_and_its_keeper_shows_nei
 
 async def test_an_agent_that_ends_alone_is_explained_to_every_hub_that_comes(tmp_path: Path) -> None:
     path = tmp_path / "a.sock"
-    agent = await keep(["sh", "-c", "read go; echo last; echo trouble >&2; exit 3"], socket=path)
+    agent = await keep(["sh", "-c", "read go; echo last; printf trouble >&2; exit 3"], socket=path)
     agent.write(b"go\n")
     await agent.leave()
     await until_gone(agent.pid)

@@ -72,6 +72,25 @@ def test_nothing_is_handed_over_after_a_stop() -> None:
     assert [kind for kind, _, _ in heard] == [1]
 
 
+def test_a_record_is_handed_over_once_even_to_somebody_who_fails_at_it() -> None:
+    ours, theirs = a_socketpair()
+    heard: list[int] = []
+
+    def fail(kind: int, *_: object) -> None:
+        heard.append(kind)
+        raise LookupError
+
+    reader = Records(fail)
+    with ours, theirs:
+        theirs.send(records.record(1) + records.record(2)[:-1])
+        with pytest.raises(LookupError):
+            reader.receive(ours)
+        theirs.send(records.record(2)[-1:])
+        with pytest.raises(LookupError):
+            reader.receive(ours)
+    assert heard == [1, 2]
+
+
 def test_a_size_that_cannot_be_is_refused_before_it_is_gathered() -> None:
     ours, theirs = a_socketpair()
     reader = Records(lambda *_: None, largest=100)

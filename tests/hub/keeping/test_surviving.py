@@ -16,7 +16,7 @@ from tests.hub.keeping.hearing import Journal, attach, raw_hub, until_gone
 
 pytestmark = pytest.mark.bound(40)
 
-ROUNDS = 400
+ROUNDS = 150
 STREAM = "numbers"
 
 

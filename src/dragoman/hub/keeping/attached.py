@@ -144,9 +144,11 @@ class KeptAgent:
             self._paused = False
             self._catch_up()
             self._say(records.record(records.CLOSE))
-            await self._wait_for_the_end()
-            self._end(GONE, None)
-        self._let_go()
+            try:
+                await self._wait_for_the_end()
+            finally:  # cancelled, we leave it to the keeper
+                self._end(GONE, None)
+                self._let_go()
         if not (self._left or self.replaced):
             await bury(self.keeper_pid)
             place.remove_stale(self._path)
@@ -169,12 +171,14 @@ class KeptAgent:
         try:
             if not place.is_ours(self._socket):
                 raise LocalMistake(f"what listens at {self._path} belongs to another user; remove it")
+            peer = place.peer_of(self._socket)
+            whom = f"process {peer[0]}" if peer else "its process"
             secret = place.read_secret(self._path)
             self._say(records.record(records.HELLO, records.VERSION, secret))
             while not (self.keeper_pid or self._over):
                 await self._waiters.wait()
             if self._refused:
-                raise LocalMistake(f"the keeper at {self._path} refuses us: {self._refused}; end it by hand")
+                raise LocalMistake(f"the keeper at {self._path} refuses us: {self._refused}; end {whom}")
         except BaseException:
             self._let_go()
             raise

@@ -206,7 +206,7 @@ class Keeper:
         self._loop.call_later(HELLO_WITHIN, self._send_away, visitor)
 
     def _send_away(self, visitor: Visitor) -> None:
-        if visitor is not self._hub:
+        if not visitor.proven:
             visitor.close()
 
     def _gone(self, visitor: Visitor) -> None:

@@ -12,6 +12,7 @@ inside is `keeper`'s to know.
 from __future__ import annotations
 
 import asyncio
+import os
 import socket as sockets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -56,6 +57,8 @@ async def find_kept(socket: Path) -> KeptAgent | None:
 
     Raises `LocalMistake` when the keeper refuses us, `DeadlineExceeded` when it does not answer.
     """
+    if os.name == "nt":
+        return None  # nobody is kept there; see `launch`
     path = place.of(socket)
     bury_the_dead()
     try:

@@ -11,6 +11,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -59,10 +60,10 @@ async def launch(
         async with asyncio.timeout(READY_WITHIN):
             said = await _ask(order, b"" if env is None else msgspec.json.encode(dict(env)), answer)
     except TimeoutError as error:
-        keeper.terminate()
+        _give_up(keeper)
         raise SpawnTimeout("the start of a keeper", READY_WITHIN) from error
     except asyncio.CancelledError:
-        keeper.terminate()
+        _give_up(keeper)
         raise
     if said != b"ready\n":
         await bury(keeper.pid)
@@ -89,6 +90,13 @@ async def bury(pid: int) -> None:
         keeper.kill()  # the guard of the agent's tree ends what it leaves
         return
     _started.pop(pid, None)
+
+
+def _give_up(keeper: subprocess.Popen[bytes]) -> None:
+    """Nobody waits for this one any more; what it has started ends with it."""
+    del _started[keeper.pid]
+    keeper.terminate()
+    threading.Thread(target=keeper.wait, name=f"bury {keeper.pid}", daemon=True).start()
 
 
 def _start(words: list[str]) -> tuple[subprocess.Popen[bytes], int, int]:

@@ -9,7 +9,6 @@ system has a way for that.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import secrets
 import socket
@@ -94,6 +93,8 @@ def remove_stale(path: Path) -> None:
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Nobody else begins to listen, or clears away, meanwhile. Held for as long as a few calls take."""
+    import fcntl  # not to be had on Windows, where nobody comes this far
+
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)

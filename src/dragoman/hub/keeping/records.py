@@ -97,13 +97,14 @@ class Records:
     `act(kind, number, payload)` may call `stop`; nothing is handed over after that.
     """
 
-    __slots__ = ("_act", "_end", "_filled", "_head", "_large", "_space", "_stopped", "largest")
+    __slots__ = ("_act", "_end", "_filled", "_head", "_large", "_space", "_stopped", "_used", "largest")
 
     def __init__(self, act: Callable[[int, int, bytes], None], *, largest: int = LARGEST) -> None:
         self.largest = largest
         self._act = act
         self._space = bytearray(SPACE)
         self._end = 0  # how much of the space is filled
+        self._used = 0  # how much of that is dealt with
         self._large: bytearray | None = None  # the payload that does not fit there, while it is gathered
         self._filled = 0  # how much of that is there
         self._head = (0, 0)  # its kind and number
@@ -121,11 +122,14 @@ class Records:
         with memoryview(self._space) as view:
             got = source.recv_into(view[self._end :])
             self._end += got
-            used = self._hand_over(view[: self._end])
-            rest = self._end - used
-            if used and rest:
-                view[:rest] = bytes(view[used : self._end])
-            self._end = rest
+            try:
+                self._hand_over(view[: self._end])
+            finally:  # what was handed over is dealt with, even by somebody who failed at it
+                used, self._used = self._used, 0
+                rest = self._end - used
+                if used and rest:
+                    view[:rest] = bytes(view[used : self._end])
+                self._end = rest
         return got > 0
 
     def _receive_large(self, source: socket.socket, large: bytearray) -> bool:
@@ -137,21 +141,20 @@ class Records:
             self._act(*self._head, bytes(large))
         return got > 0
 
-    def _hand_over(self, arrived: memoryview) -> int:
-        """Act on what is whole; return how many bytes are dealt with."""
-        at = 0
-        while not self._stopped and len(arrived) - at >= HEADER.size:
-            kind, size, number = HEADER.unpack_from(arrived, at)
+    def _hand_over(self, arrived: memoryview) -> None:
+        """Act on what is whole."""
+        while not self._stopped and len(arrived) - self._used >= HEADER.size:
+            kind, size, number = HEADER.unpack_from(arrived, self._used)
             if size > self.largest:
                 raise OutOfStep(f"a record of {size} bytes")
-            body = at + HEADER.size
+            body = self._used + HEADER.size
             if body + size > len(arrived):
                 if HEADER.size + size <= SPACE:
-                    break
+                    return
                 self._large, self._head = bytearray(size), (kind, number)
                 self._filled = len(arrived) - body
                 self._large[: self._filled] = arrived[body:]
-                return len(arrived)
-            at = body + size
-            self._act(kind, number, bytes(arrived[body:at]))
-        return at
+                self._used = len(arrived)
+                return
+            self._used = body + size
+            self._act(kind, number, bytes(arrived[body : self._used]))

@@ -36,7 +36,7 @@ class Visitor:
         said: Callable[[Visitor, int, int, bytes], None],
         gone: Callable[[Visitor], None],
     ) -> None:
-        self.started = self.paused = self.told_end = self.closed = False
+        self.proven = self.started = self.paused = self.told_end = self.closed = False
         self.base = 0
         """Bytes that the agent's queue had received when this one became the hub."""
         self.next: Callable[[], Pieces | None] = _nothing
@@ -54,6 +54,7 @@ class Visitor:
 
     def trust(self, *, largest: int) -> None:
         """The peer has proven itself."""
+        self.proven = True
         self._records.largest = largest
 
     def tell(self, note: bytes) -> None:
