@@ -33,10 +33,10 @@ HUB = ShownHub(
         SeenAgent(name="code"),
     ],
     sessions=[
-        session("a", updated=1.0),
-        session("b", "running", queue=2, updated=2.0),
-        session("c", "waiting", asking=3, updated=3.0),
-        session("d", updated=4.0),
+        session("a"),
+        session("b", "running", queue=2),
+        session("c", "waiting", asking=1, asked=1_090.0),
+        session("d", "waiting", asking=2, asked=1_050.0),
     ],
     connections=[
         SeenConnection(token="owner", transport="websocket", lag=10),
@@ -74,13 +74,13 @@ def test_agents_come_with_what_they_use_and_have_spent() -> None:
 
 
 def test_what_waits_for_somebody_comes_first() -> None:
-    assert [one.session_id for one in full().sessions] == ["c", "b", "d", "a"]
+    assert [one.session_id for one in full().sessions] == ["d", "c", "b", "a"]
     assert [one.lag for one in full().connections] == [5_000, 10, 0]
 
 
 def test_totals_count_everything_also_what_is_not_listed() -> None:
     status = full()
-    assert status.totals.sessions == {"idle": 2, "running": 1, "waiting": 1}
+    assert status.totals.sessions == {"idle": 1, "running": 1, "waiting": 2}
     assert status.totals.connections == {"websocket": 2, "http": 1}
     assert (status.totals.queue, status.totals.asking, status.totals.lag) == (2, 3, 5_000)
     many = full(ShownHub(sessions=[session(str(n)) for n in range(LISTED + 10)]))
@@ -98,8 +98,8 @@ def test_the_journal_says_how_it_does() -> None:
 def test_it_is_told_in_the_words_of_the_wire() -> None:
     told = msgspec.json.decode(msgspec.json.encode(full()))
     assert told["health"] == "ok"
-    assert told["sessions"][2] == {
-        "sessionId": "d",
+    assert told["sessions"][3] == {
+        "sessionId": "a",
         "agent": "review",
         "state": "idle",
         "title": "",
@@ -108,9 +108,8 @@ def test_it_is_told_in_the_words_of_the_wire() -> None:
         "asking": 0,
         "asked": None,
         "clients": 0,
-        "updated": 4.0,
-        "tokens": 0,
-        "costs": {},
+        "tokens": 30,
+        "costs": {"USD": 0.5},
     }
     assert told["journal"]["appendP99"] is not None
     assert msgspec.convert(told, Status) == full()
@@ -123,7 +122,7 @@ def test_a_hub_that_drains_says_so() -> None:
 def test_metrics_say_the_same() -> None:
     read = parse(HubMeters().text(full()))
     assert read["dragoman_info"].value(version="1.2.3") == 1
-    assert read["dragoman_sessions"].value(state="waiting") == 1
+    assert read["dragoman_sessions"].value(state="waiting") == 2
     assert read["dragoman_connections"].value(transport="websocket") == 2
     assert read["dragoman_agent_up"].value(agent="review") == 1
     assert read["dragoman_agent_up"].value(agent="code") == 0

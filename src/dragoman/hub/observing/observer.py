@@ -1,10 +1,11 @@
 """Whoever watches a hub: counts what its journal stores, and says how it stands.
 
-    observer = Observer(agent_of=hub.agent_of)
+    observer = Observer()
     journal = observer.measured(journal)          # turns, questions, frames, costs: all from what is stored
     meta = observer.prompt(...)                   # for traces, before a prompt is stored and given away
     observer.refused("rate")                      # nobody stores who was turned away
-    await observer.status(hub), await observer.metrics(hub)
+    seen = observer.see(hub, url=url, journal=path)
+    await observer.status(seen), await observer.metrics(seen)
 
 It looks on: whatever goes wrong here is logged and has no effect on what it watches.
 """
@@ -16,7 +17,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -36,10 +37,14 @@ from dragoman.hub.observing.digest import (
 from dragoman.hub.observing.hub_meters import HubMeters
 from dragoman.hub.observing.measured import MeasuredJournal
 from dragoman.hub.observing.processes import Root, TreeUse, trees_use
+from dragoman.hub.observing.seeing import SeenHub
 from dragoman.hub.observing.spans import NoSpans, Spans
 from dragoman.hub.observing.status import SeesHub, Status, status_of
 from dragoman.hub.observing.usage import Spending, Tokens, Usage
 from dragoman.journal import Entry, Journal, Stored
+
+if TYPE_CHECKING:
+    from dragoman.hub.hub import Hub
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +72,7 @@ class Observer:
         self.spending = Spending()
         self.spans: Spans = spans or NoSpans()
         self._tools = not isinstance(self.spans, NoSpans)
-        self._agent_of = agent_of
+        self.agent_of = agent_of
         self._agents: dict[str, str] = {}  # of sessions that are in a turn
         self._turns: dict[str, _Turn] = {}
         self._asked: dict[tuple[str, str], float] = {}  # when; until it is settled
@@ -84,6 +89,12 @@ class Observer:
     def measured(self, journal: Journal) -> MeasuredJournal:
         """The same journal, watched."""
         return MeasuredJournal(journal, self)
+
+    def see(self, hub: Hub, *, url: str, journal: str) -> SeenHub:
+        """The hub whose journal we watch, as it is seen by us."""
+        seen = SeenHub(hub, url=url, journal=journal, observer=self)
+        self.agent_of = seen.agent_of
+        return seen
 
     def prompt(
         self, session: str, key: str, meta: Mapping[str, Any] | None, *, agent: str
@@ -191,7 +202,7 @@ class Observer:
     def _agent(self, session: str) -> str:
         named = self._agents.get(session)
         if named is None:
-            named = self._agents[session] = self._agent_of(session)
+            named = self._agents[session] = self.agent_of(session)
         return named
 
     # What somebody asks.

@@ -60,7 +60,6 @@ class SeenSession(Struct, frozen=True, kw_only=True, rename="camel"):
     asked: float | None = None
     """When the oldest of them was, in seconds since 1970."""
     clients: int = 0
-    updated: float = 0.0
 
 
 class SeenConnection(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -69,12 +68,10 @@ class SeenConnection(Struct, frozen=True, kw_only=True, rename="camel"):
     token: str
     """The name of its token, never the token."""
     transport: str
-    """`websocket`, `http` or `stdio`."""
+    """`websocket`, `http`, or `other`."""
     lag: int = 0
-    """Bytes that are stored and that it has not been sent, plus those that it has not taken."""
+    """About how many bytes it is behind: stored and not sent to it, or sent and not taken."""
     sessions: int = 0
-    dialect: str = "v1"
-    since: float = 0.0
 
 
 class SeenJournal(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -210,8 +207,10 @@ def status_of(
 
 
 def _foremost(sessions: list[SeenSession]) -> list[SeenSession]:
-    """Those that wait for somebody first, then those that work; the latest change first among equals."""
-    return sorted(sessions, key=lambda one: (_URGENT.get(one.state, 9), -one.updated))[:LISTED]
+    """Those that wait for somebody first, who waits longest before others; then those that work."""
+    return sorted(sessions, key=lambda one: (_URGENT.get(one.state, 9), one.asked or 0.0, one.session_id))[
+        :LISTED
+    ]
 
 
 def _hub(use: TreeUse | None) -> Use:
