@@ -1,0 +1,1 @@
+"""The page of the hub: files made from `web/`, and a small application that serves them."""

@@ -1,0 +1,130 @@
+"""Serves the built page, as an ASGI application without a framework.
+
+Nothing here is secret and nobody is asked who they are: the page holds no data, it asks the hub for it. What
+is promised is what a browser may do with it: no script, style, frame or connection but our own, nothing that
+leaves with a referrer, and no text that becomes markup (trusted types). Files whose names carry a hash of
+their content are kept for ever, others are asked for again. Whether a request is for us at all (`Host`) is
+for whoever mounts this.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import mimetypes
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+STATIC = Path(__file__).parent / "static"
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        # What a person attaches or asked to see; no address of an agent's is loaded.
+        "img-src 'self' data: blob:",
+        "media-src data: blob:",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "worker-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types lit-html dragoman",
+    )
+)
+SAFETY: Headers = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=(), payment=(), usb=()"),
+    (b"x-frame-options", b"DENY"),
+]
+FOR_EVER = b"public, max-age=31536000, immutable"
+ASK_AGAIN = b"no-cache"
+UNKNOWN_TO_PYTHON = {".webmanifest": "application/manifest+json", ".js": "text/javascript"}
+TEXTS = ("text/", "application/json", "application/manifest+json", "image/svg+xml")
+
+
+class Served(Struct, frozen=True):
+    """One file as it goes over the wire, plain and compressed."""
+
+    body: bytes
+    packed: bytes | None
+    type: bytes
+    tag: bytes
+    caching: bytes
+
+
+class Page:
+    """`Page()` is the application; it reads its files once, when it is made."""
+
+    def __init__(self, folder: Path = STATIC) -> None:
+        self._files = dict(_read(folder))
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return None
+        if scope["method"] not in ("GET", "HEAD"):
+            return await _answer(send, 405, [(b"allow", b"GET, HEAD")], b"", head=False)
+        served = self._files.get("/index.html" if scope["path"] == "/" else scope["path"])
+        head = scope["method"] == "HEAD"
+        if served is None:
+            return await _answer(send, 404, [(b"content-type", b"text/plain")], b"nothing here\n", head=head)
+        return await _give(send, served, dict(scope["headers"]), head=head)
+
+
+async def _give(send: Send, served: Served, asked: Mapping[bytes, bytes], *, head: bool) -> None:
+    headers = [
+        (b"content-type", served.type),
+        (b"cache-control", served.caching),
+        (b"etag", served.tag),
+        (b"vary", b"accept-encoding"),
+    ]
+    if served.tag in asked.get(b"if-none-match", b""):
+        return await _answer(send, 304, headers, b"", head=True)
+    body = served.body
+    if served.packed is not None and b"gzip" in asked.get(b"accept-encoding", b""):
+        body = served.packed
+        headers.append((b"content-encoding", b"gzip"))
+    return await _answer(send, 200, headers, body, head=head)
+
+
+async def _answer(send: Send, status: int, headers: Headers, body: bytes, *, head: bool) -> None:
+    measured = [] if status == 304 else [(b"content-length", str(len(body)).encode())]
+    start = {"type": "http.response.start", "status": status, "headers": [*headers, *measured, *SAFETY]}
+    await send(start)
+    await send({"type": "http.response.body", "body": b"" if head else body})
+
+
+def _read(folder: Path) -> Iterable[tuple[str, Served]]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name != "build.json":
+            yield "/" + path.relative_to(folder).as_posix(), _served(path)
+
+
+def _served(path: Path) -> Served:
+    body = path.read_bytes()
+    kind = (
+        UNKNOWN_TO_PYTHON.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    )
+    is_text = kind.startswith(TEXTS)
+    packed = gzip.compress(body, mtime=0) if is_text else None
+    return Served(
+        body=body,
+        packed=packed if packed is not None and len(packed) < len(body) else None,
+        type=f"{kind}; charset=utf-8".encode() if kind.startswith("text/") else kind.encode(),
+        tag=f'"{hashlib.sha256(body).hexdigest()[:24]}"'.encode(),
+        caching=FOR_EVER if path.parent.name == "assets" else ASK_AGAIN,
+    )

@@ -1,0 +1,239 @@
+/**
+ * Everything the page knows: how the connection is, the sessions, what waits for the person, and the session that is
+ * open. Hears every message and gives it to whom it concerns. Drawing is somebody else's: `changed` tells when.
+ */
+
+import { Connection, type Health, type Owner } from "../wire/connection";
+import type { Rpc } from "../wire/rpc";
+import { Conversation } from "./conversation";
+import { recall, recallJson, remember, takeToken } from "./memory";
+import type { AgentInfo, Asked, Message, SessionInfo } from "./types";
+
+export interface Found {
+  sessionId: string;
+  cursor: string;
+  kind: string;
+  excerpt: string;
+  title?: string | null;
+}
+
+export class App implements Owner {
+  token = takeToken();
+  health: Health = "connecting";
+  why = "";
+  retryAt = 0;
+  agents: AgentInfo[] = [];
+  defaultAgent = "";
+  scopes = new Set<string>();
+  capabilities: Record<string, any> = {}; // of the hub, as its initialize answered
+  sessions = new Map<string, SessionInfo>();
+  nextCursor = "";
+  inbox = new Map<string, Asked>();
+  open: Conversation | null = null;
+  /** What a person is told once, and a screen reader with them. */
+  said = "";
+  loaded = false;
+  private seen = recallJson<Record<string, string>>("seen", {});
+  private fresh = recall("seen") === "";
+  private clientId = crypto.randomUUID();
+  private questions = new Map<string, unknown>();
+  connection = new Connection(() => this.token, this);
+
+  constructor(
+    public changed: () => void,
+    public asked: (asked: Asked) => void,
+    public heardMany: () => void,
+  ) {}
+
+  get rpc(): Rpc {
+    return this.connection.rpc;
+  }
+
+  start(): void {
+    if (this.token) this.connection.start();
+    else this.refuse("");
+  }
+
+  signIn(token: string): void {
+    this.token = token.trim();
+    remember("token", this.token);
+    this.connection.stop();
+    this.connection.start();
+  }
+
+  signOut(): void {
+    remember("token", "");
+    this.token = "";
+    this.connection.stop();
+    this.sessions.clear();
+    this.inbox.clear();
+    this.open = null;
+    this.refuse("");
+  }
+
+  private refuse(why: string): void {
+    this.health = "refused";
+    this.why = why;
+    this.changed();
+  }
+
+  async opened(rpc: Rpc): Promise<void> {
+    const answer = await rpc.call("initialize", {
+      protocolVersion: 1,
+      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false, elicitation: { form: {}, url: {} } },
+      clientInfo: { name: "dragoman-page", title: "Dragoman page", version: "1" },
+      _meta: { dragoman: { cursors: true, events: true, client: this.clientId } },
+    });
+    const hub = answer?._meta?.dragoman ?? {};
+    this.capabilities = answer?.agentCapabilities ?? {};
+    this.agents = Array.isArray(hub.agents) ? hub.agents : [];
+    this.defaultAgent = hub.agent ?? this.agents[0]?.name ?? "";
+    this.scopes = new Set(hub.scopes ?? []);
+    this.questions.clear();
+    await rpc.call("_dragoman/hub/watch", { on: true });
+    await this.refresh(rpc);
+    if (this.open) await this.open.attach(rpc);
+  }
+
+  async refresh(rpc = this.rpc): Promise<void> {
+    const [listed, waiting] = await Promise.all([
+      rpc.call<{ sessions: SessionInfo[]; nextCursor?: string }>("_dragoman/hub/sessions", { limit: 50 }),
+      rpc.call<{ requests: Asked[] }>("_dragoman/hub/inbox", {}),
+    ]);
+    this.sessions = new Map(listed.sessions.map((session) => [session.sessionId, session]));
+    this.nextCursor = listed.nextCursor ?? "";
+    this.inbox = new Map(waiting.requests.map((asked) => [nameOf(asked), asked]));
+    this.loaded = true;
+    if (this.fresh) for (const session of listed.sessions) this.markSeen(session);
+    this.fresh = false;
+    this.changed();
+  }
+
+  async moreSessions(): Promise<void> {
+    if (!this.nextCursor) return;
+    const listed = await this.rpc.call<{ sessions: SessionInfo[]; nextCursor?: string }>(
+      "_dragoman/hub/sessions", { limit: 50, cursor: this.nextCursor },
+    );
+    for (const session of listed.sessions) this.sessions.set(session.sessionId, session);
+    this.nextCursor = listed.nextCursor ?? "";
+    this.changed();
+  }
+
+  fared(health: Health, detail: { why: string; retryAt: number }): void {
+    this.health = health;
+    this.why = detail.why;
+    this.retryAt = detail.retryAt;
+    this.changed();
+  }
+
+  heard(message: Message): void {
+    const params = message.params ?? {};
+    switch (message.method) {
+      case "_dragoman/hub/session":
+        return this.sessionChanged(params.session);
+      case "_dragoman/hub/asked":
+        return this.waits(params.request);
+      case "_dragoman/hub/settled":
+        return this.settled(params.sessionId, params.request);
+      case "$/cancel_request":
+        return this.takenBack(params.requestId);
+    }
+    if (message.id !== undefined) this.request(message);
+    if (this.open && params.sessionId === this.open.id) {
+      this.open.hear(message);
+      this.heardMany();
+    }
+  }
+
+  /** Questions of agents come to everybody who may answer; the answer goes by the question's name, see `answer`. */
+  private request(message: Message): void {
+    const known = message.method === "session/request_permission" || message.method === "elicitation/create";
+    if (known) this.questions.set(String(message.id), message.id);
+    else this.rpc.refuse(message.id, -32601, "this page does not offer that");
+  }
+
+  private takenBack(id: unknown): void {
+    if (this.questions.delete(String(id))) this.rpc.refuse(id, -32800, "settled elsewhere");
+  }
+
+  private sessionChanged(session: SessionInfo | undefined): void {
+    if (!session?.sessionId) return;
+    const before = this.sessions.get(session.sessionId);
+    this.sessions.set(session.sessionId, session);
+    if (this.open?.id === session.sessionId) {
+      const ended = before?.state !== session.state && (session.state === "idle" || session.state === "failed");
+      this.open.info = session;
+      if (ended) void this.open.review(this.rpc);
+      if (document.visibilityState === "visible") this.markSeen(session);
+    }
+    this.changed();
+  }
+
+  private waits(asked: Asked | undefined): void {
+    if (!asked?.request) return;
+    const name = nameOf(asked);
+    const known = this.inbox.has(name);
+    this.inbox.set(name, asked);
+    if (!known) this.asked(asked);
+    this.changed();
+  }
+
+  private settled(sessionId: string, request: string): void {
+    this.inbox.delete(`${sessionId}\0${request}`);
+    this.changed();
+  }
+
+  /** False when somebody else was faster. The card goes at once; should the answer fail, it comes back. */
+  async answer(asked: Asked, result: object): Promise<boolean> {
+    const name = nameOf(asked);
+    this.inbox.delete(name);
+    this.changed();
+    try {
+      const { sessionId, request } = asked;
+      const answer = await this.rpc.call<{ settled: boolean }>("_dragoman/hub/answer", { sessionId, request, result });
+      if (!answer.settled) this.say("Somebody else had answered already.");
+      return answer.settled;
+    } catch (error) {
+      this.inbox.set(name, asked);
+      this.say(`The answer was not taken: ${error instanceof Error ? error.message : error}`);
+      return false;
+    }
+  }
+
+  show(id: string | null): void {
+    if (this.open?.id === id) return;
+    const left = this.open;
+    if (left) void this.rpc.call("_dragoman/hub/detach", { sessionId: left.id }).catch(() => null);
+    this.open = id === null ? null : new Conversation(id, this.sessions.get(id) ?? null, () => this.changed());
+    const session = id === null ? undefined : this.sessions.get(id);
+    if (session) this.markSeen(session);
+    if (this.open && this.health === "live") void this.open.attach(this.rpc);
+    this.changed();
+  }
+
+  unread(session: SessionInfo): boolean {
+    return session.cursor !== undefined && this.seen[session.sessionId] !== session.cursor;
+  }
+
+  private markSeen(session: SessionInfo): void {
+    if (session.cursor === undefined || this.seen[session.sessionId] === session.cursor) return;
+    this.seen[session.sessionId] = session.cursor;
+    remember("seen", JSON.stringify(this.seen));
+  }
+
+  say(text: string): void {
+    this.said = text;
+    this.changed();
+    window.setTimeout(() => {
+      if (this.said === text) this.say("");
+    }, 6000);
+  }
+
+  may(scope: string): boolean {
+    return !this.scopes.size || this.scopes.has(scope) || this.scopes.has("admin");
+  }
+}
+
+export function nameOf(asked: Asked): string {
+  return `${asked.sessionId}\0${asked.request}`;
+}

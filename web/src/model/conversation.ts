@@ -1,0 +1,205 @@
+/**
+ * One session that is open on the screen: its fold, its cursor, its pages of history, and the prompts on their way.
+ * Messages wait in a line and are folded a little at a time, so that a flood never freezes the page; how long the
+ * line is, is said. Knows the hub's methods, not how anything looks.
+ */
+
+import { Gone, type Rpc, RpcError } from "../wire/rpc";
+import { Fold } from "./fold";
+import { recallJson, remember } from "./memory";
+import { moment } from "./time";
+import type { ContentBlock, FileChange, Message, SessionInfo, Snapshot } from "./types";
+
+interface Stored {
+  cursor: string;
+  time?: string | number;
+  message: Message;
+}
+export interface Sending {
+  key: string;
+  prompt: ContentBlock[];
+  error?: string;
+}
+
+const PAGE = 500;
+/** A slice of a frame: the rest belongs to layout and to the person. */
+const BUDGET_MS = 6;
+
+export class Conversation {
+  fold: Fold;
+  state: "opening" | "open" | "failed" = "opening";
+  why = "";
+  cursor = "";
+  more = false;
+  paging = false;
+  sending: Sending[] = [];
+  changes: FileChange[] | null = null;
+  /** The cursor up to which a reconnected page still has to hear; empty when it is up to date. */
+  behind = "";
+  private earliest = "";
+  private line: Message[] = [];
+  private ready = false;
+
+  constructor(
+    readonly id: string,
+    public info: SessionInfo | null,
+    private changed: () => void,
+  ) {
+    this.fold = new Fold(id);
+    this.sending = recallJson<Sending[]>(`outbox.${id}`, []);
+  }
+
+  get waiting(): number {
+    return this.line.length;
+  }
+
+  async attach(rpc: Rpc): Promise<void> {
+    try {
+      if (this.ready) await this.resume(rpc);
+      else await this.open(rpc);
+      for (const one of this.sending) void this.deliver(rpc, one);
+    } catch (error) {
+      if (error instanceof Gone) return; // the next connection tries again
+      this.state = "failed";
+      this.why = error instanceof Error ? error.message : String(error);
+    }
+    this.changed();
+  }
+
+  /** The last page first, then everything behind it: nothing is missing between the two, and nothing comes twice. */
+  private async open(rpc: Rpc): Promise<void> {
+    const page = await this.page(rpc, "");
+    this.fold = this.folded(page.messages);
+    this.cursor = page.messages.at(-1)?.cursor ?? "";
+    const answer = await rpc.call<{ session: SessionInfo; snapshot?: Snapshot }>(
+      "_dragoman/hub/attach", { sessionId: this.id, after: this.cursor },
+    );
+    this.info = answer.session ?? this.info;
+    this.fold.begin(answer.snapshot ?? {});
+    this.ready = true;
+    this.state = "open";
+    void this.review(rpc);
+  }
+
+  private async resume(rpc: Rpc): Promise<void> {
+    const answer = await rpc.call<{ session: SessionInfo }>(
+      "_dragoman/hub/attach", { sessionId: this.id, after: this.cursor },
+    );
+    this.info = answer.session ?? this.info;
+    const end = this.info?.cursor ?? "";
+    if (end !== this.cursor) this.behind = end;
+    // Should the last message be none that is shown to clients, nothing else would end this.
+    window.setTimeout(() => this.caughtUp(), 3000);
+  }
+
+  private caughtUp(): void {
+    if (!this.behind) return;
+    this.behind = "";
+    this.changed();
+  }
+
+  private async page(rpc: Rpc, before: string): Promise<{ messages: Stored[] }> {
+    const params = { sessionId: this.id, limit: PAGE, ...(before ? { before } : {}) };
+    const page = await rpc.call<{ messages: Stored[]; more?: boolean }>("_dragoman/hub/history", params);
+    this.more = Boolean(page.more) && page.messages.length > 0;
+    this.earliest = page.messages[0]?.cursor ?? this.earliest;
+    return page;
+  }
+
+  private folded(messages: Stored[]): Fold {
+    const fold = new Fold(this.id);
+    for (const { message, cursor, time } of messages) fold.apply(message, cursor, moment(time));
+    return fold;
+  }
+
+  /** One more page of what was before; false when there is none. */
+  async earlier(rpc: Rpc): Promise<boolean> {
+    if (!this.more || this.paging || !this.ready) return false;
+    this.paging = true;
+    try {
+      const page = await this.page(rpc, this.earliest);
+      this.fold.prepend(this.folded(page.messages));
+      return true;
+    } catch {
+      return false; // asked for again by the next scroll
+    } finally {
+      this.paging = false;
+      this.changed();
+    }
+  }
+
+  hear(message: Message): void {
+    this.line.push(message);
+    const cursor = message.params?._meta?.dragoman?.cursor;
+    if (typeof cursor === "string") this.cursor = cursor;
+  }
+
+  /** Folds what waits, as long as the budget of a frame allows; true when something is left. */
+  work(now: () => number = () => performance.now()): boolean {
+    if (!this.ready || !this.line.length) return false;
+    const until = now() + BUDGET_MS;
+    let done = 0;
+    while (done < this.line.length && (done % 16 !== 0 || now() < until)) {
+      this.take(this.line[done]);
+      done += 1;
+    }
+    this.line.splice(0, done);
+    this.sending = this.sending.filter((one) => !this.fold.taken.has(one.key));
+    this.keepOutbox();
+    return this.line.length > 0;
+  }
+
+  private take(message: Message): void {
+    const cursor = message.params?._meta?.dragoman?.cursor;
+    const at = typeof cursor === "string" ? cursor : "";
+    this.fold.apply(message, at, Date.now());
+    if (at && at === this.behind) this.behind = "";
+  }
+
+  prompt(rpc: Rpc, prompt: ContentBlock[]): void {
+    const one: Sending = { key: crypto.randomUUID(), prompt };
+    this.sending.push(one);
+    this.changes = null;
+    this.keepOutbox();
+    void this.deliver(rpc, one);
+    this.changed();
+  }
+
+  private async deliver(rpc: Rpc, one: Sending): Promise<void> {
+    one.error = undefined;
+    const meta = { dragoman: { key: one.key } };
+    try {
+      await rpc.call("session/prompt", { sessionId: this.id, prompt: one.prompt, _meta: meta });
+      this.forget(one);
+    } catch (error) {
+      if (error instanceof Gone) return; // it is sent again with the same key, and never run twice
+      if (error instanceof RpcError && this.fold.taken.has(one.key)) this.forget(one);
+      else one.error = error instanceof Error ? error.message : String(error);
+    }
+    this.changed();
+  }
+
+  forget(one: Sending): void {
+    this.sending = this.sending.filter((other) => other !== one);
+    this.keepOutbox();
+    this.changed();
+  }
+
+  private kept = 0;
+  private keepOutbox(): void {
+    if (!this.sending.length && !this.kept) return;
+    this.kept = this.sending.length;
+    remember(`outbox.${this.id}`, this.sending.length ? JSON.stringify(this.sending) : "");
+  }
+
+  /** What the last turn changed on disk; a hub that cannot tell is not asked again until the next turn. */
+  async review(rpc: Rpc): Promise<void> {
+    try {
+      const answer = await rpc.call<{ files: FileChange[] }>("_dragoman/hub/changes", { sessionId: this.id });
+      this.changes = answer.files ?? [];
+    } catch {
+      this.changes = null;
+    }
+    this.changed();
+  }
+}

@@ -1,0 +1,349 @@
+/**
+ * Folds the messages of one session into the items that a person reads, and into what stands around them: the turn,
+ * the queue, open questions, modes, options, commands, usage. Takes messages in order, one by one; the same messages
+ * give the same items, however they were cut into pages. Bad messages are passed over: they are an agent's mistakes.
+ */
+
+import { type End, type Item, type Note, type Plan, type Question, type Speech, type Tool, promptText, textOf } from "./items";
+import type {
+  Asked, Command, ConfigOption, ContentBlock, Message, Modes, PlanEntry, Queued, Snapshot, ToolCall, Usage,
+} from "./types";
+
+const SPEECH: Record<string, Speech["kind"]> = {
+  user_message_chunk: "user",
+  agent_message_chunk: "agent",
+  agent_thought_chunk: "thought",
+};
+const FIELDS = ["title", "name", "kind", "status", "content", "locations", "rawInput", "rawOutput"] as const;
+
+let serial = 0;
+
+export class Fold {
+  items: Item[] = [];
+  turn: { key?: string; by?: string; started?: number } | null = null;
+  queue: Queued[] = [];
+  open = new Map<string, Question>();
+  modes: Modes | null = null;
+  options: ConfigOption[] = [];
+  commands: Command[] = [];
+  usage: Usage | null = null;
+  plan: Plan | null = null;
+  title: string | null = null;
+  gone: string | null = null;
+  ended: "closed" | "deleted" | null = null;
+  /** Keys of prompts that the hub has taken in: what was shown as being sent is no longer. */
+  taken = new Set<string>();
+  tools = new Map<string, Tool>();
+  /** Which item a message went into, by its cursor: where a search result is found. */
+  where = new Map<string, Item>();
+  private touched: Item | null = null;
+
+  constructor(private sessionId: string) {}
+
+  /** What is known without reading the history. */
+  begin(snapshot: Snapshot): void {
+    this.modes = snapshot.modes ?? this.modes;
+    this.options = snapshot.configOptions ?? this.options;
+    this.commands = snapshot.availableCommands ?? this.commands;
+    this.usage = snapshot.usage ?? this.usage;
+    this.turn = snapshot.turn ?? null;
+    this.queue = [...(snapshot.queue ?? [])];
+    for (const one of this.queue) this.taken.add(one.key);
+    if (this.turn?.key) this.taken.add(this.turn.key);
+    const named = new Set((snapshot.requests ?? []).map((one) => one.request));
+    for (const name of [...this.open.keys()]) if (!named.has(name)) this.settle(name, { outcome: "settled" });
+    for (const asked of snapshot.requests ?? []) this.ask(asked, { cursor: "" });
+  }
+
+  apply(message: Message, cursor: string, time?: number): void {
+    const params = message.params;
+    if (!params || typeof params !== "object") return;
+    const at = { cursor, time };
+    this.touched = null;
+    if (message.method === "session/update") this.update(params.update, at);
+    else if (message.method === "_dragoman/hub/event") this.event(params, at);
+    else if (message.method === "session/request_permission" || message.method === "elicitation/create") {
+      const request = params._meta?.dragoman?.request;
+      if (typeof request === "string") this.ask({ sessionId: this.sessionId, request, method: message.method, params }, at);
+    }
+    if (cursor && this.touched) this.where.set(cursor, this.touched);
+  }
+
+  private update(update: any, at: Where): void {
+    const kind = update?.sessionUpdate;
+    if (typeof kind !== "string") return;
+    if (SPEECH[kind]) return this.speak(SPEECH[kind], update, at);
+    switch (kind) {
+      case "tool_call":
+      case "tool_call_update":
+        return this.tool(update, kind === "tool_call_update", at);
+      case "plan":
+        return this.planned(update.entries, at);
+      case "plan_update":
+        return this.planned(update.plan?.entries, at);
+      case "available_commands_update":
+        this.commands = Array.isArray(update.availableCommands) ? update.availableCommands : [];
+        return;
+      case "current_mode_update":
+        if (this.modes) this.modes = { ...this.modes, currentModeId: String(update.currentModeId) };
+        return;
+      case "config_option_update":
+        if (Array.isArray(update.configOptions)) this.options = update.configOptions;
+        return;
+      case "session_info_update":
+        if (typeof update.title === "string") this.title = update.title;
+        return;
+      case "usage_update":
+        this.usage = { ...this.usage, ...update };
+        return;
+      case "notice":
+        return this.note(toneOf(update.severity), str(update.title), str(update.description), at);
+      case "compaction_update":
+        return this.note("info", "The agent condensed the conversation", "", at);
+    }
+  }
+
+  private speak(kind: Speech["kind"], update: any, at: Where): void {
+    const block: ContentBlock | undefined = update.content;
+    if (!block || typeof block.type !== "string") return;
+    const messageId = typeof update.messageId === "string" ? update.messageId : undefined;
+    const last = this.items.at(-1);
+    // The prompt stood in `turn_started` already; its chunks say the same once more.
+    if (kind === "user" && last?.kind === "user" && last.key !== undefined) return;
+    const same = last && last.kind === kind && last.messageId === messageId;
+    const speech = same ? (last as Speech) : this.push<Speech>({ kind, parts: [], messageId, ...at });
+    add(speech, block);
+    speech.revision += 1;
+    this.touched = speech;
+  }
+
+  private tool(update: ToolCall, partial: boolean, at: Where): void {
+    if (typeof update.toolCallId !== "string") return;
+    let tool = this.tools.get(update.toolCallId);
+    if (!tool) {
+      const call: ToolCall = { toolCallId: update.toolCallId };
+      tool = this.push<Tool>({
+        kind: "tool", call, output: new Map(), exit: new Map(), stub: partial, stopped: false, ...at,
+      });
+      this.tools.set(update.toolCallId, tool);
+    }
+    for (const field of FIELDS) {
+      const value = update[field];
+      if (value !== undefined && value !== null) Object.assign(tool.call, { [field]: value });
+    }
+    terminalOutput(tool, update._meta);
+    tool.revision += 1;
+    this.touched = tool;
+  }
+
+  private planned(entries: unknown, at: Where): void {
+    if (!Array.isArray(entries)) return;
+    const good = entries.filter((entry): entry is PlanEntry => typeof entry?.content === "string");
+    if (this.plan && !this.plan.entries.every((entry) => entry.status === "completed")) {
+      this.plan.entries = good;
+      this.plan.revision += 1;
+    } else if (good.length) this.plan = this.push<Plan>({ kind: "plan", entries: good, ...at });
+  }
+
+  private event(params: any, at: Where): void {
+    switch (params.event) {
+      case "turn_started":
+        return this.started(params, at);
+      case "turn_ended":
+        return this.finished(params, at);
+      case "queued":
+        this.taken.add(params.key);
+        if (!this.queue.some((one) => one.key === params.key)) this.queue.push(queued(params));
+        return;
+      case "edited":
+        this.queue = this.queue.map((one) => (one.key === params.key ? queued(params) : one));
+        return;
+      case "withdrawn":
+        this.queue = this.queue.filter((one) => one.key !== params.key);
+        return;
+      case "asked":
+        return this.ask({ ...params, sessionId: this.sessionId }, at);
+      case "settled":
+        return this.settle(str(params.request), params);
+      case "agent_gone":
+        this.gone = str(params.reason) || "the agent has ended";
+        return this.note("bad", "The agent is gone", this.gone, at);
+      case "agent_back":
+        this.gone = null;
+        return this.note(
+          "info", "The agent is back", params.remembers === false ? "It does not remember this session." : "", at,
+        );
+      case "renamed":
+        this.title = str(params.title);
+        return;
+      case "closed":
+      case "deleted":
+        this.ended = params.event;
+        return this.note("info", params.event === "closed" ? "The session was closed" : "The session was deleted", "", at);
+    }
+  }
+
+  private started(params: any, at: Where): void {
+    const key = str(params.key);
+    this.taken.add(key);
+    this.queue = this.queue.filter((one) => one.key !== key);
+    this.turn = { key, by: params.by, started: at.time };
+    this.plan = null;
+    this.gone = null;
+    const prompt: ContentBlock[] = Array.isArray(params.prompt) ? params.prompt : [];
+    const last = this.items.at(-1);
+    const echoed = last?.kind === "user" && last.key === undefined;
+    if (echoed && (last.messageId === `prompt-${key}` || textOf(last.parts) === promptText(prompt))) {
+      last.key = key;
+      last.by = params.by;
+      last.revision += 1;
+      return;
+    }
+    const speech = this.push<Speech>({ kind: "user", parts: [], key, by: params.by, ...at });
+    for (const block of prompt) add(speech, block);
+  }
+
+  private finished(params: any, at: Where): void {
+    const started = this.turn?.started;
+    this.turn = null;
+    const { stopReason, error, usage } = params;
+    for (const tool of this.tools.values()) {
+      const { status } = tool.call;
+      if (status === "completed" || status === "failed" || tool.stopped) continue;
+      tool.stopped = true;
+      tool.revision += 1;
+    }
+    this.push<End>({ kind: "end", stopReason, error, usage, started, ...at });
+  }
+
+  private ask(asked: Asked, at: Where): void {
+    if (typeof asked.request !== "string" || !asked.params || this.questions.has(asked.request)) return;
+    const question = this.push<Question>({ kind: "question", asked, ...at });
+    this.questions.set(asked.request, question);
+    this.open.set(asked.request, question);
+  }
+
+  private questions = new Map<string, Question>();
+
+  private settle(request: string, how: { outcome?: string; by?: string; result?: unknown }): void {
+    const question = this.questions.get(request);
+    if (!question) return;
+    this.open.delete(request);
+    question.outcome = how.outcome ?? "settled";
+    question.by = how.by;
+    question.result = how.result;
+    question.revision += 1;
+  }
+
+  private note(tone: Note["tone"], title: string, text: string, at: Where): void {
+    this.push<Note>({ kind: "note", tone, title, text, ...at });
+  }
+
+  private push<T extends Item>(item: Omit<T, "id" | "revision">): T {
+    const made = { ...item, id: ++serial, revision: 1 } as unknown as T;
+    this.items.push(made);
+    this.touched = made;
+    return made;
+  }
+
+  /** Puts an earlier page of the same session in front. What the pages share is joined, the newer word wins. */
+  prepend(older: Fold): void {
+    for (const [cursor, item] of this.where) older.where.set(cursor, item);
+    this.where = older.where;
+    this.joinTools(older);
+    this.joinSpeech(older);
+    for (const [name, question] of older.questions) {
+      const here = this.questions.get(name);
+      if (!here) {
+        this.questions.set(name, question);
+        if (question.outcome === undefined) question.outcome = "settled";
+        continue;
+      }
+      // The snapshot knew of it first; its place is where it was asked.
+      this.items = this.items.filter((item) => item !== here);
+      Object.assign(question, { outcome: here.outcome, by: here.by, result: here.result, revision: here.revision + 1 });
+      this.questions.set(name, question);
+      if (this.open.has(name)) this.open.set(name, question);
+    }
+    for (const key of older.taken) this.taken.add(key);
+    this.items = [...older.items, ...this.items];
+    if (!this.plan && this.turn) this.plan = older.plan;
+    this.title ??= older.title;
+  }
+
+  private joinTools(older: Fold): void {
+    for (const [id, before] of older.tools) {
+      const here = this.tools.get(id);
+      if (!here) {
+        this.tools.set(id, before);
+        if (!this.turn) before.stopped = true;
+        continue;
+      }
+      if (!here.stub) continue;
+      before.call = { ...before.call, ...here.call };
+      for (const [name, text] of here.output) before.output.set(name, (before.output.get(name) ?? "") + text);
+      for (const [name, text] of here.exit) before.exit.set(name, text);
+      before.stopped = here.stopped;
+      before.revision += 1;
+      this.items = this.items.filter((item) => item !== here);
+      this.moved(here, before);
+      this.tools.set(id, before);
+    }
+  }
+
+  private moved(from: Item, to: Item): void {
+    for (const [cursor, item] of this.where) if (item === from) this.where.set(cursor, to);
+  }
+
+  private joinSpeech(older: Fold): void {
+    const last = older.items.at(-1);
+    const first = this.items[0];
+    if (!last || !first || !("parts" in last) || !("parts" in first)) return;
+    if (last.kind !== first.kind || last.messageId !== first.messageId) return;
+    if (first.kind === "user" && first.key !== undefined) return;
+    older.items.pop();
+    this.moved(last, first);
+    const parts = first.parts;
+    first.parts = last.parts;
+    for (const part of parts) add(first, "text" in part ? { type: "text", text: part.text } : part.block);
+    first.key ??= last.key;
+    first.cursor = last.cursor;
+    first.time = last.time;
+    first.revision += 1;
+  }
+}
+
+interface Where {
+  cursor: string;
+  time?: number;
+}
+
+function add(speech: Speech, block: ContentBlock): void {
+  const last = speech.parts.at(-1);
+  if (block.type !== "text") speech.parts.push({ block });
+  else if (last && "text" in last) last.text += str(block.text);
+  else speech.parts.push({ text: str(block.text) });
+}
+
+function queued(params: any): Queued {
+  return { key: str(params.key), by: params.by, prompt: Array.isArray(params.prompt) ? params.prompt : [] };
+}
+
+/** Some agents run commands themselves and send what they print beside the update. */
+function terminalOutput(tool: Tool, meta: Record<string, any> | null | undefined): void {
+  const output = meta?.terminal_output;
+  if (typeof output?.data === "string") {
+    const name = str(output.terminal_id);
+    tool.output.set(name, (tool.output.get(name) ?? "") + output.data);
+  }
+  const exit = meta?.terminal_exit;
+  if (exit) tool.exit.set(str(exit.terminal_id), exit.signal ? `ended by ${str(exit.signal)}` : `status ${exit.exit_code}`);
+}
+
+function toneOf(severity: unknown): Note["tone"] {
+  return severity === "error" ? "bad" : severity === "warning" ? "warn" : "info";
+}
+
+function str(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,64 @@
+/** What a conversation looks like: a list of items that only ever grows, each of which may still change. */
+
+import type { Asked, ContentBlock, PlanEntry, ToolCall } from "./types";
+
+interface Common {
+  id: number;
+  /** Grows with every change: whoever drew revision 3 has to draw again at 4. */
+  revision: number;
+  cursor: string;
+  time?: number;
+}
+
+export type Part = { text: string } | { block: ContentBlock };
+
+export interface Speech extends Common {
+  kind: "user" | "agent" | "thought";
+  parts: Part[];
+  messageId?: string;
+  key?: string;
+  by?: string;
+}
+export interface Tool extends Common {
+  kind: "tool";
+  call: ToolCall;
+  /** Output of terminals that came with updates, by terminal. */
+  output: Map<string, string>;
+  exit: Map<string, string>;
+  /** Made of an update alone: the call itself stands in a page of history that is not here yet. */
+  stub: boolean;
+  stopped: boolean;
+}
+export interface Plan extends Common {
+  kind: "plan";
+  entries: PlanEntry[];
+}
+export interface End extends Common {
+  kind: "end";
+  stopReason?: string;
+  error?: { code?: number; message: string };
+  usage?: { totalTokens?: number; inputTokens?: number; outputTokens?: number } | null;
+  started?: number;
+}
+export interface Note extends Common {
+  kind: "note";
+  tone: "info" | "warn" | "bad";
+  title: string;
+  text: string;
+}
+export interface Question extends Common {
+  kind: "question";
+  asked: Asked;
+  outcome?: string;
+  by?: string;
+  result?: any; // the answer, in the shape of its method
+}
+export type Item = Speech | Tool | Plan | End | Note | Question;
+
+export function textOf(parts: Part[]): string {
+  return parts.map((part) => ("text" in part ? part.text : "")).join("");
+}
+
+export function promptText(blocks: ContentBlock[]): string {
+  return blocks.map((block) => (block.type === "text" ? (block.text ?? "") : "")).join("");
+}

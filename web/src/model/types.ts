@@ -1,0 +1,146 @@
+/** The shapes that a hub sends, as far as the page looks at them. Everything is optional that an agent may forget. */
+
+export interface ContentBlock {
+  type: string;
+  text?: string;
+  data?: string;
+  mimeType?: string;
+  uri?: string;
+  name?: string;
+  title?: string | null;
+  description?: string | null;
+  size?: number | null;
+  resource?: { uri?: string; mimeType?: string | null; text?: string; blob?: string };
+}
+
+export interface ToolContent {
+  type: string;
+  content?: ContentBlock;
+  path?: string;
+  oldText?: string | null;
+  newText?: string;
+  terminalId?: string;
+}
+
+export interface ToolCall {
+  toolCallId: string;
+  title?: string | null;
+  name?: string | null;
+  kind?: string | null;
+  status?: string | null;
+  content?: ToolContent[] | null;
+  locations?: { path: string; line?: number | null }[] | null;
+  rawInput?: unknown;
+  rawOutput?: unknown;
+  _meta?: Record<string, unknown> | null;
+}
+
+export interface PlanEntry {
+  content: string;
+  priority?: string;
+  status?: string;
+}
+
+export interface PermissionOption {
+  optionId: string;
+  name: string;
+  kind: string;
+}
+
+export interface Modes {
+  currentModeId: string;
+  availableModes: { id: string; name: string; description?: string | null }[];
+}
+
+export interface Choice {
+  value: string;
+  name: string;
+  description?: string | null;
+}
+export interface ConfigOption {
+  id: string;
+  name: string;
+  description?: string | null;
+  type: string;
+  currentValue: string | boolean;
+  options?: (Choice | { group: string; name: string; options: Choice[] })[];
+}
+
+export interface Command {
+  name: string;
+  description?: string;
+  input?: { hint?: string } | null;
+}
+
+export interface Usage {
+  used?: number;
+  size?: number;
+  cost?: { amount: number; currency: string } | null;
+}
+
+export type SessionState = "running" | "waiting" | "idle" | "failed" | "closed";
+
+export interface SessionInfo {
+  sessionId: string;
+  agent: string;
+  cwd: string;
+  title?: string | null;
+  state: SessionState;
+  updatedAt?: string;
+  createdAt?: string;
+  cursor?: string;
+  queue?: number;
+  asking?: number;
+}
+
+export interface Asked {
+  sessionId: string;
+  request: string;
+  method: string;
+  params: Record<string, any>; // each method has its own; whoever draws one knows which
+  askedAt?: string | number;
+  expiresAt?: string | number | null;
+  agent?: string;
+  title?: string | null;
+  rule?: unknown;
+}
+
+export interface Queued {
+  key: string;
+  by?: string;
+  prompt: ContentBlock[];
+}
+
+export interface Snapshot {
+  modes?: Modes | null;
+  configOptions?: ConfigOption[] | null;
+  availableCommands?: Command[] | null;
+  plan?: { entries?: PlanEntry[] } | PlanEntry[] | null;
+  usage?: Usage | null;
+  turn?: { key?: string; by?: string } | null;
+  queue?: Queued[] | null;
+  requests?: Asked[] | null;
+}
+
+export interface AgentInfo {
+  name: string;
+  title?: string;
+  description?: string;
+  state?: string;
+}
+
+export interface FileChange {
+  path: string;
+  kind: string;
+  diff?: string | null;
+  hunks?: { id: string | number; text: string }[];
+}
+
+/** A message of a session: a notification or a request, as it stood on the wire. */
+export interface Message {
+  id?: unknown;
+  method?: string;
+  params?: any; // decoded JSON of somebody else: looked at with care in the fold
+  result?: any;
+  error?: { code: number; message: string };
+}

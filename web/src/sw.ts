@@ -1,0 +1,50 @@
+/**
+ * Keeps the shell of the page, so that it opens without a network and says so. Never touches what is said with the
+ * hub: only the files of the build are kept, by names that change with their content.
+ */
+
+declare const FILES: string[];
+declare const VERSION: string;
+
+const worker = self as unknown as ServiceWorkerGlobal;
+interface ServiceWorkerGlobal {
+  addEventListener(name: string, act: (event: any) => void): void; // the types of workers are not those of pages
+  skipWaiting(): Promise<void>;
+  clients: { claim(): Promise<void>; matchAll(options: object): Promise<any[]>; openWindow(url: string): Promise<unknown> };
+}
+
+worker.addEventListener("install", (event) => {
+  event.waitUntil(caches.open(VERSION).then((kept) => kept.addAll(FILES)).then(() => worker.skipWaiting()));
+});
+
+worker.addEventListener("activate", (event) => {
+  const clean = caches.keys().then((names) => Promise.all(names.filter((name) => name !== VERSION).map((name) => caches.delete(name))));
+  event.waitUntil(clean.then(() => worker.clients.claim()));
+});
+
+worker.addEventListener("fetch", (event) => {
+  const request: Request = event.request;
+  const address = new URL(request.url);
+  if (request.method !== "GET" || address.origin !== location.origin || !FILES.includes(address.pathname)) return;
+  const fresh = address.pathname === "/";
+  // The first page comes from the hub if it can, so that a new version is seen at once; its parts never change.
+  event.respondWith(fresh ? fetch(request).catch(() => kept(request)) : kept(request));
+});
+
+async function kept(request: Request): Promise<Response> {
+  return (await caches.match(request, { ignoreSearch: true })) ?? fetch(request);
+}
+
+worker.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  const target = `/${event.notification.data ?? ""}`;
+  const shown = worker.clients.matchAll({ type: "window" }).then(async (pages) => {
+    const page = pages[0];
+    if (!page) return worker.clients.openWindow(target);
+    await page.focus();
+    return page.navigate ? page.navigate(target) : undefined;
+  });
+  event.waitUntil(shown);
+});
+
+export {};

@@ -1,0 +1,99 @@
+/** What the last turn changed on disk, file by file and hunk by hunk; each can be kept or put back. */
+
+import type { App } from "../model/app";
+import type { Conversation } from "../model/conversation";
+import type { FileChange } from "../model/types";
+import { type Hunk, parseUnified } from "../text/diff";
+import { type Layout, diffTable, tally } from "./diff";
+import { dialog } from "./dialogs";
+import { button, el, shown } from "./dom";
+import { iconNode } from "./icons";
+import { chooseLayout, chosenLayout } from "./layout";
+
+export function showChanges(app: App, open: Conversation): void {
+  const body = el("div", "changes");
+  const draw = (): void => {
+    const files = open.changes ?? [];
+    const nodes: Node[] = files.map((file) => fileView(app, open, file, draw));
+    if (!files.length) nodes.push(el("p", "faint", "Nothing is left to look at: all is kept or put back."));
+    body.replaceChildren(layoutSwitch(draw), ...nodes);
+  };
+  draw();
+  const made = dialog("What the last turn changed", body);
+  made.classList.add("wide");
+}
+
+function layoutSwitch(draw: () => void): HTMLElement {
+  const row = el("div", "segments");
+  row.setAttribute("role", "group");
+  row.setAttribute("aria-label", "Layout");
+  for (const [layout, word] of [["unified", "Unified"], ["split", "Side by side"]] as [Layout, string][]) {
+    const made = button(word, "segment", () => {
+      chooseLayout(layout);
+      draw();
+    });
+    made.setAttribute("aria-pressed", String(chosenLayout() === layout));
+    row.append(made);
+  }
+  return row;
+}
+
+function fileView(app: App, open: Conversation, file: FileChange, draw: () => void): HTMLElement {
+  const whole = parseUnified(file.diff ?? "");
+  const head = el("div", "file-head", iconNode(file.kind === "added" ? "new" : file.kind === "removed" ? "delete" : "edit"));
+  head.append(el("span", "path", shown(file.path, true)), el("span", "faint", shown(file.kind)), tally(whole));
+  const keep = button("Keep", "small", () => {
+    dropFile(open, file);
+    draw();
+  });
+  head.append(keep, revertButton(app, () => revert(app, open, file, undefined, draw), "Revert file"));
+  const made = el("section", "file", head);
+  made.setAttribute("aria-label", file.path);
+  const hunks = file.hunks?.length ? file.hunks : [];
+  if (!hunks.length) for (const hunk of whole) made.append(table(hunk));
+  for (const hunk of hunks) made.append(hunkView(app, open, file, hunk, draw));
+  if (!whole.length && !hunks.length) made.append(el("p", "faint", "Not shown: binary, or too large."));
+  return made;
+}
+
+function hunkView(app: App, open: Conversation, file: FileChange, hunk: { id: string | number; text: string }, draw: () => void): HTMLElement {
+  const keep = button("Keep", "small", () => {
+    dropHunk(open, file, hunk.id);
+    draw();
+  });
+  const parsed = parseUnified(hunk.text);
+  const actions = el("div", "hunk-head", el("span", "faint", shown(hunk.text.split("\n")[0], true)), keep);
+  if ((file.hunks?.length ?? 0) > 1) actions.append(revertButton(app, () => revert(app, open, file, [hunk.id], draw), "Revert"));
+  return el("div", "hunk", actions, ...parsed.map(table));
+}
+
+function table(hunk: Hunk): HTMLElement {
+  return diffTable(hunk, window.innerWidth < 700 ? "unified" : chosenLayout());
+}
+
+function revertButton(app: App, act: () => void, word: string): HTMLButtonElement {
+  const made = button(word, "small danger", act);
+  made.disabled = !app.may("approve");
+  return made;
+}
+
+async function revert(app: App, open: Conversation, file: FileChange, hunks: (string | number)[] | undefined, draw: () => void): Promise<void> {
+  try {
+    await app.rpc.call("_dragoman/hub/revert", { sessionId: open.id, path: file.path, ...(hunks ? { hunks } : {}) });
+    app.say(hunks ? `A change in ${file.path} was put back.` : `${file.path} was put back.`);
+    // Numbers of hunks are those of the present difference: what is left has new ones.
+    await open.review(app.rpc);
+  } catch (error) {
+    app.say(`${file.path} was not put back: ${error instanceof Error ? error.message : error}`);
+  }
+  draw();
+}
+
+function dropFile(open: Conversation, file: FileChange): void {
+  open.changes = (open.changes ?? []).filter((other) => other !== file);
+}
+
+function dropHunk(open: Conversation, file: FileChange, id: string | number): void {
+  file.hunks = (file.hunks ?? []).filter((hunk) => hunk.id !== id);
+  if (!file.hunks.length) dropFile(open, file);
+}

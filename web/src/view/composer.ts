@@ -1,0 +1,198 @@
+/** Where a person writes: text, commands, files, attachments. Keeps a draft for each session until it is sent. */
+
+import type { App } from "../model/app";
+import { recall, remember } from "../model/memory";
+import type { ContentBlock } from "../model/types";
+import { blockView } from "./blocks";
+import { Completion } from "./completion";
+import { button, el, sizeOf } from "./dom";
+import { iconNode } from "./icons";
+
+const LARGEST = 8_000_000;
+const TALLEST = 260;
+
+export class Composer {
+  readonly element = el("form", "composer");
+  readonly field = el("textarea");
+  private attached: { name: string; block: ContentBlock }[] = [];
+  private shelf = el("div", "shelf");
+  private mentions = new Set<string>();
+  private completion: Completion;
+  private send = el("button", "round send");
+  private stop = button("", "round stop", () => this.cancel(), "Stop the turn (Ctrl .)");
+  private session = "";
+  private picker = el("input");
+
+  constructor(private app: App) {
+    this.completion = new Completion(app, this.field, (insert) => {
+      if (insert.startsWith("@")) this.mentions.add(insert.slice(1));
+      this.changed();
+    });
+    this.field.rows = 1;
+    this.field.placeholder = "Message the agent";
+    this.field.setAttribute("aria-label", "Message the agent");
+    this.send.type = "submit";
+    this.send.append(iconNode("send"));
+    this.stop.append(iconNode("stop"));
+    this.stop.setAttribute("aria-label", "Stop the turn");
+    this.picker.type = "file";
+    this.picker.multiple = true;
+    this.picker.hidden = true;
+    const clip = button("", "round quiet", () => this.picker.click(), "Attach a file");
+    clip.setAttribute("aria-label", "Attach a file");
+    clip.append(iconNode("clip"));
+    const row = el("div", "composer-row", clip, this.picker, this.field, this.stop, this.send);
+    this.element.append(this.completion.element, this.shelf, row);
+    this.listen();
+  }
+
+  private listen(): void {
+    this.element.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.submit();
+    });
+    this.field.addEventListener("input", () => {
+      this.changed();
+      void this.completion.look();
+    });
+    this.field.addEventListener("keydown", (event) => this.key(event));
+    this.field.addEventListener("blur", () => this.completion.hide());
+    this.field.addEventListener("paste", (event) => {
+      const files = [...(event.clipboardData?.files ?? [])];
+      if (!files.length) return;
+      event.preventDefault();
+      void this.attach(files);
+    });
+    this.picker.addEventListener("change", () => {
+      void this.attach([...(this.picker.files ?? [])]);
+      this.picker.value = "";
+    });
+  }
+
+  /** Another session is shown, or things have changed around this one. */
+  update(): void {
+    const open = this.app.open;
+    if (open && open.id !== this.session) {
+      this.session = open.id;
+      this.field.value = recall(`draft.${open.id}`);
+      this.attached = [];
+      this.mentions.clear();
+      this.shelve();
+      this.fit();
+    }
+    const running = Boolean(open?.fold.turn) || open?.info?.state === "running" || open?.info?.state === "waiting";
+    this.stop.hidden = !running;
+    this.send.setAttribute("aria-label", running ? "Send when the turn has ended" : "Send");
+    this.send.title = running ? "Joins the queue" : "Send (Enter)";
+    const able = this.app.may("prompt") && !open?.fold.ended;
+    this.field.disabled = !able;
+    this.send.disabled = !able || (!this.field.value.trim() && !this.attached.length);
+    if (!able) this.field.placeholder = open?.fold.ended ? "This session has ended" : "Your token may only watch";
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (this.completion.key(event)) return;
+    if (event.key === "Escape") this.field.blur();
+    // On a touch keyboard Enter is how lines are made; there is a button to send.
+    const byTouch = matchMedia("(pointer: coarse)").matches;
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || byTouch) return;
+    event.preventDefault();
+    this.submit();
+  }
+
+  private changed(): void {
+    remember(`draft.${this.session}`, this.field.value);
+    this.fit();
+    this.update();
+  }
+
+  private fit(): void {
+    this.field.style.height = "auto";
+    this.field.style.height = `${Math.min(TALLEST, this.field.scrollHeight)}px`;
+  }
+
+  submit(): void {
+    const open = this.app.open;
+    const text = this.field.value.trim();
+    if (!open || this.send.disabled || (!text && !this.attached.length)) return;
+    const prompt: ContentBlock[] = text ? [{ type: "text", text }] : [];
+    for (const path of this.mentions) if (text.includes(`@${path}`)) prompt.push(this.linkTo(path));
+    for (const { block } of this.attached) prompt.push(block);
+    open.prompt(this.app.rpc, prompt);
+    this.field.value = "";
+    this.attached = [];
+    this.mentions.clear();
+    this.shelve();
+    this.changed();
+  }
+
+  private linkTo(path: string): ContentBlock {
+    const folder = (this.app.open?.info?.cwd ?? "").replace(/\/$/, "");
+    const uri = `file://${`${folder}/${path}`.split("/").map(encodeURIComponent).join("/")}`;
+    return { type: "resource_link", uri, name: path };
+  }
+
+  cancel(): void {
+    const open = this.app.open;
+    if (!open) return;
+    this.app.rpc.notify("session/cancel", { sessionId: open.id });
+    this.app.say("Stopping …");
+  }
+
+  /** A prompt that could not be sent, or that is taken back to be changed. */
+  restore(prompt: ContentBlock[]): void {
+    const text = prompt.filter((block) => block.type === "text").map((block) => block.text ?? "").join("\n");
+    this.field.value = [text, this.field.value].filter(Boolean).join("\n");
+    for (const block of prompt) if (block.type !== "text") this.attached.push({ name: block.name ?? block.type, block });
+    this.shelve();
+    this.changed();
+    this.field.focus();
+  }
+
+  async attach(files: File[]): Promise<void> {
+    for (const file of files) {
+      try {
+        this.attached.push({ name: file.name, block: await this.blockOf(file) });
+      } catch (error) {
+        this.app.say(`${file.name} was not attached: ${error instanceof Error ? error.message : error}`);
+      }
+    }
+    this.shelve();
+    this.changed();
+  }
+
+  private async blockOf(file: File): Promise<ContentBlock> {
+    if (file.size > LARGEST) throw new Error(`it has ${sizeOf(file.size)}, at most ${sizeOf(LARGEST)} can be sent`);
+    const can = this.app.capabilities.promptCapabilities ?? {};
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    for (const type of ["image", "audio"] as const) {
+      if (!file.type.startsWith(`${type}/`)) continue;
+      if (can[type] === false) throw new Error(`the agent takes no ${type}`);
+      return { type, data: base64(bytes), mimeType: file.type };
+    }
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes); // throws on what is no text
+    const uri = `file:///${encodeURIComponent(file.name)}`;
+    if (can.embeddedContext) return { type: "resource", resource: { uri, mimeType: file.type || "text/plain", text } };
+    return { type: "text", text: `${file.name}:\n\`\`\`\n${text}\n\`\`\`` };
+  }
+
+  private shelve(): void {
+    this.shelf.replaceChildren(...this.attached.map((one) => {
+      const drop = button("", "drop", () => {
+        this.attached = this.attached.filter((other) => other !== one);
+        this.shelve();
+        this.changed();
+      });
+      drop.setAttribute("aria-label", `Remove ${one.name}`);
+      drop.append(iconNode("close"));
+      const shape = one.block.type === "image" ? blockView(one.block, true) : el("span", "chip", one.name);
+      return el("div", "shelved", shape, drop);
+    }));
+  }
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return btoa(text);
+}

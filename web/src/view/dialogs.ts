@@ -1,0 +1,76 @@
+/** Windows over the page: each a `<dialog>` that closes with Escape and gives the focus back. */
+
+import { button, copyButton, el, shown } from "./dom";
+
+export function dialog(title: string, ...content: Node[]): HTMLDialogElement {
+  const made = el("dialog", "dialog");
+  const heading = el("h2", "", shown(title));
+  heading.id = `dialog-${Math.random().toString(36).slice(2)}`;
+  made.setAttribute("aria-labelledby", heading.id);
+  const close = button("Close", "quiet", () => made.close());
+  made.append(el("header", "dialog-head", heading, close), ...content);
+  made.addEventListener("close", () => made.remove());
+  made.addEventListener("click", (event) => {
+    if (event.target === made) made.close(); // beside it
+  });
+  document.body.append(made);
+  made.showModal();
+  return made;
+}
+
+export function confirm(title: string, text: string, label: string, act: () => void): void {
+  const go = button(label, "choice reject_once", () => {
+    shownDialog.close();
+    act();
+  });
+  const shownDialog = dialog(title, el("p", "", shown(text)), el("div", "card-actions", go));
+}
+
+/** Where a link of an agent leads, before it is followed. The host is what matters, so it is what stands out. */
+export function leaving(href: string): void {
+  let address: URL | null = null;
+  try {
+    address = new URL(href);
+  } catch {
+    // shown as it is, without a way to follow it
+  }
+  const safe = address !== null && /^(https?|mailto):$/.test(address.protocol);
+  const whole = el("p", "address", shown(href, true));
+  const words = el("p", "", safe && address?.host ? "This link leads to " : "This link cannot be followed from here.");
+  if (safe && address?.host) words.append(el("strong", "", shown(address.host, true)), ".");
+  const row = el("div", "card-actions");
+  if (safe && address) {
+    const go = el("a", "choice allow_once", "Open in a new tab");
+    go.href = address.href;
+    go.target = "_blank";
+    go.rel = "noopener noreferrer nofollow";
+    go.addEventListener("click", () => window.setTimeout(() => asked.close()));
+    row.append(go);
+  }
+  row.append(copyButton(() => href));
+  const asked = dialog("Leave this page?", words, whole, row);
+}
+
+const KEYS: [string, string][] = [
+  ["?", "this list"],
+  ["/ or Ctrl K", "search in all sessions"],
+  ["n", "new session"],
+  ["i", "inbox"],
+  ["j, k", "next, previous session"],
+  ["m", "write a message"],
+  ["a", "go to what waits for you"],
+  ["1 … 9", "answer the card that has the focus"],
+  ["c", "what the last turn changed"],
+  ["End", "to the end of the conversation"],
+  ["Enter", "send; Shift Enter is a new line"],
+  ["/ at the start", "commands of the agent"],
+  ["@", "files of the session"],
+  ["Ctrl .", "stop the turn"],
+  ["Escape", "close, or leave the field"],
+];
+
+export function help(): void {
+  const list = el("dl", "keys");
+  for (const [key, what] of KEYS) list.append(el("dt", "", el("kbd", "", key)), el("dd", "", what));
+  dialog("Keyboard", list);
+}

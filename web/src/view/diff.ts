@@ -1,0 +1,71 @@
+/** Draws hunks, one under the other or side by side. Long ones stand in pieces that are laid out when they are near. */
+
+import { type Hunk, type Row, changedPart, counts, sideBySide } from "../text/diff";
+import { el, shown } from "./dom";
+
+const ROWS_IN_PIECE = 200;
+
+export type Layout = "unified" | "split";
+
+export function diffTable(hunk: Hunk, layout: Layout): HTMLElement {
+  const frame = el("div", `diff ${layout}`);
+  frame.tabIndex = 0;
+  frame.setAttribute("role", "group");
+  frame.setAttribute("aria-label", hunk.heading ? `Change in ${hunk.heading}` : "Change");
+  const pairs = sideBySide(hunk.rows);
+  const partner = new Map<Row, Row>();
+  for (const [one, other] of pairs) {
+    if (one && other && one !== other) {
+      partner.set(one, other);
+      partner.set(other, one);
+    }
+  }
+  const drawn = layout === "split"
+    ? pairs.map(([one, other]) => splitRow(one, other, partner))
+    : hunk.rows.map((row) => el("div", `row ${classOf(row)}`, number(row.kind === "+" ? 0 : row.old),
+        number(row.kind === "-" ? 0 : row.now), sign(row), body(row, partner)));
+  for (let at = 0; at < drawn.length; at += ROWS_IN_PIECE) {
+    frame.append(el("div", "rows", ...drawn.slice(at, at + ROWS_IN_PIECE)));
+  }
+  return frame;
+}
+
+export function tally(hunks: Hunk[]): HTMLElement {
+  const { added, removed } = counts(hunks);
+  const made = el("span", "tally", el("span", "plus", `+${added}`), " ", el("span", "minus", `−${removed}`));
+  made.setAttribute("aria-label", `${added} lines added, ${removed} removed`);
+  made.setAttribute("role", "img");
+  return made;
+}
+
+function splitRow(one: Row | null, other: Row | null, partner: Map<Row, Row>): HTMLElement {
+  const half = (row: Row | null, line: number): HTMLElement =>
+    row ? el("div", `half ${classOf(row)}`, number(line), sign(row), body(row, partner)) : el("div", "half none");
+  return el("div", "row", half(one, one?.old ?? 0), half(other, other?.now ?? 0));
+}
+
+function classOf(row: Row): string {
+  return row.kind === "+" ? "added" : row.kind === "-" ? "removed" : "same";
+}
+
+function number(line: number): HTMLElement {
+  const made = el("span", "number", line ? String(line) : "");
+  made.setAttribute("aria-hidden", "true");
+  return made;
+}
+
+function sign(row: Row): HTMLElement {
+  return el("span", "sign", row.kind);
+}
+
+function body(row: Row, partner: Map<Row, Row>): HTMLElement {
+  const other = partner.get(row);
+  const part = other && row.text.length < 2000 ? changedPart(row.text, other.text) : null;
+  if (!part) return el("span", "text", shown(row.text, true));
+  return el(
+    "span", "text",
+    shown(row.text.slice(0, part.from), true),
+    el("span", "changed", shown(row.text.slice(part.from, part.one), true)),
+    shown(row.text.slice(part.one), true),
+  );
+}

@@ -1,0 +1,93 @@
+/** Elements made by hand. Text of others becomes text nodes and visible marks, never markup. */
+
+import { moment } from "../model/time";
+import { type Piece, reveal } from "../text/reveal";
+
+type Child = Node | string | null | undefined | false;
+
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K, className = "", ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  for (const child of children) if (child) made.append(child);
+  return made;
+}
+
+export function button(label: string, className: string, act: () => void, title = ""): HTMLButtonElement {
+  const made = el("button", className, label);
+  made.type = "button";
+  if (title) made.title = title;
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** Nothing of ours is cut, but what is longer than this is drawn in pieces that the browser may leave undrawn. */
+const PIECE = 20_000;
+
+export function shown(text: string, strict = false): Node {
+  if (text.length <= PIECE) return drawn(reveal(text, strict));
+  const whole = document.createDocumentFragment();
+  for (let at = 0; at < text.length; ) {
+    // Never between the halves of one character.
+    const until = at + PIECE - (/[\ud800-\udbff]/.test(text[at + PIECE - 1] ?? "") ? 1 : 0);
+    whole.append(el("span", "piece", drawn(reveal(text.slice(at, until), strict))));
+    at = until;
+  }
+  return whole;
+}
+
+function drawn(pieces: Piece[]): Node {
+  if (pieces.length === 1 && typeof pieces[0] === "string") return document.createTextNode(pieces[0]);
+  const all = document.createDocumentFragment();
+  for (const piece of pieces) {
+    if (typeof piece === "string") all.append(piece);
+    else {
+      const mark = el("span", "mark", piece.label);
+      mark.title = piece.name;
+      all.append(mark);
+    }
+  }
+  return all;
+}
+
+/** A long text that a person may want none of: the beginning, and the rest when asked for, a good deal at a time. */
+export function unfolding(target: HTMLElement, text: string, strict: boolean, first = 40_000): void {
+  target.append(shown(text.slice(0, first), strict));
+  if (text.length <= first) return;
+  const rest = button(`Show ${sizeOf(text.length - first)} more`, "more", () => {
+    rest.remove();
+    unfolding(target, text.slice(first), strict, 400_000);
+  });
+  target.append(rest);
+}
+
+export function sizeOf(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} KB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+export function copyButton(text: () => string): HTMLButtonElement {
+  const made = button("Copy", "copy", () => {
+    void navigator.clipboard.writeText(text()).then(() => {
+      made.textContent = "Copied";
+      window.setTimeout(() => (made.textContent = "Copy"), 1500);
+    });
+  });
+  return made;
+}
+
+export function ago(time: string | number | undefined, now = Date.now()): string {
+  const then = moment(time);
+  if (then === undefined) return "";
+  const seconds = (now - then) / 1000;
+  if (seconds < 45) return "now";
+  if (seconds < 3600) return `${Math.max(1, Math.round(seconds / 60))} min`;
+  if (seconds < 86_400) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+export function lastPart(path: string): string {
+  return path.replace(/[\\/]+$/, "").split(/[\\/]/).pop() || path;
+}

@@ -1,0 +1,201 @@
+/** One view for each kind of item. A view draws its item once and then follows its changes. */
+
+import type { End, Item, Note, Part, Plan, Question, Speech } from "../model/items";
+import { textOf } from "../model/items";
+import { blockView } from "./blocks";
+import { copyButton, el, shown, unfolding } from "./dom";
+import { iconNode } from "./icons";
+import { MarkdownView } from "./markdown";
+import { ToolView } from "./tool";
+
+export interface ItemView {
+  element: HTMLElement;
+  update(): void;
+}
+
+export function viewOf(item: Item, opened: Map<number, boolean>): ItemView {
+  switch (item.kind) {
+    case "user":
+      return new UserView(item);
+    case "agent":
+      return new AgentView(item);
+    case "thought":
+      return new ThoughtView(item, opened);
+    case "tool":
+      return new ToolView(item, opened);
+    case "plan":
+      return still(el("section", "plan"), (target) => drawPlan(target, item));
+    case "end":
+      return still(el("div", "end"), (target) => drawEnd(target, item));
+    case "note":
+      return still(el("div", `note ${item.tone}`), (target) => drawNote(target, item));
+    case "question":
+      return still(el("div", "settled"), (target) => drawQuestion(target, item));
+  }
+}
+
+function still(element: HTMLElement, draw: (target: HTMLElement) => void): ItemView {
+  const update = (): void => {
+    element.replaceChildren();
+    draw(element);
+  };
+  update();
+  return { element, update };
+}
+
+class UserView implements ItemView {
+  readonly element = el("div", "user");
+  constructor(private item: Speech) {
+    this.update();
+  }
+
+  update(): void {
+    const bubble = el("div", "bubble");
+    for (const part of this.item.parts) {
+      if ("block" in part) bubble.append(blockView(part.block, true));
+      else {
+        const text = el("div", "said");
+        unfolding(text, part.text, false);
+        bubble.append(text);
+      }
+    }
+    this.element.replaceChildren(bubble);
+  }
+}
+
+/** Text that grows by its end. Parts are recognised by identity: a page of history in front makes new ones. */
+class Growing {
+  private views: { part: Part; done: number; view: MarkdownView | null }[] = [];
+  constructor(private target: HTMLElement) {}
+
+  follow(parts: Part[]): void {
+    if (this.views.some((view, at) => view.part !== parts[at])) {
+      this.views = [];
+      this.target.replaceChildren();
+    }
+    parts.forEach((part, at) => this.part(part, at));
+  }
+
+  private part(part: Part, at: number): void {
+    let held = this.views[at];
+    if (!held) {
+      held = { part, done: 0, view: "text" in part ? new MarkdownView() : null };
+      this.views[at] = held;
+      this.target.append(held.view ? held.view.element : blockView((part as { block: any }).block));
+    }
+    if (!held.view || !("text" in part) || part.text.length <= held.done) return;
+    held.view.push(part.text.slice(held.done));
+    held.done = part.text.length;
+  }
+}
+
+class AgentView implements ItemView {
+  readonly element = el("div", "agent");
+  private body = el("div", "agent-body");
+  private growing = new Growing(this.body);
+  constructor(private item: Speech) {
+    const tools = el("div", "agent-tools", copyButton(() => textOf(item.parts)));
+    this.element.append(this.body, tools);
+    this.update();
+  }
+
+  update(): void {
+    this.growing.follow(this.item.parts);
+  }
+}
+
+class ThoughtView implements ItemView {
+  readonly element = el("details", "thought");
+  private body = el("div", "thought-body");
+  private growing = new Growing(this.body);
+  private gist = el("span", "gist");
+
+  constructor(private item: Speech, opened: Map<number, boolean>) {
+    this.element.append(el("summary", "", el("span", "thought-word", "Thought"), this.gist), this.body);
+    this.element.open = opened.get(item.id) ?? false;
+    this.element.addEventListener("toggle", () => {
+      opened.set(item.id, this.element.open);
+      this.update();
+    });
+    this.update();
+  }
+
+  update(): void {
+    const text = textOf(this.item.parts);
+    this.gist.replaceChildren(shown(text.slice(0, 160).replace(/\s+/g, " ").replace(/[*_`#]/g, "")));
+    if (this.element.open) this.growing.follow(this.item.parts);
+  }
+}
+
+function drawPlan(target: HTMLElement, { entries }: Plan): void {
+  const done = entries.filter((entry) => entry.status === "completed").length;
+  target.setAttribute("aria-label", "Plan");
+  const bar = el("progress", "plan-bar");
+  bar.max = Math.max(1, entries.length);
+  bar.value = done;
+  bar.setAttribute("aria-label", "Progress of the plan");
+  target.append(el("div", "plan-head", el("span", "", "Plan"), el("span", "faint", `${done} of ${entries.length}`)), bar);
+  const list = el("ul", "plan-list");
+  for (const entry of entries) {
+    const status = entry.status ?? "pending";
+    const box = el("span", "box");
+    box.setAttribute("role", "img");
+    box.setAttribute("aria-label", status.replace("_", " "));
+    const line = el("li", "", box, el("span", "", shown(entry.content)));
+    line.dataset.status = status;
+    list.append(line);
+  }
+  target.append(list);
+}
+
+const STOPS: Record<string, string> = {
+  cancelled: "Stopped by you",
+  refusal: "The agent declined to go on",
+  max_tokens: "Stopped: the limit of tokens was reached",
+  max_turn_requests: "Stopped: the limit of requests was reached",
+};
+
+function drawEnd(target: HTMLElement, end: End): void {
+  if (end.error) {
+    target.className = "end bad";
+    target.append(el("span", "", "The turn failed: ", shown(end.error.message || "no reason was given")));
+    return;
+  }
+  const word = STOPS[end.stopReason ?? ""];
+  const parts = [word ?? "", took(end), tokens(end)].filter(Boolean);
+  target.classList.toggle("told", Boolean(word));
+  target.append(el("span", "", parts.join(" · ") || "Done"));
+}
+
+function took(end: End): string {
+  const seconds = end.started && end.time ? (end.time - end.started) / 1000 : 0;
+  if (seconds < 1) return "";
+  return seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
+}
+
+function tokens(end: End): string {
+  return end.usage?.totalTokens ? `${end.usage.totalTokens.toLocaleString("en")} tokens` : "";
+}
+
+function drawNote(target: HTMLElement, note: Note): void {
+  target.append(el("strong", "", shown(note.title)));
+  if (note.text) target.append(" ", shown(note.text));
+}
+
+function drawQuestion(target: HTMLElement, question: Question): void {
+  const { asked, outcome, result } = question;
+  const call = asked.params.toolCall;
+  const title = call?.title ?? asked.params.message ?? asked.method;
+  target.dataset.outcome = outcome ?? "open";
+  target.append(iconNode("ask"), el("span", "", shown(String(title), true)));
+  target.append(el("span", "verdict", shown(outcome === undefined ? "waits for an answer" : verdict(question, result))));
+}
+
+function verdict({ asked, outcome, by }: Question, result: any): string {
+  const who = by ? ` by ${by}` : "";
+  const chosen = result?.outcome?.optionId;
+  const option = asked.params.options?.find((one: { optionId: string }) => one.optionId === chosen);
+  if (option) return `${option.name}${who}`;
+  if (result?.action) return `${result.action === "accept" ? "answered" : "declined"}${who}`;
+  return `${(outcome ?? "").replace("_", " ")}${who}`;
+}

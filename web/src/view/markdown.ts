@@ -1,0 +1,156 @@
+/**
+ * Draws markdown as it streams: settled blocks are never touched again, the last one is drawn anew, and an open code
+ * block only grows. Links and images are buttons that say where they lead before anything is opened.
+ */
+
+import type { Inline } from "../text/inline";
+import { type Block, MarkdownStream } from "../text/markdown";
+import { copyButton, el, shown } from "./dom";
+
+const LONGEST_COLOURED = 60_000;
+
+export class MarkdownView {
+  readonly element = el("div", "prose");
+  private stream = new MarkdownStream();
+  private nodes: HTMLElement[] = [];
+  private fixed = 0;
+
+  push(text: string): void {
+    this.stream.push(text);
+    const { blocks, settled } = this.stream;
+    for (let at = this.fixed; at < blocks.length; at += 1) this.draw(at, blocks[at]);
+    while (this.nodes.length > blocks.length) this.nodes.pop()!.remove();
+    this.fixed = settled;
+  }
+
+  /** Nothing more comes: an unfinished last block is as final as it gets. */
+  finish(): void {
+    const last = this.stream.blocks.at(-1);
+    const node = this.nodes.at(-1);
+    if (last?.t === "code" && last.open && node) colourLater(node, last.s, last.lang);
+  }
+
+  private draw(at: number, block: Block): void {
+    const old = this.nodes[at];
+    if (old && block.t === "code" && grown(old, block)) return;
+    const node = drawBlock(block);
+    if (old) old.replaceWith(node);
+    else this.element.append(node);
+    this.nodes[at] = node;
+  }
+}
+
+export function markdown(text: string): HTMLElement {
+  const view = new MarkdownView();
+  view.push(text);
+  view.finish();
+  return view.element;
+}
+
+const sources = new WeakMap<HTMLElement, { s: string; lang: string }>();
+
+function grown(node: HTMLElement, block: Block & { t: "code" }): boolean {
+  const before = sources.get(node);
+  if (!before || before.lang !== block.lang || !block.open || !block.s.startsWith(before.s)) return false;
+  const more = block.s.slice(before.s.length);
+  if (more) node.querySelector("code")!.append(shown(more, true));
+  before.s = block.s;
+  return true;
+}
+
+function drawBlock(block: Block): HTMLElement {
+  switch (block.t) {
+    case "p":
+      return filled(el("p"), block.c);
+    case "h":
+      // Headings of an agent stand below the page's own.
+      return filled(el(`h${Math.min(6, block.n + 2)}` as "h3", `h${block.n}`), block.c);
+    case "hr":
+      return el("hr");
+    case "quote":
+      return el("blockquote", "", ...block.c.map(drawBlock));
+    case "code":
+      return codeBlock(block);
+    case "list":
+      return list(block);
+    case "table":
+      return table(block);
+  }
+}
+
+function codeBlock(block: Block & { t: "code" }): HTMLElement {
+  const source = { s: block.s, lang: block.lang };
+  const code = el("code", "", shown(block.s, true));
+  const pre = el("pre", "", code);
+  pre.tabIndex = 0;
+  const head = el("div", "code-head", el("span", "", shown(block.lang || "text", true)), copyButton(() => source.s));
+  const node = el("div", "code", head, pre);
+  sources.set(node, source);
+  if (!block.open) colourLater(node, block.s, block.lang);
+  return node;
+}
+
+function colourLater(node: HTMLElement, text: string, language: string): void {
+  if (!language || text.length > LONGEST_COLOURED) return;
+  void import("./highlight").then(({ colour }) => colour(node.querySelector("code")!, text, language));
+}
+
+function list(block: Block & { t: "list" }): HTMLElement {
+  const made = el(block.ordered ? "ol" : "ul", block.tight ? "tight" : "");
+  if (block.ordered && block.start !== 1) made.setAttribute("start", String(block.start));
+  for (const item of block.items) {
+    const line = el("li", item.task === null ? "" : "task");
+    if (item.task !== null) {
+      const box = el("span", item.task ? "box done" : "box");
+      box.setAttribute("role", "img");
+      box.setAttribute("aria-label", item.task ? "done" : "not done");
+      line.append(box);
+    }
+    for (const inner of item.c) {
+      if (inner.t === "p" && block.tight) filled(line, inner.c);
+      else line.append(drawBlock(inner));
+    }
+    made.append(line);
+  }
+  return made;
+}
+
+function table(block: Block & { t: "table" }): HTMLElement {
+  const row = (cells: Inline[][], tag: "th" | "td"): HTMLElement =>
+    el("tr", "", ...cells.map((cell, at) => filled(el(tag, block.align[at] ? `to-${block.align[at]}` : ""), cell)));
+  const body = el("tbody", "", ...block.rows.map((cells) => row(cells, "td")));
+  const frame = el("div", "table", el("table", "", el("thead", "", row(block.head, "th")), body));
+  frame.tabIndex = 0;
+  return frame;
+}
+
+function filled<T extends HTMLElement>(target: T, inlines: Inline[]): T {
+  for (const inline of inlines) target.append(drawInline(inline));
+  return target;
+}
+
+function drawInline(inline: Inline): Node {
+  switch (inline.t) {
+    case "text":
+      return shown(inline.s);
+    case "code":
+      return el("code", "", shown(inline.s, true));
+    case "br":
+      return el("br");
+    case "link":
+      return filled(away(inline.href, "link"), inline.c);
+    case "image":
+      return el("span", "", away(inline.href, "link picture", `Picture: ${inline.alt || inline.href}`));
+    default:
+      return filled(el(inline.t), inline.c);
+  }
+}
+
+/** A way out of the page, taken only after the person has seen where it leads. See `leave.ts`. */
+export function away(href: string, className: string, label = ""): HTMLButtonElement {
+  const made = el("button", className);
+  made.type = "button";
+  if (label) made.append(shown(label));
+  made.dataset.away = href;
+  return made;
+}

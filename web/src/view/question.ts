@@ -1,0 +1,115 @@
+/**
+ * What waits for a person: a permission with the whole command or diff, or a form. A card is made once for each
+ * question and kept, so that nothing typed is lost when the page is drawn again. Texts are never cut.
+ */
+
+import type { App } from "../model/app";
+import { nameOf } from "../model/app";
+import type { Asked, PermissionOption } from "../model/types";
+import { ago, button, el, lastPart, shown } from "./dom";
+import { formOf } from "./form";
+import { iconNode } from "./icons";
+import { away } from "./markdown";
+import { toolParts } from "./tool";
+
+const cards = new Map<string, HTMLElement>();
+
+export function questionCard(app: App, asked: Asked, inSession: boolean): HTMLElement {
+  const name = `${inSession ? "s" : "h"}${nameOf(asked)}`;
+  let card = cards.get(name);
+  if (!card) {
+    card = asked.method === "session/request_permission" ? permission(app, asked, inSession) : elicitation(app, asked, inSession);
+    cards.set(name, card);
+  }
+  return card;
+}
+
+/** Cards of questions that are no more. */
+export function forgetCards(open: Map<string, Asked>): void {
+  for (const name of cards.keys()) if (!open.has(name.slice(1))) cards.delete(name);
+}
+
+function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: string): [HTMLElement, HTMLElement] {
+  const session = app.sessions.get(asked.sessionId);
+  const card = el("article", "card");
+  card.tabIndex = -1;
+  card.dataset.request = asked.request;
+  const heading = el("h3", "card-title", shown(title, true));
+  card.setAttribute("aria-label", `Waits for you: ${title}`);
+  card.append(el("header", "card-head", el("span", "tool-icon", iconNode(kind)), heading));
+  if (!inSession) card.append(origin(app, asked, session?.cwd ?? ""));
+  const risks = risksOf(asked);
+  if (risks.length) card.append(el("ul", "risks", ...risks.map((risk) => el("li", "", shown(risk)))));
+  const body = el("div", "card-body");
+  card.append(body);
+  return [card, body];
+}
+
+function origin(app: App, asked: Asked, cwd: string): HTMLElement {
+  const agent = app.agents.find((one) => one.name === asked.agent)?.title ?? asked.agent ?? "";
+  const link = el("a", "origin", shown([asked.title || "Untitled session", agent, lastPart(cwd)].filter(Boolean).join(" · ")));
+  link.href = `#/s/${encodeURIComponent(asked.sessionId)}`;
+  const when = ago(asked.askedAt);
+  return el("div", "card-origin", link, when ? el("span", "faint", when === "now" ? "just now" : `${when} ago`) : null);
+}
+
+function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
+  const call = asked.params.toolCall ?? {};
+  const [card, body] = frame(app, asked, inSession, call.kind ?? "other", call.title ?? "The agent asks for permission");
+  body.append(...toolParts(call));
+  const options: PermissionOption[] = Array.isArray(asked.params.options) ? asked.params.options : [];
+  const choose = (optionId: string): void => {
+    void app.answer(asked, { outcome: { outcome: "selected", optionId } });
+  };
+  const row = el("div", "card-actions");
+  ordered(options).forEach((option, at) => {
+    const made = button("", `choice ${option.kind}`, () => choose(option.optionId));
+    made.append(shown(option.name), el("kbd", "", String(at + 1)));
+    made.disabled = !app.may("approve");
+    row.append(made);
+  });
+  card.append(row);
+  if (!app.may("approve")) card.append(el("p", "faint", "Your token may watch, but not answer."));
+  return card;
+}
+
+const ORDER = ["allow_once", "allow_always", "reject_once", "reject_always"];
+
+function ordered(options: PermissionOption[]): PermissionOption[] {
+  const place = (option: PermissionOption): number => (ORDER.indexOf(option.kind) + 1) || 9;
+  return [...options].sort((one, other) => place(one) - place(other));
+}
+
+function elicitation(app: App, asked: Asked, inSession: boolean): HTMLElement {
+  const { message, mode, url, requestedSchema } = asked.params;
+  const [card, body] = frame(app, asked, inSession, "ask", "The agent asks you something");
+  const words = el("p", "card-message");
+  words.append(shown(String(message ?? "")));
+  body.append(words);
+  const form = formOf(requestedSchema ?? {}, (content) => {
+    void app.answer(asked, mode === "url" ? { action: "accept" } : { action: "accept", content });
+  });
+  if (mode === "url") form.prepend(el("p", "", "It asks you to visit ", away(String(url), "link", String(url))));
+  const send = el("button", "choice allow_once", mode === "url" ? "I have done that" : "Answer");
+  send.type = "submit";
+  const decline = button("Decline", "choice reject_once", () => void app.answer(asked, { action: "decline" }));
+  form.append(el("div", "card-actions", send, decline));
+  body.append(form);
+  return card;
+}
+
+/** The rule that asked and what was found dangerous, in whatever shape the hub gives them. */
+export function risksOf(asked: Asked): string[] {
+  const meta = asked.params._meta?.dragoman ?? {};
+  const given = [asked.rule, meta.rule, meta.risk, meta.risks, meta.findings].flat();
+  return [...new Set(given.map(worded).filter(Boolean))];
+}
+
+function worded(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null) return "";
+  const { name, rule, id, risk, severity, message, why, reason, title, text } = value as Record<string, unknown>;
+  const head = [name ?? rule ?? id ?? title, risk ?? severity].filter((part) => typeof part === "string");
+  const tail = [message, why, reason, text].find((part) => typeof part === "string");
+  return [head.join(", "), tail].filter(Boolean).join(": ");
+}

@@ -1,0 +1,154 @@
+/** One session: its head, the conversation, and the dock below with what waits, the queue and the composer. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import type { App } from "../model/app";
+import { nameOf } from "../model/app";
+import type { Conversation } from "../model/conversation";
+import { promptText } from "../model/items";
+import type { ConfigOption, Queued } from "../model/types";
+import { plain } from "../text/reveal";
+import { parseUnified, counts } from "../text/diff";
+import type { Composer } from "./composer";
+import { lastPart } from "./dom";
+import { agentTitle } from "./home";
+import { icon } from "./icons";
+import { questionCard } from "./question";
+import type { Timeline } from "./timeline";
+
+export interface Acts {
+  menu(event: Event): void;
+  changes(): void;
+  rename(): void;
+}
+
+export function sessionView(app: App, open: Conversation, timeline: Timeline, composer: Composer, acts: Acts): TemplateResult {
+  const title = plain(open.fold.title || open.info?.title || "Untitled session");
+  return html`<header class="session-head">
+      <a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a>
+      <div class="session-name">
+        <h2 class="session-h" title=${title}><button type="button" class="plain" @click=${acts.rename} title="Rename">${title}</button></h2>
+        <p class="faint one-line">${agentTitle(app, open.info?.agent ?? "")} · <span title=${open.info?.cwd ?? ""}>${plain(lastPart(open.info?.cwd ?? ""))}</span></p>
+      </div>
+      ${usage(open)}${state(open)}
+      <button type="button" class="round quiet" aria-label="Session menu" aria-haspopup="menu" @click=${acts.menu}>${icon("menu")}</button>
+    </header>
+    ${open.state === "failed" ? failed(app, open) : timeline.element}
+    <div class="dock">
+      ${lagging(open)} ${waiting(app, open)} ${changed(open, acts)} ${queue(app, open, composer)} ${composer.element} ${settings(app, open)}
+    </div>`;
+}
+
+function failed(app: App, open: Conversation): TemplateResult {
+  return html`<div class="empty"><p class="empty-title">This session cannot be shown</p><p class="faint">${plain(open.why)}</p>
+    <button type="button" class="choice" @click=${() => void open.attach(app.rpc)}>Try again</button></div>`;
+}
+
+function state(open: Conversation): TemplateResult {
+  const { fold, info } = open;
+  const word = fold.gone ? "agent gone" : fold.turn ? (info?.state === "waiting" ? "waits for you" : "running") : (info?.state ?? "");
+  const tone = fold.gone ? "failed" : fold.turn ? (info?.state === "waiting" ? "waiting" : "running") : (info?.state ?? "");
+  return html`<span class="pill ${tone}"><span class="dot ${tone}"></span>${open.state === "opening" ? "opening" : word}</span>`;
+}
+
+function usage(open: Conversation): TemplateResult | typeof nothing {
+  const usage = open.fold.usage;
+  if (!usage) return nothing;
+  const share = usage.size && usage.used !== undefined ? Math.min(100, (100 * usage.used) / usage.size) : null;
+  const cost = usage.cost ? `${usage.cost.amount.toFixed(2)} ${plain(usage.cost.currency)}` : "";
+  const words = share === null ? `${usage.used ?? 0} tokens` : `${usage.used?.toLocaleString("en")} of ${usage.size?.toLocaleString("en")} tokens`;
+  return html`<span class="usage" title="${words}${cost ? `, ${cost}` : ""}">
+    ${share === null ? nothing : html`<meter min="0" max="100" .value=${share} aria-label="Context used: ${words}"></meter><span>${Math.round(share)} %</span>`}
+    ${cost ? html`<span>${cost}</span>` : nothing}</span>`;
+}
+
+function lagging(open: Conversation): TemplateResult | typeof nothing {
+  if (open.waiting > 1500) return html`<p class="lag" role="status">${open.waiting.toLocaleString("en")} updates behind, catching up</p>`;
+  return open.behind ? html`<p class="lag" role="status">Catching up with what happened meanwhile</p>` : nothing;
+}
+
+function waiting(app: App, open: Conversation): TemplateResult | typeof nothing {
+  const asked = [...app.inbox.values()].filter((one) => one.sessionId === open.id);
+  if (!asked.length) return nothing;
+  return html`<div class="waiting" role="region" aria-label="Waits for you">${repeat(asked, nameOf, (one) => questionCard(app, one, true))}</div>`;
+}
+
+function changed(open: Conversation, acts: Acts): TemplateResult | typeof nothing {
+  const files = open.changes;
+  if (!files?.length || open.fold.turn) return nothing;
+  const sum = files.map((file) => counts(parseUnified(file.diff ?? "")));
+  const added = sum.reduce((total, one) => total + one.added, 0);
+  const removed = sum.reduce((total, one) => total + one.removed, 0);
+  return html`<button type="button" class="changed-bar" @click=${acts.changes}>
+    <span>${files.length} ${files.length === 1 ? "file" : "files"} changed</span>
+    <span class="tally"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span><span class="go">Review</span></button>`;
+}
+
+function queue(app: App, open: Conversation, composer: Composer): TemplateResult | typeof nothing {
+  if (!open.fold.queue.length) return nothing;
+  return html`<ol class="queue" aria-label="Queue">${repeat(open.fold.queue, (one) => one.key, (one) => queued(app, open, composer, one))}</ol>`;
+}
+
+function queued(app: App, open: Conversation, composer: Composer, one: Queued): TemplateResult {
+  const withdraw = async (): Promise<boolean> => {
+    try {
+      await app.rpc.call("_dragoman/hub/queue/withdraw", { sessionId: open.id, key: one.key });
+      return true;
+    } catch (error) {
+      app.say(`It was not withdrawn: ${error instanceof Error ? error.message : error}`);
+      return false;
+    }
+  };
+  const edit = async (): Promise<void> => {
+    const text = window.prompt("Change the queued message", promptText(one.prompt));
+    if (text === null || !text.trim()) return;
+    const rest = one.prompt.filter((block) => block.type !== "text");
+    const params = { sessionId: open.id, key: one.key, prompt: [{ type: "text", text }, ...rest] };
+    await app.rpc.call("_dragoman/hub/queue/edit", params).catch((error: Error) => app.say(`It was not changed: ${error.message}`));
+  };
+  void composer;
+  return html`<li><span class="queued-text">${plain(promptText(one.prompt)) || "attachment"}</span>
+    <button type="button" class="small" @click=${() => void edit()}>Edit</button>
+    <button type="button" class="small" @click=${() => void withdraw()}>Withdraw</button></li>`;
+}
+
+function settings(app: App, open: Conversation): TemplateResult | typeof nothing {
+  const { modes, options } = open.fold;
+  // Agents that offer their modes as an option too would show them twice.
+  const own = options.filter((option) => !(modes && option.id === "mode"));
+  if (!modes && !own.length) return nothing;
+  const setMode = (event: Event): void => {
+    const modeId = (event.target as HTMLSelectElement).value;
+    void app.rpc.call("session/set_mode", { sessionId: open.id, modeId }).then(
+      () => open.fold.modes && (open.fold.modes = { ...open.fold.modes, currentModeId: modeId }),
+      (error: Error) => app.say(`The mode was not changed: ${error.message}`),
+    );
+  };
+  return html`<div class="settings">
+    ${modes ? html`<label><span>Mode</span><select .value=${modes.currentModeId} @change=${setMode}>
+      ${modes.availableModes.map((mode) => html`<option value=${mode.id} ?selected=${mode.id === modes.currentModeId} title=${mode.description ?? ""}>${plain(mode.name)}</option>`)}
+    </select></label>` : nothing}
+    ${own.map((option) => optionView(app, open, option))}
+  </div>`;
+}
+
+function optionView(app: App, open: Conversation, option: ConfigOption): TemplateResult {
+  const set = (value: string | boolean): void => {
+    const typed = typeof value === "boolean" ? { type: "boolean", value } : { value };
+    void app.rpc.call("session/set_config_option", { sessionId: open.id, configId: option.id, ...typed }).then(
+      (answer) => {
+        if (Array.isArray(answer?.configOptions)) open.fold.options = answer.configOptions;
+        app.changed();
+      },
+      (error: Error) => app.say(`${option.name} was not changed: ${error.message}`),
+    );
+  };
+  if (option.type === "boolean") {
+    return html`<label title=${option.description ?? ""}><input type="checkbox" class="switch" .checked=${option.currentValue === true}
+      @change=${(event: Event) => set((event.target as HTMLInputElement).checked)} /><span>${plain(option.name)}</span></label>`;
+  }
+  const choices = (option.options ?? []).flatMap((one) => ("group" in one ? one.options : [one]));
+  return html`<label title=${option.description ?? ""}><span>${plain(option.name)}</span><select @change=${(event: Event) => set((event.target as HTMLSelectElement).value)}>
+    ${choices.map((choice) => html`<option value=${choice.value} ?selected=${choice.value === option.currentValue}>${plain(choice.name)}</option>`)}
+  </select></label>`;
+}

@@ -1,0 +1,186 @@
+/** A tool call: its kind, state and places in a line, and below it what it does, live: output, diffs, what went in. */
+
+import type { Tool } from "../model/items";
+import type { ToolCall, ToolContent } from "../model/types";
+import { diffLines, hunksOf } from "../text/diff";
+import { blockView } from "./blocks";
+import { diffTable, tally } from "./diff";
+import { el, lastPart, shown, unfolding } from "./dom";
+import { iconNode } from "./icons";
+import { layoutFor } from "./layout";
+import { TerminalView } from "./terminal";
+
+const STATES: Record<string, string> = {
+  pending: "waiting",
+  in_progress: "running",
+  completed: "done",
+  failed: "failed",
+};
+
+export class ToolView {
+  readonly element = el("details", "tool");
+  private summary = el("summary");
+  private body = el("div", "tool-body");
+  private terminals = new Map<string, TerminalView>();
+  private drawn: unknown = null;
+
+  constructor(private tool: Tool, private opened: Map<number, boolean>) {
+    this.element.append(this.summary, this.body);
+    this.element.open = opened.get(tool.id) ?? this.wanted();
+    this.element.addEventListener("toggle", () => {
+      if (this.element.open !== this.wanted()) opened.set(tool.id, this.element.open);
+      else opened.delete(tool.id);
+      if (this.element.open) this.fill();
+    });
+    this.update();
+  }
+
+  /** Changes and failures are what people look for; finished reading and searching is noise. */
+  private wanted(): boolean {
+    const { call, output } = this.tool;
+    if (call.status === "failed") return true;
+    if (call.content?.some((part) => part.type === "diff")) return true;
+    return call.status === "in_progress" && (output.size > 0 || call.kind === "execute");
+  }
+
+  update(): void {
+    const { call, stopped } = this.tool;
+    const finished = call.status === "completed" || call.status === "failed";
+    const state = stopped && !finished ? "stopped" : (call.status ?? "pending");
+    this.element.dataset.state = state;
+    const title = el("span", "tool-title", shown(call.title || call.name || "Tool call", true));
+    const word = el("span", "tool-state", STATES[state] ?? state);
+    this.summary.replaceChildren(el("span", "tool-icon", iconNode(call.kind ?? "other")), title, ...places(call), word);
+    if (!this.opened.has(this.tool.id)) this.element.open = this.wanted();
+    if (this.element.open) this.fill();
+  }
+
+  private fill(): void {
+    const { call, output, exit } = this.tool;
+    // Content is replaced as a whole by updates; only then is it drawn again. Terminals just grow.
+    if (this.drawn !== call.content || !this.body.childNodes.length) this.redraw();
+    this.drawn = call.content;
+    for (const [name, text] of output) this.terminal(name).set(text);
+    for (const [name, how] of exit) this.terminal(name).element.dataset.exit = how;
+  }
+
+  private terminal(name: string): TerminalView {
+    let view = this.terminals.get(name);
+    if (!view) {
+      view = new TerminalView();
+      this.terminals.set(name, view);
+    }
+    if (!view.element.isConnected && view.element.parentNode !== this.body) this.body.append(view.element);
+    return view;
+  }
+
+  private redraw(): void {
+    const { call } = this.tool;
+    const parts = toolParts(call, (name, text) => {
+      const view = this.terminal(name);
+      view.set(text);
+      return view.element;
+    });
+    this.body.replaceChildren(...parts);
+  }
+}
+
+type Draw = (name: string, text: string) => HTMLElement;
+
+/** Everything that a call shows, also for an approval, which shows the same. */
+export function toolParts(call: ToolCall, terminal: Draw = plainTerminal): Node[] {
+  const parts: Node[] = [];
+  const command = commandOf(call.rawInput);
+  if (command) parts.push(commandView(command, cwdOf(call.rawInput)));
+  (call.content ?? []).forEach((part, at) => parts.push(contentView(part, call, at, terminal)));
+  const printed = outputOf(call.rawOutput);
+  if (!call.content?.length && printed) parts.push(terminal("raw", printed));
+  if (!command && !call.content?.length && call.rawInput !== undefined) parts.push(jsonView("Input", call.rawInput));
+  if (!printed && call.rawOutput !== undefined && !call.content?.length) parts.push(jsonView("Output", call.rawOutput));
+  if (!parts.length) parts.push(el("p", "faint", "Nothing was said about it."));
+  return parts;
+}
+
+function contentView(part: ToolContent, call: ToolCall, at: number, terminal: Draw): Node {
+  if (part.type === "diff") return fileDiff(part.path ?? "", part.oldText ?? "", part.newText ?? "", part.oldText == null);
+  if (part.type === "terminal") return terminal(part.terminalId ?? "", "");
+  const block = part.content;
+  if (!block) return el("span");
+  const text = block.type === "text" ? (block.text ?? "") : null;
+  // Programs write columns and colours; prose is for everything else.
+  if (text !== null && (call.kind === "execute" || text.includes("\u001b["))) return terminal(`content-${at}`, unfenced(text));
+  return blockView(block);
+}
+
+function plainTerminal(_name: string, text: string): HTMLElement {
+  const view = new TerminalView();
+  view.set(text);
+  return view.element;
+}
+
+/** Some agents wrap what a program printed into a fence. */
+function unfenced(text: string): string {
+  const found = /^\s*```[\w-]*\n([\s\S]*?)\n?```\s*$/.exec(text);
+  return found ? found[1] : text;
+}
+
+export function fileDiff(path: string, before: string, after: string, fresh: boolean): HTMLElement {
+  const hunks = hunksOf(diffLines(before, after));
+  const name = el("span", "path", shown(path, true));
+  const head = el("div", "file-head", iconNode(fresh ? "new" : "edit"), name, tally(hunks));
+  const made = el("div", "file", head);
+  if (!hunks.length) made.append(el("p", "faint", "No line differs."));
+  for (const hunk of hunks) made.append(diffTable(hunk, layoutFor(hunk)));
+  return made;
+}
+
+export function commandView(command: string, cwd = ""): HTMLElement {
+  const made = el("pre", "command", el("span", "prompt", "$ "), shown(command, true));
+  made.tabIndex = 0;
+  if (cwd) made.prepend(el("span", "faint", shown(cwd, true), "\n"));
+  return made;
+}
+
+export function commandOf(input: unknown): string {
+  if (typeof input !== "object" || input === null) return "";
+  const { command, cmd, args } = input as Record<string, unknown>;
+  const found = command ?? cmd;
+  if (typeof found === "string") {
+    return Array.isArray(args) ? [found, ...args.map(quoted)].join(" ") : found;
+  }
+  return Array.isArray(found) ? found.map(quoted).join(" ") : "";
+}
+
+function quoted(word: unknown): string {
+  const text = String(word);
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function cwdOf(input: unknown): string {
+  const cwd = (input as Record<string, unknown>).cwd;
+  return typeof cwd === "string" ? cwd : "";
+}
+
+function outputOf(output: unknown): string {
+  if (typeof output === "string") return output;
+  if (typeof output !== "object" || output === null) return "";
+  const { output: text, stdout, stderr, formatted_output: formatted } = output as Record<string, unknown>;
+  const found = text ?? formatted ?? stdout;
+  if (typeof found !== "string") return "";
+  return typeof stderr === "string" && stderr && found === stdout ? `${found}${stderr}` : found;
+}
+
+export function jsonView(label: string, value: unknown): HTMLElement {
+  const pre = el("pre", "json");
+  pre.tabIndex = 0;
+  unfolding(pre, typeof value === "string" ? value : JSON.stringify(value, null, 2), true);
+  return el("div", "labelled", el("div", "label", label), pre);
+}
+
+function places(call: ToolCall): HTMLElement[] {
+  return (call.locations ?? []).slice(0, 4).map((place) => {
+    const made = el("span", "chip", shown(lastPart(place.path) + (place.line ? `:${place.line}` : ""), true));
+    made.title = place.path;
+    return made;
+  });
+}

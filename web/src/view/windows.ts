@@ -1,0 +1,171 @@
+/** The windows that start something: sign in, a new session, search, menus. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import type { App, Found } from "../model/app";
+import { recallJson, remember } from "../model/memory";
+import { plain } from "../text/reveal";
+import { dialog } from "./dialogs";
+import { ago, button, el, shown } from "./dom";
+
+export function signIn(app: App): TemplateResult {
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    const token = String(new FormData(event.target as HTMLFormElement).get("token") ?? "").trim();
+    if (token) app.signIn(token);
+  };
+  return html`<main class="sign-in">
+    <form @submit=${submit}>
+      <img src="/icon.svg" alt="" width="64" height="64" />
+      <h1>Dragoman</h1>
+      <p>${app.why || "This page talks to your hub. It needs the token that the hub printed when it started."}</p>
+      <label for="token">Token</label>
+      <input id="token" name="token" type="password" autocomplete="current-password" required autofocus spellcheck="false" />
+      <button class="choice allow_once" type="submit">Sign in</button>
+      <p class="faint">Lost it? <code>dragoman hub token add NAME</code> makes another one.</p>
+    </form>
+  </main>`;
+}
+
+export function banner(app: App): TemplateResult | typeof nothing {
+  if (app.health === "live" || app.health === "refused") return nothing;
+  const seconds = Math.max(0, Math.ceil((app.retryAt - Date.now()) / 1000));
+  const words = app.health === "connecting" ? (app.loaded ? "Connecting again …" : "Connecting …")
+    : `Not connected: ${plain(app.why)}. What you see may be out of date. ${seconds ? `Next try in ${seconds} s.` : ""}`;
+  return html`<div class="banner ${app.health}" role="status"><span>${words}</span>
+    ${app.health === "offline" ? html`<button type="button" class="small" @click=${app.connection.hurry}>Try now</button>` : nothing}</div>`;
+}
+
+export function newSession(app: App, go: (id: string) => void): void {
+  const folders = [...new Set([...recallJson<string[]>("folders", []), ...[...app.sessions.values()].map((session) => session.cwd)])].filter(Boolean);
+  const form = el("form", "form");
+  const list = el("div", "agents");
+  list.setAttribute("role", "radiogroup");
+  list.setAttribute("aria-label", "Agent");
+  const chosen = recallJson("agent", app.defaultAgent);
+  for (const agent of app.agents) {
+    const radio = el("input");
+    radio.type = "radio";
+    radio.name = "agent";
+    radio.value = agent.name;
+    radio.checked = agent.name === chosen;
+    const words = el("span", "", el("strong", "", shown(agent.title || agent.name)), el("span", "faint", shown(agent.description ?? "")));
+    list.append(el("label", "agent-choice", radio, words));
+  }
+  const folder = el("input");
+  folder.name = "cwd";
+  folder.id = "new-cwd";
+  folder.required = true;
+  folder.placeholder = "/home/you/project";
+  folder.spellcheck = false;
+  folder.setAttribute("list", "folders");
+  folder.value = folders[0] ?? "";
+  const known = el("datalist");
+  known.id = "folders";
+  for (const path of folders.slice(0, 20)) known.append(new Option(path, path));
+  const label = el("label", "", "Folder, on the hub's machine");
+  label.htmlFor = "new-cwd";
+  const start = el("button", "choice allow_once", "Start");
+  start.type = "submit";
+  const fault = el("p", "fault");
+  fault.setAttribute("role", "alert");
+  form.append(el("div", "label", "Agent"), list, el("div", "field", label, folder, known), fault, el("div", "card-actions", start));
+  const shownDialog = dialog("New session", form);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const data = new FormData(form);
+    const cwd = String(data.get("cwd")).trim();
+    const agent = String(data.get("agent") ?? app.defaultAgent);
+    start.disabled = true;
+    fault.textContent = "";
+    app.rpc.call<{ sessionId: string }>("session/new", { cwd, mcpServers: [], _meta: { dragoman: { agent } } }).then(
+      ({ sessionId }) => {
+        remember("folders", JSON.stringify([cwd, ...folders.filter((path) => path !== cwd)].slice(0, 20)));
+        remember("agent", JSON.stringify(agent));
+        shownDialog.close();
+        go(sessionId);
+      },
+      (error: Error) => {
+        start.disabled = false;
+        fault.replaceChildren(shown(error.message));
+      },
+    );
+  });
+}
+
+export function searchAll(app: App, go: (found: Found) => void): void {
+  const field = el("input", "search-field");
+  field.type = "search";
+  field.placeholder = "Search in all sessions";
+  field.setAttribute("aria-label", "Search in all sessions");
+  const list = el("ul", "found-list");
+  list.setAttribute("aria-live", "polite");
+  const opened = dialog("Search", field, list);
+  let round = 0;
+  let timer = 0;
+  const look = async (): Promise<void> => {
+    const mine = ++round;
+    const text = field.value.trim();
+    if (!text) return list.replaceChildren();
+    const answer = await app.rpc.call<{ found: Found[] }>("_dragoman/hub/search", { text, limit: 30 }).catch((error: Error) => error);
+    if (mine !== round) return;
+    if (answer instanceof Error) return list.replaceChildren(el("li", "faint", shown(answer.message)));
+    list.replaceChildren(...answer.found.map((found) => {
+      const session = app.sessions.get(found.sessionId);
+      const made = button("", "found-one", () => {
+        opened.close();
+        go(found);
+      });
+      made.append(
+        el("span", "found-head", el("strong", "", shown(found.title || session?.title || "Untitled session")), el("span", "faint", `${found.kind.replaceAll("_", " ")} ${ago(session?.updatedAt)}`)),
+        el("span", "excerpt", shown(found.excerpt)),
+      );
+      return el("li", "", made);
+    }));
+    if (!answer.found.length) list.append(el("li", "faint", "Nothing was found."));
+  };
+  field.addEventListener("input", () => {
+    window.clearTimeout(timer);
+    timer = window.setTimeout(() => void look(), 150);
+  });
+  field.focus();
+}
+
+/** A menu beside what opened it. Arrow keys move, Escape closes. */
+export function menu(event: Event, entries: ([string, () => void] | null | false)[]): void {
+  const anchor = (event.currentTarget as HTMLElement).getBoundingClientRect();
+  const made = el("div", "menu");
+  made.setAttribute("role", "menu");
+  const opener = document.activeElement as HTMLElement | null;
+  const close = (): void => {
+    made.remove();
+    document.removeEventListener("pointerdown", outside, true);
+    opener?.focus();
+  };
+  const outside = (pressed: Event): void => {
+    if (!made.contains(pressed.target as Node)) close();
+  };
+  for (const entry of entries) {
+    if (!entry) continue;
+    const item = button(entry[0], "menu-item", () => {
+      close();
+      entry[1]();
+    });
+    item.setAttribute("role", "menuitem");
+    made.append(item);
+  }
+  made.addEventListener("keydown", (pressed) => {
+    const items = [...made.children] as HTMLElement[];
+    const at = items.indexOf(document.activeElement as HTMLElement);
+    if (pressed.key === "Escape" || pressed.key === "Tab") close();
+    else if (pressed.key === "ArrowDown") items[(at + 1) % items.length].focus();
+    else if (pressed.key === "ArrowUp") items[(at - 1 + items.length) % items.length].focus();
+    else return;
+    pressed.preventDefault();
+    pressed.stopPropagation();
+  });
+  document.body.append(made);
+  made.style.top = `${Math.min(anchor.bottom + 6, window.innerHeight - made.offsetHeight - 8)}px`;
+  made.style.left = `${Math.max(8, Math.min(anchor.right - made.offsetWidth, window.innerWidth - made.offsetWidth - 8))}px`;
+  document.addEventListener("pointerdown", outside, true);
+  (made.firstElementChild as HTMLElement | null)?.focus();
+}

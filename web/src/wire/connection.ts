@@ -1,0 +1,155 @@
+/**
+ * The way to the hub: trades the token for a ticket, opens the socket, and opens it again with growing pauses when it
+ * breaks. Says in one word how things are. What is to be said on a new connection is the owner's: `opened` is called
+ * each time, and the connection counts as live when that is done.
+ */
+
+import type { Message } from "../model/types";
+import { Rpc } from "./rpc";
+
+export type Health = "connecting" | "live" | "offline" | "refused";
+
+const PAUSES = [0.3, 0.6, 1.2, 2.5, 5, 10, 20];
+/** A socket over which nothing answered for so long is dead, whatever the system believes. */
+const SILENCE = 12_000;
+const PULSE = 25_000;
+
+export interface Owner {
+  opened(rpc: Rpc): Promise<void>;
+  heard(message: Message): void;
+  fared(health: Health, detail: { why: string; retryAt: number }): void;
+}
+
+export class Connection {
+  health: Health = "connecting";
+  rpc = new Rpc(
+    () => {},
+    () => {},
+  );
+  private socket: WebSocket | null = null;
+  private failures = 0;
+  private timer = 0;
+  private pulse = 0;
+  private stopped = true;
+
+  constructor(
+    private token: () => string,
+    private owner: Owner,
+  ) {
+    this.rpc.end();
+  }
+
+  start(): void {
+    this.stopped = false;
+    window.addEventListener("online", this.hurry);
+    document.addEventListener("visibilitychange", this.hurry);
+    void this.open();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    window.removeEventListener("online", this.hurry);
+    document.removeEventListener("visibilitychange", this.hurry);
+    this.drop();
+  }
+
+  /** Somebody looks at the page again, or the network is back: no need to wait for the pause to end. */
+  hurry = (): void => {
+    if (document.visibilityState === "hidden" || this.stopped) return;
+    if (this.health === "offline") void this.open();
+    else if (this.health === "live") void this.probe();
+  };
+
+  private async open(): Promise<void> {
+    window.clearTimeout(this.timer);
+    this.drop();
+    this.set("connecting", "");
+    try {
+      const ticket = await this.ticket();
+      if (ticket === null || this.stopped) return;
+      await this.connect(ticket);
+      if (this.stopped) return;
+      this.failures = 0;
+      this.set("live", "");
+      this.beat();
+    } catch (error) {
+      this.broken(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private async ticket(): Promise<string | null> {
+    const abort = AbortSignal.timeout(SILENCE);
+    const headers = { Authorization: `Bearer ${this.token()}` };
+    const answer = await fetch("/ticket", { method: "POST", headers, signal: abort, cache: "no-store" });
+    if (answer.status === 401 || answer.status === 403) {
+      this.set("refused", answer.status === 401 ? "The hub does not know this token." : "The hub refused this page.");
+      return null;
+    }
+    if (!answer.ok) throw new Error(answer.status === 429 ? "too many attempts" : `the hub answered ${answer.status}`);
+    const { ticket } = await answer.json();
+    return String(ticket);
+  }
+
+  private connect(ticket: string): Promise<void> {
+    const address = new URL("/acp", location.href);
+    address.protocol = address.protocol.replace("http", "ws");
+    address.searchParams.set("ticket", ticket);
+    const socket = new WebSocket(address);
+    this.socket = socket;
+    const rpc = new Rpc((text) => socket.send(text), (message) => this.owner.heard(message));
+    this.rpc = rpc;
+    return new Promise((resolve, reject) => {
+      const late = window.setTimeout(() => socket.close(), SILENCE);
+      socket.onopen = () => {
+        this.owner.opened(rpc).then(resolve, reject);
+      };
+      socket.onmessage = (event) => {
+        window.clearTimeout(late);
+        if (typeof event.data === "string") rpc.receive(event.data);
+      };
+      socket.onclose = (event) => {
+        window.clearTimeout(late);
+        rpc.end();
+        reject(new Error(event.reason || "the connection was closed"));
+        if (this.socket === socket) this.broken(event.reason || "the connection was lost");
+      };
+    });
+  }
+
+  private broken(why: string): void {
+    if (this.stopped || this.health === "refused" || this.health === "offline") return;
+    this.drop();
+    const pause = PAUSES[Math.min(this.failures, PAUSES.length - 1)] * (0.8 + Math.random() * 0.4) * 1000;
+    this.failures += 1;
+    this.set("offline", why, Date.now() + pause);
+    this.timer = window.setTimeout(() => void this.open(), pause);
+  }
+
+  private drop(): void {
+    const socket = this.socket;
+    this.socket = null;
+    window.clearTimeout(this.timer);
+    window.clearInterval(this.pulse);
+    this.rpc.end();
+    socket?.close();
+  }
+
+  private beat(): void {
+    this.pulse = window.setInterval(() => void this.probe(), PULSE);
+  }
+
+  /** A browser shows no pings: a small question tells whether anybody is there. */
+  private async probe(): Promise<void> {
+    const { rpc, socket } = this;
+    const late = window.setTimeout(() => {
+      if (this.socket === socket) this.broken("the hub does not answer");
+    }, SILENCE);
+    await rpc.call("_dragoman/hub/inbox", {}).catch(() => null);
+    window.clearTimeout(late);
+  }
+
+  private set(health: Health, why: string, retryAt = 0): void {
+    this.health = health;
+    this.owner.fared(health, { why, retryAt });
+  }
+}
