@@ -61,11 +61,17 @@ def test_a_rate_may_change() -> None:
 
 
 def test_the_one_that_was_not_used_for_longest_is_forgotten() -> None:
-    buckets = Buckets(Rate(1, 10.0), clock=Clock(), most=2)
-    buckets.take("a")
-    buckets.take("b")
+    buckets = Buckets(Rate(2, 10.0), clock=Clock(), most=2)
+    for key in "aabba":
+        buckets.take(key)  # the last one is refused, and is no use
     buckets.take("c")
-    assert (buckets.wait("a"), buckets.wait("b") > 0, buckets.wait("c") > 0) == (0.0, True, True)
+    assert (buckets.wait("a"), buckets.wait("b") > 0) == (0.0, True)
+    buckets = Buckets(Rate(2, 10.0), clock=Clock(), most=2)
+    for key in "abacb":
+        buckets.take(key)
+    assert buckets.wait("a") == 0.0, "it was forgotten when b came back"
+    assert buckets.take("b") == 0.0
+    assert buckets.take("b") > 0
 
 
 @pytest.mark.parametrize(

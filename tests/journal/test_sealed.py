@@ -86,7 +86,9 @@ async def test_the_same_frame_never_looks_the_same(tmp_path: Path) -> None:
     async with sealed(path) as journal:
         await journal.append("a", [entry("same") for _ in range(50)])
     with meddling(path) as connection:
-        assert len({row[0] for row in connection.execute("select frame from entries")}) == 50
+        stored = [row[0] for row in connection.execute("select frame from entries")]
+    assert len({frame[:12] for frame in stored}) == 50, "a nonce was used twice"
+    assert len({frame[12:16] for frame in stored}) == 50, "what is the same looks the same"
 
 
 async def test_a_key_opens_what_it_has_sealed_and_nothing_else(tmp_path: Path) -> None:
