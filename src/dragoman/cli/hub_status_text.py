@@ -1,0 +1,228 @@
+"""The status of a hub as tables that fit into eighty columns. Pure: what the hub told in, text out.
+
+Titles and names are made harmless for a terminal, and cut to their column. A hub of another version may tell
+other things: what is missing is left empty.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from dragoman.cli.run.harmless import harmless_line
+
+WIDTH = 80
+LINES = 20
+"""Sessions and connections that are shown; the others are counted."""
+
+Told: TypeAlias = Mapping[str, Any]
+Column: TypeAlias = tuple[str, int]
+"""A heading and its width; a negative one is set flush right."""
+
+AGENTS: tuple[Column, ...] = (
+    ("AGENT", 13), ("STATE", 10), ("PID", -7), ("SESS", -4), ("PROC", -4),
+    ("RSS", -7), ("CPU", -7), ("RST", -3), ("TOKENS", -6), ("COST", -10),
+)  # fmt: skip
+SESSIONS: tuple[Column, ...] = (
+    ("SESSION", 12), ("STATE", 8), ("AGENT", 12), ("QUEUE", -5),
+    ("ASKS", -4), ("WAITS", -6), ("HERE", -4), ("TITLE", 22),
+)  # fmt: skip
+CONNECTIONS: tuple[Column, ...] = (("TOKEN", 30), ("TRANSPORT", 12), ("SESSIONS", -8), ("BEHIND", -10))
+
+
+def show(told: Told) -> str:
+    """The whole status."""
+    now = _number(told.get("now"))
+    parts = [
+        _heading(told, now),
+        _table(AGENTS, map(_agent, _dicts(told.get("agents")))),
+        _several(
+            SESSIONS, [_session(one, now) for one in _dicts(told.get("sessions"))], _counts(told, "sessions")
+        ),
+        _several(
+            CONNECTIONS,
+            [_connection(one) for one in _dicts(told.get("connections"))],
+            _counts(told, "connections"),
+        ),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def show_agents(told: Told) -> str:
+    """Only the agents."""
+    return _table(AGENTS, map(_agent, _dicts(told.get("agents"))))
+
+
+def _heading(told: Told, now: float) -> str:
+    up = _span(now - _number(told.get("started"))) if told.get("started") else ""
+    hub, journal = _dict(told.get("hub")), _dict(told.get("journal"))
+    first = [f"dragoman hub {_text(told.get('version'))}", _text(told.get("health"))]
+    first += [f"process {_text(told.get('pid'))}", f"up {up}" if up else "", _text(told.get("url"))]
+    second = [f"memory {_size(hub.get('rss'))}", f"cpu {_time(hub.get('cpu'))}"]
+    second += [f"{_text(hub.get('descriptors'))} descriptors"]
+    third = [
+        f"journal {_size(journal.get('size'))}",
+        f"{_number(journal.get('entries')):,.0f} entries appended",
+    ]
+    third += [f"p50 {_milli(journal.get('appendP50'))}", f"p99 {_milli(journal.get('appendP99'))}"]
+    lines = [first, *([second] if hub.get("rss") is not None else []), *([third] if journal else [])]
+    return "".join(f"{fit(' · '.join(filter(None, line)), WIDTH).rstrip()}\n" for line in lines)
+
+
+def _agent(one: Told) -> list[str]:
+    tokens, costs = _dict(one.get("tokens")), _dict(one.get("costs"))
+    spent = [f"{_money(_number(amount))} {currency}" for currency, amount in costs.items()]
+    return [
+        _text(one.get("name")),
+        _text(one.get("state")),
+        _text(one.get("pid")),
+        _text(one.get("sessions")),
+        _text(one.get("processes")),
+        _size(one.get("rss")),
+        _time(one.get("cpu")),
+        _text(one.get("restarts")),
+        _short(tokens.get("totalTokens")),
+        " ".join(spent),
+    ]
+
+
+def _session(one: Told, now: float) -> list[str]:
+    asked = one.get("asked")
+    return [
+        _text(one.get("sessionId")),
+        _text(one.get("state")),
+        _text(one.get("agent")),
+        _text(one.get("queue")),
+        _text(one.get("asking")),
+        _span(now - _number(asked)) if asked else "",
+        _text(one.get("clients")),
+        _text(one.get("title")),
+    ]
+
+
+def _connection(one: Told) -> list[str]:
+    return [
+        _text(one.get("token")),
+        _text(one.get("transport")),
+        _text(one.get("sessions")),
+        _size(one.get("lag")),
+    ]
+
+
+def _counts(told: Told, what: str) -> dict[str, int]:
+    counts = _dict(_dict(told.get("totals")).get(what))
+    return {_text(name): int(_number(count)) for name, count in counts.items()}
+
+
+# Tables.
+
+
+def _several(columns: Sequence[Column], rows: list[list[str]], counts: Mapping[str, int]) -> str:
+    """The first of them, and how many there are of each kind."""
+    if not rows:
+        return ""
+    table = _table(columns, rows[:LINES])
+    every = sum(counts.values())
+    if every <= len(rows[:LINES]):
+        return table
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+    return table + fit(f"… {every} in all: {kinds}", WIDTH).rstrip() + "\n"
+
+
+def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
+    lines = [[name for name, _ in columns], *rows]
+    return "".join(f"{_row(columns, line)}\n" for line in lines)
+
+
+def _row(columns: Sequence[Column], cells: Sequence[str]) -> str:
+    shown = [fit(cell, width) for (_, width), cell in zip(columns, cells, strict=True)]
+    return " ".join(shown).rstrip()
+
+
+def fit(text: str, width: int) -> str:
+    """On one line, cut or filled to its width, which a terminal counts in cells."""
+    plain, room = harmless_line(text), abs(width)
+    if _cells(plain) > room:
+        while _cells(plain) > room - 1:
+            plain = plain[:-1]
+        plain += "…"
+    gap = " " * (room - _cells(plain))
+    return gap + plain if width < 0 else plain + gap
+
+
+def _cells(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1
+        for one in text
+    )
+
+
+# Numbers, as a person reads them.
+
+
+def _size(value: object) -> str:
+    if not isinstance(value, int | float):
+        return ""
+    number, unit = float(value), "B"
+    for unit in ("B", "KB", "MB", "GB", "TB"):  # noqa: B007  # the last one is used behind the loop
+        if number < 1000:
+            break
+        number /= 1000
+    return f"{number:.0f} {unit}" if unit == "B" or number >= 100 else f"{number:.1f} {unit}"
+
+
+def _short(value: object) -> str:
+    number = _number(value)
+    if not number:
+        return ""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.1f}{unit}"
+    return f"{number:.0f}"
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.2f}" if amount < 100 else f"{amount:.0f}"
+
+
+def _time(value: object) -> str:
+    if not isinstance(value, int | float):
+        return ""
+    return f"{value:.1f}s" if value < 1000 else _span(float(value))
+
+
+def _milli(value: object) -> str:
+    return f"{value * 1000:.1f} ms" if isinstance(value, int | float) else "-"
+
+
+def _span(seconds: float) -> str:
+    """In its two largest units."""
+    left = max(0, int(seconds))
+    parts: list[str] = []
+    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
+        if left >= size or parts or unit == "s":
+            parts.append(f"{left // size}{unit}")
+            left %= size
+    return "".join(parts[:2])
+
+
+# Whatever a hub of another version tells.
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _dict(value: object) -> dict[Any, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: object) -> list[dict[Any, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
