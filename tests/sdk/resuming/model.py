@@ -145,6 +145,7 @@ class Line:
         self.positions: dict[str, int] = {}
         self._announced: dict[str, set[str]] = {}  # keys whose prompts are still to come again
         self._waits: dict[str, Any] = {}  # keys → ids
+        self._own: set[str] = set()  # keys of prompts that need not be told, because the client wrote them
         self._asked: dict[tuple[str, str], int] = {}
         self._ids = itertools.count(100)
         hub.lines.append(self)
@@ -176,9 +177,12 @@ class Line:
         )
 
     def _session_new(self, number: Any, params: Message) -> None:
-        session = self.hub.make(str(mark_of(params)["key"]))
+        """One that is known by its key is only shown from now on, as any that somebody joins."""
+        key = str(mark_of(params)["key"])
+        known = key in self.hub.made
+        session = self.hub.make(key)
         self._answer(number, {"sessionId": session.id})
-        self.positions.setdefault(session.id, 0)
+        self.positions.setdefault(session.id, len(session.journal) if known else 0)
         self.follow(session)
 
     def _session_load(self, number: Any, params: Message) -> None:
@@ -195,6 +199,7 @@ class Line:
         session = self.hub.sessions[params["sessionId"]]
         mark = mark_of(params)
         self._announced[session.id] = set(mark["prompts"])
+        self._own |= set(mark["prompts"])
         self._answer(number, {"modes": "m"})
         self.positions[session.id] = int(mark["after"] or "0")
         self._ask_open(session)
@@ -204,6 +209,7 @@ class Line:
         session, key = self.hub.sessions[params["sessionId"]], str(mark_of(params)["key"])
         assert key not in self._waits, "said twice on one connection"
         self._waits[key] = number
+        self._own.add(key)
         self._announced.get(session.id, set()).discard(key)
         if key not in session.known:
             self.hub.prompt(session, key, params["prompt"][0]["text"], self.client)
@@ -236,7 +242,7 @@ class Line:
             self._show(session, at, entry)
 
     def _show(self, session: Session, at: int, entry: Entry) -> None:
-        if entry.kind == "update" or (entry.kind == "prompt" and entry.client != self.client):
+        if entry.kind == "update" or (entry.kind == "prompt" and entry.key not in self._own):
             self._tell(at, {"method": "session/update", "params": session.render(at)})
         elif (
             entry.kind == "ask" and entry.text in session.open and (session.id, entry.text) not in self._asked

@@ -67,7 +67,7 @@ def check(table: Table) -> None:
         assert len(answers) == len(set(answers))
         assert all(entry[2] == f"yes to {entry[1]}" for entry in held.told if entry[0] == "answer")
         prompts = [entry[1] for entry in held.told if entry[0] == "prompt"]
-        assert len(prompts) == len(set(prompts))
+        assert prompts == sorted(set(prompts), key=lambda key: int(key.rpartition("-")[2]))
     asked = [message for message in table.messages() if "method" in message and "id" in message]
     assert len({message["id"] for message in asked}) == len(asked)
     assert len({json.dumps(message["params"]) for message in asked}) == len(asked)
@@ -108,6 +108,8 @@ def converse(table: Table, cut_at: int = -1, also: int = -1) -> None:
     settle()
     table.ask("session/set_mode", sessionId="s0", modeId="x")
     table.prompt("s0", "qu")
+    settle()
+    table.prompt("s0", "")  # a turn of which nothing is told but its end
     settle()
     table.ask("session/list")
     settle()
@@ -161,7 +163,7 @@ def possible(table: Table) -> list[Callable[[], object]]:
     """What can happen now; what keeps a conversation going comes more often."""
     acts: list[Callable[[], object]] = [partial(table.ask, "session/list")]
     for session in sorted(set(table.sessions)):
-        acts += [partial(table.prompt, session, text) for text in ("u", "uqu")]
+        acts += [partial(table.prompt, session, text) for text in ("", "u", "uqu")]
         acts.append(partial(table.say, {"method": "session/cancel", "params": {"sessionId": session}}))
     acts += [partial(table.step, session) for session in table.steppable()] * 3
     acts += [table.open] * 6 if table.line is None else [table.cut]

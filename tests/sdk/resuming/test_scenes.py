@@ -64,6 +64,27 @@ def test_a_cancel_is_said_again_only_while_its_turn_is_open() -> None:
     assert [one["method"] for one in cut_and_back(table)] == ["initialize", "session/resume"]
 
 
+def test_a_cancel_that_is_said_again_hits_no_later_turn() -> None:
+    table = begun()
+    table.prompt("s0", "q")
+    table.say({"method": "session/cancel", "params": {"sessionId": "s0"}})
+    table.prompt("s0", "u")
+    while table.up:
+        table.carry_up()
+    table.step("s0")  # the first turn is over, the second has begun, and nobody has heard of it
+    cut_and_back(table)
+    table.settle()
+    assert [entry[0] for entry in table.hub.sessions["s0"].told] == ["prompt", "cancel", "prompt"]
+    ends = [one["result"]["stopReason"] for one in table.messages() if "stopReason" in one.get("result", {})]
+    assert ends == ["cancelled", "end_turn"]
+
+
+def test_a_session_that_the_editor_is_opening_is_not_opened_by_us_as_well() -> None:
+    table = begun()
+    table.ask("session/load", sessionId="s0", **SESSION)
+    assert [one["method"] for one in cut_and_back(table)] == ["initialize", "session/load"]
+
+
 def test_an_answer_that_was_lost_is_given_again_and_nobody_is_asked_twice() -> None:
     table = begun()
     table.prompt("s0", "q")
@@ -186,10 +207,11 @@ def test_nothing_overtakes_while_we_come_back() -> None:
     hears(core, {"id": 1, "result": {}})
     (resume,) = back(core)
     core.say(frame({"id": 2, "method": "session/list"}))
+    core.say(frame({"id": 3, "method": "session/list"}))
     assert says(core) == []
     assert core.held > 0
     hears(core, {"id": resume["id"], "result": {}})
-    assert [one["id"] for one in says(core)] == [2]
+    assert [one["id"] for one in says(core)] == [2, 3]
     assert core.held == 0
 
 
