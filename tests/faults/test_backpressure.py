@@ -13,8 +13,10 @@ from tests.faults.cases import cases, fault
 from tests.faults.talk import PARSE, Talk, cancel, code, line, opening, prompt, read, request
 from tests.faults.tried import Command
 from tests.faults.watch import MEBIBYTE, cpu, forget_peak, peak, settled
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
+together = SideBySide()
 
 COUNT = 50_000
 IN_TIME = 12.0
@@ -47,6 +49,7 @@ async def test_a_stream_waits_for_its_reader_and_then_arrives_whole(agent: Comma
 
 
 @cases({"BPR-02": signal.SIGTERM, "BPR-X1": None, "BPR-X2": signal.SIGINT})
+@together
 async def test_a_client_that_never_reads_again_cannot_keep_the_agent(
     agent: Command, case: int | None
 ) -> None:
@@ -60,6 +63,7 @@ async def test_a_client_that_never_reads_again_cannot_keep_the_agent(
 
 
 @fault("BPR-X3")
+@together
 async def test_a_cancel_is_heard_while_nobody_reads(agent: Command) -> None:
     async with opening(agent) as talk:
         await stalled(talk)
@@ -73,6 +77,7 @@ async def test_a_cancel_is_heard_while_nobody_reads(agent: Command) -> None:
 
 
 @fault("BPR-X4")
+@together
 async def test_an_agent_that_waits_for_its_reader_does_not_spin(agent: Command) -> None:
     async with opening(agent) as talk:
         await stalled(talk)
@@ -147,9 +152,11 @@ def test_a_reader_of_single_bytes_gets_everything(agent: Command) -> None:
             line(request("i", "initialize", {"protocolVersion": 1, "clientCapabilities": {}}))
         )
         process.stdin.write(b"".join(line(request(n, "_x")) for n in range(500)))
-        said = bytearray()
-        while said.count(b"\n") < 501:
-            said += os.read(process.stdout.fileno(), 1)
+        said, ends = bytearray(), 0
+        while ends < 501:
+            byte = os.read(process.stdout.fileno(), 1)
+            said += byte
+            ends += byte == b"\n"
         process.stdin.close()
         assert process.wait(timeout=IN_TIME) == 0
     assert [read(text)["id"] for text in bytes(said).splitlines()] == ["i", *range(500)]

@@ -20,8 +20,10 @@ from tests.faults.talk import (
 )
 from tests.faults.tried import Command
 from tests.faults.watch import cpu, descriptors, forget_peak, memory, peak, settled
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
+together = SideBySide()
 
 COUNT = 50_000
 SECONDS_IDLE = 1.2
@@ -141,6 +143,7 @@ async def test_answers_that_nobody_asked_for_cost_nothing(agent: Command) -> Non
 
 
 @fault("BPR-08")
+@together
 async def test_an_idle_agent_sleeps(agent: Command) -> None:
     async with opening(agent) as talk:
         await talk.echoes()
@@ -150,6 +153,7 @@ async def test_an_idle_agent_sleeps(agent: Command) -> None:
 
 
 @fault("BPR-X17")
+@together
 async def test_an_agent_with_a_waiting_turn_sleeps(agent: Command) -> None:
     async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "/wait 60"))
