@@ -229,7 +229,14 @@ async def test_an_agent_that_ends_alone_is_explained_to_every_hub_that_comes(tmp
         await hub.leave()
     last = await find_kept(path)
     assert last is not None
-    await last.aclose()
+    last.start(journal := Journal())
+    await journal.until_ended()
+    following = await keep(["cat"], socket=path)  # takes the place of one that we know has ended
+    closing = asyncio.ensure_future(following.aclose())
+    await asyncio.sleep(0)
+    one_more = await keep(["cat"], socket=path)  # or that is about to
+    await closing
+    await one_more.aclose()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.hub.keeping import records
@@ -13,6 +13,7 @@ some_records = st.lists(
 )
 
 
+@settings(max_examples=30)  # each makes sockets, and there is little to be found by more
 @given(some_records, st.data())
 def test_a_record_is_handed_over_when_it_is_whole_however_it_is_cut(said: Said, data: st.DataObject) -> None:
     ours, theirs = a_socketpair()
@@ -100,6 +101,7 @@ def test_a_size_that_cannot_be_is_refused_before_it_is_gathered() -> None:
             reader.receive(ours)
 
 
+@settings(max_examples=30)
 @given(st.text(max_size=30), st.integers(0, 2**64 - 1), st.binary(max_size=50))
 def test_a_write_carries_its_stream_and_block(stream: str, last: int, block: bytes) -> None:
     ours, theirs = a_socketpair()

@@ -71,7 +71,8 @@ class KeptAgent:
         self._taken: dict[str, int] = {}
         self._sink: NumberedSink | None = None
         self._refused = ""
-        self._paused = self._ended = self._left = self._over = self._discarding = False
+        self._paused = self._ended = self._left = self._over = False
+        self._closing = self._discarding = False
         self._held: deque[tuple[int, int, bytes]] = deque()  # arrived while paused
         self._written = self._done = 0
         self._waiters = Waiters()
@@ -83,6 +84,11 @@ class KeptAgent:
     def taken(self) -> Mapping[str, int]:
         """The last sequence of each stream that the agent's pipe has been given, by whichever hub."""
         return MappingProxyType(self._taken)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the sink has been told of an end, or `aclose` is about to bring it."""
+        return self._ended or self._closing
 
     def start(self, sink: NumberedSink) -> None:
         """Begin to hear the agent, from the first frame that was not acknowledged."""
@@ -140,7 +146,8 @@ class KeptAgent:
         paused: nobody wants it then. May be called again.
         """
         if not self._left:
-            self._discarding = self._paused
+            self._closing = True
+            self._discarding = self._discarding or self._paused
             self._paused = False
             self._catch_up()
             self._say(records.record(records.CLOSE))

@@ -16,6 +16,7 @@ import os
 import socket as sockets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from dragoman.errors import DeadlineExceeded, LinkClosed
 from dragoman.hub.keeping import place
@@ -29,6 +30,8 @@ MEBIBYTE = 1024 * 1024
 WELCOME_WITHIN = 10.0
 """Seconds that a keeper has to answer a hub."""
 
+_attached: WeakValueDictionary[Path, KeptAgent] = WeakValueDictionary()  # by place, the latest of each
+
 
 async def keep(
     command: Sequence[str],
@@ -41,10 +44,14 @@ async def keep(
 ) -> KeptAgent:
     """Start an agent with its keeper. The folder of `socket` is made, or must be closed to other users.
 
-    `env` is the agent's whole environment; None hands on our own. Raises `SpawnFailed` when there is nothing
-    to start, or a keeper at that place already.
+    `env` is the agent's whole environment; None hands on our own. An agent of ours that has ended at the same
+    place is closed first: whoever starts it anew has heard what it had to say. Raises `SpawnFailed` when
+    there is nothing to start, or a keeper at that place already.
     """
     path = place.of(socket)
+    before = _attached.get(path)
+    if before is not None and before.has_ended:
+        await before.aclose()
     await launch(command, socket=path, cwd=cwd, env=env, linger=linger, buffer=buffer)
     agent = await find_kept(path)
     if agent is None:
@@ -66,6 +73,7 @@ async def find_kept(socket: Path) -> KeptAgent | None:
             while (connection := await _connect(path)) is not None:
                 agent = KeptAgent(connection, path=path)
                 if await agent.introduce():
+                    _attached[path] = agent
                     return agent
                 await asyncio.sleep(0.01)  # it is on its way out, or full of strangers
     except TimeoutError as error:

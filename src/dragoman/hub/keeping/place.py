@@ -85,19 +85,22 @@ def _bind(path: Path) -> socket.socket:
 
 def remove_stale(path: Path) -> None:
     """Take away what a dead keeper left, unless another listens there by now."""
-    with _alone_in(path.parent):
-        if not _answers(path):
-            remove(path)
+    try:
+        with _alone_in(path.parent, wait=False):
+            if not _answers(path):
+                remove(path)
+    except BlockingIOError:
+        pass  # a keeper begins to listen in this folder; what is stale then waits for the next look
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
+def _alone_in(folder: Path, *, wait: bool = True) -> Iterator[None]:
     """Nobody else begins to listen, or clears away, meanwhile. Held for as long as a few calls take."""
     import fcntl  # not to be had on Windows, where nobody comes this far
 
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(fd)
