@@ -200,8 +200,8 @@ class Hub:
         session = HubSession(self, session_id, memory, last=last)
         session.state = info.state
         life = self.pool.seats[memory.agent].life if memory.agent in self.pool.seats else None
-        if life is not None and not life.over and session_id in life.bound:
-            self.pool.join(session, life, life.bound[session_id])
+        if life is not None and not life.over and life.survives and memory.process == life.line.pid:
+            self.pool.join(session, life, memory.agent_session)
         self.sessions[session_id] = session
         return session
 
@@ -231,6 +231,7 @@ class Hub:
                 folders=folders if isinstance(folders, list) else [],
                 session=own,
                 result=answer,
+                n=life.line.pid,
             )
             memory.see([Stored(1, "note", made, 0.0)])
             session.log.add([("note", made)])
@@ -265,7 +266,8 @@ class Hub:
             return None
         memory = Memory(session_id)
         session = HubSession(self, session_id, memory, last=0)
-        made = note("made", agent=client.agent, cwd=cwd, folders=[], session=session_id)
+        members = {"agent": client.agent, "cwd": cwd, "folders": [], "session": session_id}
+        made = note("made", **members, n=life.line.pid)
         memory.see([Stored(1, "note", made, 0.0)])
         session.log.add([("note", made)])
         self.pool.join(session, life, session_id)
@@ -279,7 +281,7 @@ class Hub:
             await session.aclose()
             await self.journal.delete(session_id)
             raise
-        session.say("bound", session=session_id, result=answer)
+        session.say("bound", session=session_id, result=answer, n=life.line.pid)
         await session.log.flush(STORE_SECONDS)
         await self.journal.describe(session_id, agent=client.agent, cwd=memory.cwd, state="idle")
         return session
@@ -400,8 +402,6 @@ class Hub:
         return title_of(params)
 
     def check_rate(self, client: HubClient) -> None:
-        if self.draining:
-            raise ErrorAnswer(-32603, "Internal error: the hub is going away")
         wait = self.options.prompt_rate(client.grant.name) if self.options.prompt_rate else 0.0
         if wait > 0:
             raise ErrorAnswer(-32029, f"Too many prompts: wait {wait:.0f} s", {"retryAfter": wait})
@@ -445,60 +445,65 @@ class Hub:
     # After a crash.
 
     async def _recover(self) -> None:
-        """Find the agents that lived on, then the sessions that were in the middle of something."""
-        for seat in self.pool.seats.values():
-            life = await self.pool.adopt(seat)
-            if life is not None:
-                await self._adopt(life)
+        """Find the agents that lived on, then the sessions that were in the middle of something; only then is
+        anybody listened to.
+        """
+        self.pool.find = self._find
+        adopted = [life for seat in self.pool.seats.values() if (life := await self.pool.adopt(seat))]
+        for stream in await self._unfinished():
+            await self._take_up(stream)
+        for life in adopted:
+            life.start()
+
+    async def _unfinished(self) -> list[str]:
+        found: list[str] = []
         for state in ("running", "waiting"):
             cursor: str | None = None
             while True:
                 listing = await self.journal.list(state=state, cursor=cursor, limit=200)
-                for info in listing.streams:
-                    if info.stream not in self.sessions and is_name(info.stream):
-                        await self._resume(info.stream)
+                found += [info.stream for info in listing.streams if is_name(info.stream)]
                 cursor = listing.cursor
                 if cursor is None:
                     break
+        return found
 
-    async def _adopt(self, life: Life) -> None:
-        """Its sessions are opened before it is listened to again."""
-        for stream, taken in life.line.taken.items():
-            try:
-                session = await self.session(stream)
-            except (ErrorAnswer, JournalError):
-                continue
-            self.pool.join(session, life, session.memory.agent_session)
-            turn = session.memory.turn
-            if turn is not None:
-                life.expect(turn.id, session)
-            await self._say_again(session, life, taken)
-            self.desk.recovered(session)
-        life.start()
-
-    async def _say_again(self, session: HubSession, life: Life, taken: int) -> None:
-        """What was stored for the agent, and perhaps did not reach it."""
-        async for page in self.journal.replay(session.stream, after=taken):
-            for stored in page:
-                if stored.direction == "to_agent":
-                    life.say(session, stored.frame, stored.sequence)
-
-    async def _resume(self, stream: str) -> None:
+    async def _take_up(self, stream: str) -> None:
+        """Go on with a session where the hub before stopped."""
         try:
             session = await self.session(stream)
         except (ErrorAnswer, JournalError) as error:
             log.warning("session %s could not be opened again: %s", stream, error)
             return
-        if session.life is None:
+        turn = session.memory.turn
+        if session.life is not None:
+            if turn is not None:
+                session.life.expect(turn.id, session)
+            await self._say_again(session, session.life)
+            self.desk.recovered(session)
+        else:
             for sequence in list(session.requests):
                 session.settle(sequence, outcome="agent_gone", by="")
-            turn = session.memory.turn
             if turn is not None:
                 why = "the turn was cut short: the hub was stopped, and the agent with it"
                 session.end_turn(turn.key, by=turn.by, error={"code": -32603, "message": why})
-            else:
-                session.changed()
-                session.go_on()
+                return
+        session.changed()
+        session.go_on()
+
+    async def _say_again(self, session: HubSession, life: Life) -> None:
+        """What was stored for this process, and perhaps did not reach it."""
+        after = max(life.line.taken.get(session.stream, 0), session.memory.bound_at)
+        async for page in self.journal.replay(session.stream, after=after):
+            for stored in page:
+                if stored.direction == "to_agent":
+                    life.say(session, stored.frame, stored.sequence)
+
+    async def _find(self, life: Life, session_id: str) -> None:
+        """An agent speaks of a session that nobody has open."""
+        try:
+            await self.session(session_id)
+        except (ErrorAnswer, JournalError):
+            pass  # it is none of ours
 
 
 def _settle(future: asyncio.Future[None]) -> None:

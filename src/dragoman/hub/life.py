@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,15 @@ class Receipt:
 class Life:
     """Made by the pool, which hears of its end through `on_end`."""
 
-    def __init__(self, agent: str, line: Line, *, survives: bool, on_end: Callable[[Life], None]) -> None:
+    def __init__(
+        self,
+        agent: str,
+        line: Line,
+        *,
+        survives: bool,
+        on_end: Callable[[Life], None],
+        find: Callable[[Life, str], Awaitable[None]],
+    ) -> None:
         self.agent = agent
         self.line = line
         self.survives = survives
@@ -81,6 +89,9 @@ class Life:
         self._making = 0
         self._early: list[tuple[bytes, int, Receipt]] = []
         self._on_end = on_end
+        self._find = find
+        self._sought: set[str] = set()  # sessions that were looked for, and perhaps not found
+        self._seeking: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         self.line.start(self)
@@ -181,10 +192,26 @@ class Life:
                 session.heard_updates([frame], number, self._open(receipt))
             else:
                 session.heard_request(frame, head, number, self._open(receipt))
-        elif self._making and len(self._early) < EARLY:
+        elif (self._making or self._seek(head.session)) and len(self._early) < EARLY:
             self._early.append((frame, number, self._open(receipt)))
         else:
             self._beyond(head)
+
+    def _seek(self, session_id: str) -> bool:
+        """A session may be asleep in the journal; it is looked for once."""
+        if not session_id or session_id in self._sought or len(self._sought) >= EARLY:
+            return False
+        self._sought.add(session_id)
+        task = asyncio.get_running_loop().create_task(
+            self._sought_for(session_id), name="hub seeks a session"
+        )
+        self._seeking.add(task)
+        task.add_done_callback(self._seeking.discard)
+        return True
+
+    async def _sought_for(self, session_id: str) -> None:
+        with self.making():
+            await self._find(self, session_id)
 
     def _answered(self, frame: bytes, head: Head, number: int, receipt: Receipt) -> None:
         answered = None if isinstance(head.id, UnsetType) else head.id
@@ -220,7 +247,7 @@ class Life:
     def ended(self, reason: str, exit_status: int | None) -> None:
         status = "" if exit_status is None else f" (exit status {exit_status})"
         self.over = f"the agent has ended{status}: {reason}" if reason else f"the agent has ended{status}"
-        for future in self._calls.values():
+        for future in list(self._calls.values()):
             if not future.done():
                 future.set_exception(LinkClosed(self.over))
         self._on_end(self)

@@ -5,8 +5,8 @@ from its beginning knows the session as the hub knew it, and what its clients we
 
 | note | says |
 |---|---|
-| `made` | agent, folder, and what the agent answered to `session/new` |
-| `bound` | by which id an agent's process knows the session from here on |
+| `made` | agent, folder, and what the agent, process `n`, answered to `session/new` |
+| `bound` | by which id an agent's process, `n`, knows the session from here on |
 | `heard` | up to which of its frames the agent is in this stream |
 | `queued`, `edited`, `withdrawn` | prompts that wait |
 | `turn_ended` | the key of a prompt and its result or error |

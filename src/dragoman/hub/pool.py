@@ -81,6 +81,8 @@ class Pool:
         remember: Callable[[str, dict[str, Any] | None], dict[str, Any]],
     ) -> None:
         self.seats = {name: Seat(spec) for name, spec in specs.items()}
+        self.find: Callable[[Life, str], Awaitable[None]] = _nobody
+        """Opens the session that an agent speaks of, if there is one."""
         self._remember = remember
         self._owner: Owner | None = None
 
@@ -126,13 +128,14 @@ class Pool:
         line = None if seat.spec.adopt is None else await seat.spec.adopt()
         if line is None:
             return None
-        life = Life(seat.spec.name, line, survives=True, on_end=self._ended)
+        life = Life(seat.spec.name, line, survives=True, on_end=self._ended, find=self.find)
         life.initialized = seat.initialized = self._remember(seat.spec.name, None)
         seat.life = life
         return life
 
     async def _begin(self, seat: Seat, line: Line) -> Life:
-        life = Life(seat.spec.name, line, survives=seat.spec.adopt is not None, on_end=self._ended)
+        survives = seat.spec.adopt is not None
+        life = Life(seat.spec.name, line, survives=survives, on_end=self._ended, find=self.find)
         life.start()
         try:
             answer = await life.call("initialize", CLIENT, within=INITIALIZE_SECONDS)
@@ -218,14 +221,14 @@ class Pool:
             if can:
                 made = await self._brought_back(session, life, method, {**params, "sessionId": own})
                 if made is not None:
-                    session.say("bound", session=own, result=made)
+                    session.say("bound", session=own, result=made, n=life.line.pid)
                     session.say("agent_back", remembers=True)
                     return own
         with life.making():
             _, answer = await self.make(life.agent, params)
         own = answer.pop("sessionId")
         session.remind = memory.turns > 0
-        session.say("bound", session=own, result=answer)
+        session.say("bound", session=own, result=answer, n=life.line.pid)
         session.say("agent_back", remembers=not session.remind)
         return str(own)
 
@@ -277,6 +280,10 @@ class Pool:
         for error in ended:
             if isinstance(error, Exception) and not isinstance(error, DragomanError):
                 log.error("an agent could not be ended", exc_info=error)
+
+
+async def _nobody(life: Life, session_id: str) -> None:
+    pass
 
 
 __all__ = ["AgentSpec", "Pool", "Seat", "encoded"]

@@ -90,6 +90,9 @@ class Memory:
         self.cwd = ""
         self.folders: list[str] = []
         self.agent_session = session_id
+        self.process = 0
+        """The process that knew the session last, and since which entry."""
+        self.bound_at = 0
         self.made: dict[str, Raw] = {}
         """What the agent answered when the session was made or brought back."""
         self.heard = 0
@@ -183,13 +186,14 @@ class Memory:
                 self.queue = [one for one in self.queue if one.key != note.key]
             case "made":
                 self.agent, self.cwd, self.folders = note.agent, note.cwd, list(note.folders)
-                self._see_bound(note)
+                self._see_bound(note, sequence)
             case "bound":
-                self._see_bound(note)
+                self._see_bound(note, sequence)
             case "renamed":
                 self.title = note.title
 
-    def _see_bound(self, note: Note) -> None:
+    def _see_bound(self, note: Note, sequence: int) -> None:
+        self.process, self.bound_at = note.n, sequence
         self.agent_session = note.session or self.agent_session
         # The numbers of another process's frames have nothing to do with those before.
         self.heard = 0

@@ -144,7 +144,7 @@ class HubSession:
         """A prompt; its answer goes to whoever waits for its key."""
         ready = merged(params, {"key": key, "by": by})
         item = Waiting(key, by, Raw(encoded(ready)))
-        if self.is_busy or self.memory.queue:
+        if self.is_busy or self.memory.queue or self.hub.draining:  # then the next hub begins it
             self.memory.queue.append(item)
             self.log.add(
                 [("note", note("queued", key=key, by=by, prompt=params.get("prompt"), params=item.params))]
@@ -233,7 +233,7 @@ class HubSession:
 
     def go_on(self) -> None:
         """The next prompt, if one waits and nothing is in its way."""
-        if self.memory.queue and not self.is_busy:
+        if self.memory.queue and not self.is_busy and not self.hub.draining:
             self._begin(self.memory.queue[0])
         elif not self.is_busy:
             self.hub.resting(self)

@@ -33,7 +33,7 @@ def obedient(gate: Gate | None = None) -> Agent:
     agent = Agent("obedient")
 
     @agent.prompt
-    async def obey(turn: Turn) -> str | None:
+    async def obey(turn: Turn) -> None:
         gate.prompts.append(turn.text)
         word, _, rest = turn.text.partition(" ")
         if word == "say":
@@ -55,6 +55,5 @@ def obedient(gate: Gate | None = None) -> Agent:
             await turn.say("waited")
         else:
             await turn.say(f"You said: {turn.text}")
-        return None
 
     return agent

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 
 from dragoman import Agent
@@ -17,11 +19,14 @@ from dragoman.hub.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
 from dragoman.hub.line import Hears
 from dragoman.hub.pool import AgentSpec
+from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from dragoman.sdk.serve import serving
-from dragoman.transport.memory import MemoryTransport, memory_pair
+from dragoman.transport.contract import Transport
+from dragoman.transport.memory import memory_pair
 
 WITHIN = 20.0
+PIDS = count(1)
 TEXT = "text"
 
 
@@ -32,7 +37,7 @@ def text(words: str) -> list[dict[str, Any]]:
 class Talker:
     """A client that says raw messages and keeps all that it hears."""
 
-    def __init__(self, transport: MemoryTransport, **ours: Any) -> None:
+    def __init__(self, transport: Transport, **ours: Any) -> None:
         self.transport = transport
         self.heard: list[dict[str, Any]] = []
         self.raw: list[bytes] = []
@@ -127,7 +132,7 @@ class Kept:
 
     def __init__(self, agent: Agent) -> None:
         self.taken: dict[str, int] = {}
-        self.pid = 0
+        self.pid = next(PIDS)
         self.frames: list[bytes] = []
         self.acknowledged = 0
         self.lives = True
@@ -169,7 +174,7 @@ class Held:
 
     def __init__(self, kept: Kept) -> None:
         self.kept = kept
-        self.pid = 0
+        self.pid = kept.pid
         self.taken = dict(kept.taken)
         self.pending = 0
         self._sink: Hears | None = None
@@ -219,11 +224,41 @@ class Held:
         await self.kept.aclose()
 
 
+def _nothing(block: bytes) -> None:
+    """What a hub that is gone says and hears."""
+
+
+class Slow(MemoryJournal):
+    """A journal that takes its time before and after a commit, so that a crash can come in between."""
+
+    def __init__(self, chance: random.Random, most: int) -> None:
+        super().__init__()
+        self._chance = chance
+        self._most = most
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        await self._dawdle()
+        last = await super().append(stream, entries, after=after)
+        await self._dawdle()
+        return last
+
+    async def _dawdle(self) -> None:
+        for _ in range(self._chance.randint(0, self._most)):
+            await asyncio.sleep(0)
+
+
 class Stage:
     """Agents and a journal that stay, and a hub that may be replaced."""
 
-    def __init__(self, agents: dict[str, Callable[[], Agent]], options: HubOptions, *, keeps: bool) -> None:
-        self.journal = MemoryJournal()
+    def __init__(
+        self,
+        agents: dict[str, Callable[[], Agent]],
+        options: HubOptions,
+        *,
+        keeps: bool,
+        journal: MemoryJournal | None = None,
+    ) -> None:
+        self.journal = journal or MemoryJournal()
         self.kept: dict[str, Kept] = {}
         self.options = options
         self.hub: Hub
@@ -242,6 +277,8 @@ class Stage:
         hub = self.hub
         for kept in self.kept.values():
             kept.current = None
+        for client in hub.clients:
+            client.send = client.tell = client.feed = _nothing  # type: ignore[method-assign]
         hub.draining = True
         for session in list(hub.sessions.values()):
             await session.aclose()
@@ -252,10 +289,10 @@ class Stage:
             await hub.pool._owner.aclose()
         await hub.desk.aclose()
 
-    def client(self, grant: Grant | None = None, *, agent: str = "", **ours: Any) -> Talker:
+    def client(self, grant: Grant | None = None, **ours: Any) -> Talker:
         here, there = memory_pair()
         talker = Talker(here, **ours)
-        self.hub.accept(there, grant or Grant("owner"), agent=agent)
+        self.hub.accept(there, grant or Grant("owner"))
         return talker
 
     async def end_agent(self, name: str) -> None:
@@ -287,10 +324,15 @@ class Stage:
 
 @asynccontextmanager
 async def staged(
-    agents: dict[str, Callable[[], Agent]], *, keeps: bool = True, **options: Any
+    agents: dict[str, Callable[[], Agent]],
+    *,
+    keeps: bool = True,
+    journal: MemoryJournal | None = None,
+    **options: Any,
 ) -> AsyncIterator[Stage]:
     """The first agent is the default one."""
-    stage = Stage(agents, HubOptions(default_agent=next(iter(agents)), **options), keeps=keeps)
+    chosen = HubOptions(default_agent=next(iter(agents)), **options)
+    stage = Stage(agents, chosen, keeps=keeps, journal=journal)
     await stage.start()
     try:
         yield stage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.hub.sessions.stage import staged, text
 
 pytestmark = pytest.mark.bound(25)
 
-AWARE = {"cursors": True, "events": True}
+AWARE: dict[str, Any] = {"cursors": True, "events": True}
 
 
 async def test_a_plain_client_is_served_as_by_the_agent_itself() -> None:
@@ -176,7 +177,8 @@ async def test_sessions_are_listed_forked_closed_and_deleted_for_an_agent_that_c
         forked = {"sessionId": session, "cwd": "/tmp", "mcpServers": []}
         fork = (await client.call("session/fork", forked))["sessionId"]
         await client.answer(client.prompt(fork, "and now?"))
-        assert "User: hello" in gate.prompts[-1] and gate.prompts[-1].endswith("and now?")
+        assert "User: hello" in gate.prompts[-1]
+        assert gate.prompts[-1].endswith("and now?")
         late = await stage.client().begin()
         await late.call("session/load", {"sessionId": fork, "cwd": "/tmp", "mcpServers": []})
         assert late.texts("user_message_chunk") == ["hello", "and now?"], "as the user wrote it"
@@ -199,7 +201,8 @@ async def test_an_agent_that_dies_ends_its_turn_in_words_and_is_started_for_the_
         assert "cut short" in (await client.answer(turn))["error"]["message"]
         answer = await client.answer(client.prompt(session, "hello again"))
         assert answer["result"]["stopReason"] == "end_turn"
-        assert gate.prompts[-1].endswith("hello again") and "User: wait" in gate.prompts[-1]
+        assert gate.prompts[-1].endswith("hello again")
+        assert "User: wait" in gate.prompts[-1]
         assert [one["remembers"] for one in client.events("agent_back")] == [False]
 
 

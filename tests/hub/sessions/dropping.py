@@ -1,0 +1,194 @@
+"""The drop test: a conversation whose connections are cut and whose hub is killed, and what must come of it.
+
+One client holds a conversation through `ResumingTransport`, which comes back by itself. Between it and the
+hub, a `Cutter` ends the connection after a number of messages; a crash takes the hub away at the same moment.
+Whatever was cut, the client has heard the same at the end, byte for byte but for ids that are made anew in
+every run, and the agent was told everything once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dragoman.errors import LinkClosed
+from dragoman.hub.admission import Grant
+from dragoman.sdk.resuming.transport import ResumingTransport
+from dragoman.transport.contract import Limits, Sink, Transport
+from dragoman.transport.memory import memory_pair
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import WITHIN, Stage, Talker, text
+
+IDS = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=call_)[0-9a-f]{32}")
+
+
+class Cutter:
+    """A transport that ends after `messages` of them have come from the hub; None never ends."""
+
+    def __init__(self, inner: Transport, messages: int | None, on_cut: Callable[[], None]) -> None:
+        self._inner = inner
+        self._left = messages
+        self._on_cut = on_cut
+        self._sink: Sink | None = None
+        self._closing: asyncio.Task[None] | None = None
+
+    def start(self, sink: Sink) -> None:
+        self._sink = sink
+        self._inner.start(self)
+
+    def feed(self, block: bytes) -> None:
+        assert self._sink is not None
+        for line in block.splitlines(keepends=True):
+            if self._left == 0:
+                return
+            self._sink.feed(line)
+            if self._left is not None:
+                self._left -= 1
+                if self._left == 0:
+                    self.cut()
+
+    def cut(self) -> None:
+        self._left = 0
+        self._on_cut()
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._inner.aclose())
+
+    def oversized(self, size: int) -> None:
+        raise AssertionError(size)
+
+    def ended(self, reason: BaseException | None) -> None:
+        assert self._sink is not None
+        self._sink.ended(reason)
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        if self._left == 0:
+            raise LinkClosed("cut")
+        self._inner.write(block)
+
+    @property
+    def pending(self) -> int:
+        return self._inner.pending
+
+    @property
+    def limits(self) -> Limits:
+        return self._inner.limits
+
+    async def drain(self) -> None:
+        await self._inner.drain()
+
+    def pause(self) -> None:
+        self._inner.pause()
+
+    def resume(self) -> None:
+        self._inner.resume()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+        if self._closing is not None:
+            await self._closing
+
+
+class Person(Talker):
+    """A client that allows whatever it is asked, each question once."""
+
+    def feed(self, block: bytes) -> None:
+        super().feed(block)
+        for line in block.splitlines():
+            message = json.loads(line)
+            if message.get("method") == "session/request_permission":
+                self.allow(message)
+
+
+async def hold_conversation(person: Person, turns: list[str]) -> None:
+    """From the first word to the last answer."""
+    await person.begin()
+    session = await person.new()
+    for words in turns:
+        answer = await person.answer(person.prompt(session, words))
+        assert "result" in answer, answer
+        assert answer["result"]["stopReason"] == "end_turn"
+
+
+class Trial:
+    """One conversation with cuts. `cuts` gives how many messages each connection lives, `crashes` whether the
+    hub goes with it.
+    """
+
+    def __init__(
+        self, cuts: Iterator[int | None], crashes: Iterator[bool], ticks: Iterator[int] | None = None
+    ) -> None:
+        """`ticks` gives turns of the event loop between crashes that come by themselves."""
+        self.gate = Gate()
+        self.connections = 0
+        self.crashed = 0
+        self._cuts = cuts
+        self._crashes = crashes
+        self._ticks = ticks or iter(())
+        self._stage: Stage | None = None
+        self._up = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def run(self, stage: Stage, turns: list[str]) -> list[bytes]:
+        """What the client has heard."""
+        self._stage = stage
+        self._up.set()
+        transport = ResumingTransport(self._connect, backoff=lambda failed: 0.0)
+        self.person = person = Person(transport)
+        killing = asyncio.get_running_loop().create_task(self._kill())
+        try:
+            async with asyncio.timeout(WITHIN * 10):
+                await hold_conversation(person, turns)
+        finally:
+            await transport.aclose()
+            await killing
+            await asyncio.gather(*self._tasks)
+        return normalised(person.raw)
+
+    async def _connect(self) -> Transport:
+        while not self._up.is_set():  # it may be down again before we are woken
+            await self._up.wait()
+        assert self._stage is not None
+        self.connections += 1
+        here, there = memory_pair()
+        self._stage.hub.accept(there, Grant("owner"))
+        return Cutter(here, next(self._cuts, None), self._cut)
+
+    async def _kill(self) -> None:
+        for ticks in self._ticks:
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+            if self._up.is_set():
+                self._up.clear()
+                await self._crash()
+
+    def _cut(self) -> None:
+        if next(self._crashes, False) and self._up.is_set():
+            self._up.clear()
+            self._tasks.append(asyncio.get_running_loop().create_task(self._crash()))
+
+    async def _crash(self) -> None:
+        assert self._stage is not None
+        self.crashed += 1
+        await self._stage.crash()
+        await self._stage.start()
+        self._up.set()
+
+
+def normalised(lines: list[bytes]) -> list[bytes]:
+    """Ids that are made anew in every run, by the order in which they come."""
+    known: dict[bytes, bytes] = {}
+
+    def name(found: re.Match[bytes]) -> bytes:
+        return known.setdefault(found.group(), b"id-%d" % (len(known) + 1))
+
+    return [IDS.sub(name, line) for line in lines]
+
+
+def agents(gate: Gate) -> dict[str, Any]:
+    return {"one": lambda: obedient(gate)}
+
+
+__all__ = ["Cutter", "Person", "Trial", "agents", "hold_conversation", "normalised", "text"]
