@@ -152,7 +152,7 @@ class HubSettings(Struct, frozen=True, kw_only=True):
 
 NEEDS_RESTART = (
     *("listen", "journal", "durability", "insecure", "tls", "encryption", "telemetry"),
-    *("limits.message", "limits.connections"),
+    *("limits.message", "limits.connections", "limits.unread", "limits.connect_rate"),
 )
 """What is bound, opened or handed over when the hub starts. Everything else follows a reload."""
 
