@@ -198,7 +198,9 @@ class HubClient:
         """Whether the session is among those that its token is for."""
         memory = session.memory
         if not (self.grant.may_use(memory.agent) and self.grant.may_open(memory.cwd)):
-            raise ErrorAnswer(FORBIDDEN, "Forbidden: this token may not use this session", {"scope": "sessions"})
+            raise ErrorAnswer(
+                FORBIDDEN, "Forbidden: this token may not use this session", {"scope": "sessions"}
+            )
 
     def text(self, params: dict[str, Raw], name: str) -> str:
         value = value_of(params.get(name))
