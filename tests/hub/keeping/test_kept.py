@@ -77,6 +77,21 @@ async def test_a_write_is_taken_once_and_a_later_hub_knows(echo: Path) -> None:
     await agent.leave()
 
 
+async def test_what_was_written_before_leaving_reaches_the_agent(echo: Path) -> None:
+    first, journal = await attach(echo)
+    first.write(b"first\n")
+    await journal.until(1)
+    for number in range(5):
+        first.write(b"%d\n" % number)
+    await first.leave()
+    agent = await find_kept(echo)
+    assert agent is not None
+    agent.start(later := Journal(agent, base=journal.last))
+    await later.until(5)
+    assert later.frames == [b"0", b"1", b"2", b"3", b"4"]
+    await agent.leave()
+
+
 async def test_a_large_write_is_pending_until_the_agent_reads_it(echo: Path) -> None:
     agent, journal = await attach(echo)
     size = 16 * agent.limits.high
@@ -236,7 +251,10 @@ async def test_an_agent_that_ends_alone_is_explained_to_every_hub_that_comes(tmp
     await asyncio.sleep(0)
     one_more = await keep(["cat"], socket=path)  # or that is about to
     await closing
-    await one_more.aclose()
+    one_more.start(journal := Journal())
+    one_more.pause()
+    await one_more.aclose()  # even who does not listen any more is told how it ended
+    assert journal.end == ("cat ended with exit status 0", 0)
     assert list(tmp_path.iterdir()) == []
 
 
