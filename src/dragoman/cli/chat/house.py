@@ -56,6 +56,7 @@ class LocalHouse:
             source = Source(
                 name=target.agent.name,
                 target=target.agent.command or (lambda: _dialled(target)),
+                is_nameless=target.agent.source in (From.COMMAND, From.ADDRESS),
                 env=target.env,
                 tap=None if recorder is None else recorder.tap(stream),
             )

@@ -53,6 +53,8 @@ class Source:
     name: str
     target: Startable
     env: dict[str, str] | None = None
+    is_nameless: bool = False
+    """Whether its own name says more than ours."""
     is_local: bool = True
     tap: Tap | None = None
     on_stderr: Callable[[bytes], None] | None = None
@@ -251,6 +253,8 @@ async def opened(
             on_stderr=source.on_stderr,
         )
         agent = await stack.enter_async_context(supervisor)
+        if source.is_nameless and agent.info is not None:
+            talk.agent = agent.info.title or agent.info.name
         await talk.open(agent, wanted.session)
         yield talk
 

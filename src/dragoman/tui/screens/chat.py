@@ -120,6 +120,7 @@ class ChatScreen(Screen[None]):
         talking = self.conversation.converse(self.house, wanted, person)
         self._talking = asyncio.create_task(talking, name="conversation")
         self._talking.add_done_callback(self._talked)
+        self._show_state()
         self._mark()
 
     async def close(self) -> None:
@@ -151,6 +152,8 @@ class ChatScreen(Screen[None]):
         self._beat += 1
         if self._beat % LIVE == 0:
             self._look_at_commands()
+        if self.conversation.state == "starting" and self._beat % BEATS:
+            return  # a history may be coming, tens of thousands of updates: its end is what is wanted
         moved, self._moved = self._moved, False
         behind = self.view.look()
         self._show_state()
@@ -201,7 +204,7 @@ class ChatScreen(Screen[None]):
             return
         self.box.clear()
         self.completions.offer(())
-        self.view.scroll_end(animate=False, immediate=True, x_axis=False)
+        self.view.follow()
 
     def _said_before(self) -> Sequence[str]:
         return self.transcript.prompts

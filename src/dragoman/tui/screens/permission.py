@@ -42,6 +42,7 @@ class PermissionScreen(Dialog[str]):
     PermissionScreen {
         & #question { height: auto; max-height: 1fr; min-height: 1; }
         & #options { height: auto; max-height: 8; border: none; padding: 0; margin-top: 1; }
+        & #options, & #options:focus { background: $surface; }
         & .dialog { border: round $warning; border-title-color: $text-warning; }
     }
     """

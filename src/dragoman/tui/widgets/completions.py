@@ -85,4 +85,4 @@ class Completions(OptionList, can_focus=False):
 def _shown(one: Completion, width: int) -> Content:
     name = cut(harmless_line(one.shown), width)
     about = cut(harmless_line(one.about), max(0, width - len(name) - 2)) if one.about else ""
-    return Content.assemble((name, "bold"), (f"  {about}" if about else "", "dim"))
+    return Content.assemble((f" {name}", "bold"), (f"  {about}" if about else "", "dim"))

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from typing import ClassVar
 
 from textual.binding import BindingType
+from textual.content import Content
 from textual.events import Click, Resize
 from textual.geometry import Size
 from textual.message import Message
@@ -22,9 +23,13 @@ from textual.visual import Visual
 from dragoman.tui.drawing.drawn import Drawn, Surroundings, gap_between
 from dragoman.tui.model.entries import Entry, Planned, Said, Worked
 from dragoman.tui.model.transcript import Transcript
+from dragoman.tui.text.lines import plain
 
-PAGE = 40
-"""Entries that are laid out at a time."""
+SCREENS = 2
+"""Screens full that are laid out at a time."""
+
+MUCH = 40
+"""Entries that came at once and that nobody needs to see between."""
 
 MOST = 1500
 """Entries that stay laid out while their reader is at the end."""
@@ -36,8 +41,9 @@ class TranscriptView(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     TranscriptView {
         height: 1fr;
-        padding: 0 1;
+        padding: 0 0 0 1;
         scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
         scrollbar-background: $background;
         scrollbar-color: $foreground 20%;
         overflow-x: hidden;
@@ -72,6 +78,7 @@ class TranscriptView(ScrollView, can_focus=True):
         self._tops: list[int] = [0]  # the first line of each, and the end
         self._strips: dict[int, Strip] = {}
         self._asked_at = -1
+        self._follows = True  # its reader is at the end, and stays there
 
     # Keeping up.
 
@@ -80,24 +87,17 @@ class TranscriptView(ScrollView, can_focus=True):
         if not self.size.width:
             return True
         change = self.transcript.take_changes()
-        stay = self._is_at_end
         if change.cut or change.added_before:
             self._shift(change.cut, change.added_before)
         changed = [at for at in (self._redraw(change.touched), self._append()) if at is not None]
         if changed or change.cut:
-            self._settle(min(changed, default=0), stay=stay)
-        return any(drawn.is_behind for drawn in self._drawn[-PAGE:])
+            self._settle(min(changed, default=0))
+        return any(drawn.is_behind for drawn in self._drawn[-MUCH:])
 
     def redraw_all(self) -> None:
         """Something that all of them depend on has changed."""
-        top = self._entry_at(self.scroll_offset.y)
-        stay = self._is_at_end
-        self._lay_out(top if not stay else None)
-        self._settle(0, stay=stay)
-
-    @property
-    def _is_at_end(self) -> bool:
-        return self.scroll_offset.y >= self.max_scroll_y - 1
+        self._lay_out(None if self._follows else self._entry_at(self.scroll_offset.y))
+        self._settle(0)
 
     @property
     def _room(self) -> int:
@@ -116,8 +116,8 @@ class TranscriptView(ScrollView, can_focus=True):
             height = self._tops[gone]
             del self._drawn[:gone]
             self._start = 0
-            self._settle(0, stay=False)
-            self.scroll_to(y=max(0, self.scroll_offset.y - height), animate=False)
+            self._settle(0)
+            self.scroll_to(y=max(0, self.scroll_offset.y - height), animate=False, force=True)
 
     def _redraw(self, touched: set[Entry]) -> int | None:
         """Draw again what changed; the place of the first of them."""
@@ -135,8 +135,8 @@ class TranscriptView(ScrollView, can_focus=True):
         if known >= len(entries):
             return None
         # So much at once that nobody sees what is between, or too much to keep: begin anew at the end.
-        is_much = len(entries) - known > PAGE or there > MOST
-        if not there or (is_much and self._is_at_end):
+        is_much = len(entries) - known > MUCH or there > MOST
+        if not there or (is_much and self._follows):
             self._lay_out(None)
             return 0
         self._drawn += [self._make(at) for at in range(known, len(entries))]
@@ -145,17 +145,23 @@ class TranscriptView(ScrollView, can_focus=True):
     def _lay_out(self, top: Entry | None) -> None:
         """Anew: from an entry to the end, or enough of the end."""
         entries = self.transcript.entries
-        start = max(0, len(entries) - PAGE)
-        if top is not None and top in entries[:start]:
-            start = entries.index(top)
-        self._start = start
-        self._drawn = [self._make(at) for at in range(start, len(entries))]
-        self._tops = [0]
-        while self._start and sum(len(one.lines) for one in self._drawn) < 2 * self.size.height:
-            self._start -= 1
-            self._drawn.insert(0, self._make(self._start))
+        self._start, self._drawn, self._tops = len(entries), [], [0]
+        self._draw_above(top)
 
-    def _settle(self, lowest: int, *, stay: bool) -> None:
+    def _draw_above(self, top: Entry | None = None) -> int:
+        """Some screens full above what is laid out, and at least up to this entry; how many lines."""
+        found: list[Drawn] = []
+        height = 0
+        is_found = top is None
+        while self._start and not (is_found and height > SCREENS * self.size.height):
+            self._start -= 1
+            found.append(self._make(self._start))
+            height += len(found[-1].lines)
+            is_found = is_found or found[-1].entry is top
+        self._drawn[:0] = reversed(found)
+        return height
+
+    def _settle(self, lowest: int) -> None:
         """Where everything stands from this entry on."""
         del self._tops[lowest + 1 :]
         total = self._tops[-1]
@@ -164,14 +170,15 @@ class TranscriptView(ScrollView, can_focus=True):
             self._tops.append(total)
         self._strips.clear()
         self.virtual_size = Size(self._room, total)
-        if stay:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        if self._follows:
+            self.scroll_end(animate=False, immediate=True, force=True, x_axis=False)
         self.refresh()
 
     # Scrolling.
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
+        self._follows = new_value >= self.max_scroll_y
         if new_value < self.size.height and new_value < old_value:
             self.show_earlier()
 
@@ -182,15 +189,16 @@ class TranscriptView(ScrollView, can_focus=True):
                 self._asked_at = len(self.transcript.entries)
                 self.post_message(self.EarlierWanted())
             return
-        before = self._start
-        self._start = max(0, before - PAGE)
-        more = [self._make(at) for at in range(self._start, before)]
-        height = sum(len(one.lines) for one in more)
-        self._drawn[:0] = more
+        height = self._draw_above()
         self._tops = [0]
         at = self.scroll_offset.y + height
-        self._settle(0, stay=False)
-        self.scroll_to(y=at, animate=False)
+        self._settle(0)
+        self.scroll_to(y=at, animate=False, force=True)
+
+    def follow(self) -> None:
+        """To the end, and stay there."""
+        self._follows = True
+        self.scroll_end(animate=False, immediate=True, force=True, x_axis=False)
 
     def on_resize(self, event: Resize) -> None:
         self.redraw_all()
@@ -249,9 +257,9 @@ class TranscriptView(ScrollView, can_focus=True):
         top, end = self._tops[at], self._tops[at + 1]
         height = self.size.height
         if top < self.scroll_offset.y:
-            self.scroll_to(y=top, animate=False)
+            self.scroll_to(y=top, animate=False, force=True)
         elif end > self.scroll_offset.y + height:
-            self.scroll_to(y=min(top, end - height), animate=False)
+            self.scroll_to(y=min(top, end - height), animate=False, force=True)
 
     def _entry_at(self, y: int) -> Entry | None:
         at = bisect_right(self._tops, y) - 1
@@ -269,12 +277,15 @@ class TranscriptView(ScrollView, can_focus=True):
     def _strip(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         style = self.visual_style
+        strips = Visual.to_strips(self, self._content(y), width, 1, style, apply_selection=False, pad=True)
+        return strips[0] if strips else Strip.blank(width, style.rich_style)
+
+    def _content(self, y: int) -> Content:
         at = bisect_right(self._tops, y) - 1
         if not 0 <= at < len(self._drawn):
-            return Strip.blank(width, style.rich_style)
+            is_middle = not self._drawn and y == self.size.height // 2
+            return plain("Nothing has been said yet.".center(self._room), "dim") if is_middle else Content("")
         drawn, row = self._drawn[at], y - self._tops[at]
-        content = drawn.lines[row]
-        if drawn.entry is self.cursor and row >= drawn.gap:
-            content = content.stylize("reverse" if row == drawn.gap else "", 0, 1)
-        strips = Visual.to_strips(self, content, width, 1, style, apply_selection=False, pad=True)
-        return strips[0] if strips else Strip.blank(width, style.rich_style)
+        if drawn.entry is self.cursor and row == drawn.gap:
+            return drawn.lines[row].stylize("reverse", 0, 1)
+        return drawn.lines[row]
