@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from dragoman.errors import JournalError
-from dragoman.hub.observing.observer import Observer
+from dragoman.hub.observing.observer import REASONS, Observer
 from dragoman.hub.observing.status import SeenAgent
 from dragoman.journal import Journal, MemoryJournal
 from dragoman.testing import check_journal
@@ -104,9 +104,12 @@ async def test_a_mistake_in_counting_is_not_the_journals(caplog: pytest.LogCaptu
 
 async def test_who_was_turned_away_is_counted_by_reason() -> None:
     observer = Observer()
-    for reason in ("token", "rate", "token"):
+    for reason in ("scope", "token", 401, 429, 599):
         observer.refused(reason)
-    assert (await read(observer))["dragoman_admissions_refused_total"].value(reason="token") == 2
+    told = (await read(observer))["dragoman_admissions_refused_total"]
+    counts = {dict(labels)["reason"]: count for (_, labels), count in told.samples.items()}
+    assert counts == {"scope": 1, "token": 2, "rate": 1, "other": 1}
+    assert counts.keys() <= REASONS
 
 
 async def test_a_session_that_is_closed_is_forgotten() -> None:

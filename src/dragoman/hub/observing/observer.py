@@ -51,6 +51,17 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 """How old a look at the processes may be: many who ask at once share one."""
 
+_BY_STATUS = {
+    400: "request",
+    401: "token",
+    403: "origin",
+    404: "path",
+    421: "host",
+    429: "rate",
+    503: "connections",
+}
+REASONS = frozenset(_BY_STATUS.values()) | {"scope", "draining", "other"}
+
 
 class _Turn(Struct):
     key: str
@@ -104,9 +115,9 @@ class Observer:
         """
         return self.spans.turn_started(session, key, meta, agent=agent)
 
-    def refused(self, reason: str) -> None:
-        """Somebody was turned away: `token`, `host`, `origin`, `scope`, `rate`, `connections`, `draining`."""
-        self.meters.refused.of(reason).add()
+    def refused(self, reason: str | int) -> None:
+        """Somebody was turned away, for one of `REASONS` or with that status."""
+        self.meters.refused.of(_BY_STATUS.get(reason, "other") if isinstance(reason, int) else reason).add()
 
     def forget(self, session: str) -> None:
         """A session was closed or deleted."""
