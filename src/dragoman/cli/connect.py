@@ -111,7 +111,7 @@ def _outcome(url: str, left: str | None, server: Any) -> int:
 
     if left is None:
         return 0 if server.connected else GONE
-    if is_refusal(Exception(left)):
+    if is_refusal(left):
         print(f"dragoman connect: {left}: is the token right? See --token-file", file=sys.stderr)
         return REFUSED
     print(f"dragoman connect: {url} ended the connection: {left}", file=sys.stderr)

@@ -14,6 +14,7 @@ from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_to
 from dragoman.hub.endpoint import Endpoint
 from dragoman.hub.listening import listening, open_socket
 from dragoman.sdk.resuming import Notice, ResumingTransport, resuming
+from dragoman.sdk.resuming.opening import is_final
 from dragoman.testing import check_transport
 from dragoman.testing.transports import Recorder
 from dragoman.transport.contract import Limits, Transport
@@ -158,7 +159,7 @@ async def test_a_hub_that_goes_for_good_leaves_nobody_waiting() -> None:
 
 async def test_a_refusal_is_final() -> None:
     server = Server()
-    async with editing(server, is_final=lambda reason: "status 401" in str(reason)) as editor:
+    async with editing(server, is_final=lambda reason, known: known and "401" in str(reason)) as editor:
         await editor.begin()
         server.refusals = [LinkClosed("refused with status 401")]
         await server.cut()
@@ -245,6 +246,22 @@ async def test_a_turn_survives_cuts_over_the_network(scheme: str) -> None:
         await editor.answer(4)
         assert updates(editor) == ["hello", "n1", "n3", "n4", "n5"]
         await transport.aclose()
+
+
+@pytest.mark.parametrize(
+    ("words", "at_first", "later"),
+    [
+        ("refused the connection with status 401", True, True),
+        ("answered initialize with status 403", True, True),
+        ("refused the connection with status 404", True, False),
+        ("refused the connection with status 429", False, False),
+        ("refused the connection with status 503", False, False),
+        ("cannot be reached: status unknown", False, False),
+    ],
+)
+def test_what_leaves_no_hope(words: str, at_first: bool, later: bool) -> None:
+    assert is_final(LinkClosed(words), False) is at_first
+    assert is_final(LinkClosed(words), True) is later
 
 
 @pytest.mark.bound(20)

@@ -14,6 +14,9 @@ from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Transport
 UNWELCOME = (401, 403)
 """A token that is refused once is refused again."""
 
+PASSING = (408, 425, 429)
+"""Come back later, these say."""
+
 _STATUS = re.compile(r"\bstatus (\d{3})$")
 
 
@@ -34,7 +37,7 @@ def resuming(
         give_up=give_up,
         limits=limits,
         on_notice=on_notice,
-        is_final=is_refusal,
+        is_final=is_final,
         backoff=backoff or Backoff(),
     )
 
@@ -54,7 +57,18 @@ def _opener(
     return open_
 
 
-def is_refusal(reason: BaseException) -> bool:
-    """Whether the server does not want us, now and later. Both transports say it by the status."""
+def is_refusal(reason: BaseException | str) -> bool:
+    """Whether the server does not want us, now and later."""
+    return _status(reason) in UNWELCOME
+
+
+def is_final(reason: BaseException, known: bool) -> bool:
+    """A hub that was there once may be back at the same place; an address that never was one stays wrong."""
+    status = _status(reason)
+    return status in UNWELCOME or (not known and 400 <= status < 500 and status not in PASSING)
+
+
+def _status(reason: BaseException | str) -> int:
+    """Both transports say it by the status, at the end of their words."""
     found = _STATUS.search(str(reason))
-    return found is not None and int(found[1]) in UNWELCOME
+    return int(found[1]) if found is not None else 0

@@ -35,7 +35,9 @@ class Notice(Struct, frozen=True, kw_only=True):
 
 
 class ResumingTransport:
-    """`open_` gives a connection; it raises `LinkClosed` if there is none to be had now."""
+    """`open_` gives a connection; it raises `LinkClosed` if there is none to be had now. `is_final` says
+    whether the reason of an end leaves no hope, given whether a hub was there before.
+    """
 
     def __init__(
         self,
@@ -46,7 +48,7 @@ class ResumingTransport:
         patience: float = COMING_BACK,
         limits: Limits = DEFAULT_LIMITS,
         backoff: Callable[[int], float] | None = None,
-        is_final: Callable[[BaseException], bool] = lambda reason: False,
+        is_final: Callable[[BaseException, bool], bool] = lambda reason, known: False,
         on_notice: Callable[[Notice], None] | None = None,
     ) -> None:
         self.limits = limits
@@ -185,7 +187,7 @@ class ResumingTransport:
         assert self._lost_at is not None
         if not self.core.survives:
             return reason or LinkClosed("the server ended the connection")
-        if reason is not None and self._is_final(reason):
+        if reason is not None and self._is_final(reason, bool(self.core.is_hub)):
             return reason
         gone = asyncio.get_running_loop().time() - self._lost_at
         if self._give_up is not None and gone + wait > self._give_up:
