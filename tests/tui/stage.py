@@ -1,0 +1,113 @@
+"""The terminal client on a stage: a house of agents that live in this process, and eyes for its screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from dragoman import Agent
+from dragoman.cli.chat.rules import Rules
+from dragoman.cli.chat.talk import Source, opened
+from dragoman.tui.app import ChatApp
+from dragoman.tui.ports import AgentChoice, Listener, Person, SessionRow, Talk, Wanted
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+PATIENCE = 8.0
+BEAT = 0.02
+
+
+class StageHouse:
+    """A `House` with in-process agents by name."""
+
+    def __init__(self, folder: Path, **agents: Agent) -> None:
+        self.cwd = str(folder)
+        self._agents = agents
+        self.rows: Sequence[SessionRow] = ()
+        self.asked: list[str] = []
+
+    async def agents(self) -> Sequence[AgentChoice]:
+        return [AgentChoice(name=name, title=f"the agent {name}") for name in self._agents]
+
+    def open(self, wanted: Wanted, person: Person, listener: Listener) -> AbstractAsyncContextManager[Talk]:
+        source = Source(name=wanted.agent, target=self._agents[wanted.agent])
+        return opened(source, wanted, person, listener, rules=Rules())
+
+    async def sessions(self, query: str) -> Sequence[SessionRow]:
+        self.asked.append(query)
+        return [row for row in self.rows if query in row.title]
+
+
+class Eyes:
+    """Looks at the screen, and presses keys."""
+
+    def __init__(self, pilot: Pilot[Any]) -> None:
+        self.pilot = pilot
+        self.app: App[Any] = pilot.app
+
+    @property
+    def screen(self) -> str:
+        """What a person sees, line by line."""
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+    async def see(self, *texts: str) -> None:
+        """Until all of these are on the screen."""
+        await self.until(lambda: all(text in self.screen for text in texts), f"{texts} to be seen")
+
+    async def lose(self, text: str) -> None:
+        await self.until(lambda: text not in self.screen, f"{text!r} to be gone")
+
+    async def until(self, holds: Callable[[], bool], what: str = "something") -> None:
+        for _ in range(int(PATIENCE / BEAT)):
+            if holds():
+                return
+            await self.pilot.pause(BEAT)
+        raise AssertionError(f"waited for {what} in vain:\n{self.screen}")
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    async def say(self, text: str) -> None:
+        """Write it into the box and send it, as a paste and Enter do."""
+        chat = self.chat
+        chat.box.insert(text)
+        await self.pilot.pause()
+        chat.completions.offer(())
+        chat.box.typed_at = 0.0
+        await self.pilot.press("enter")
+        chat.box.typed_at = 0.0
+
+    @property
+    def chat(self) -> Any:
+        assert isinstance(self.app, ChatApp)
+        assert self.app.chat is not None
+        return self.app.chat
+
+    def like(self, name: str, *cleared: tuple[str, str]) -> None:
+        """Compare the screen with the one that is kept; `cleared` replaces what differs from run to run."""
+        shown = self.screen
+        for old, new in cleared:
+            shown = shown.replace(old, new)
+        shown = "\n".join(line.rstrip() for line in shown.split("\n")) + "\n"
+        path = SNAPSHOTS / f"{name}.txt"
+        if os.environ.get("DRAGOMAN_SNAPSHOTS") == "write":
+            path.write_text(shown, "utf-8")
+        assert shown == path.read_text("utf-8"), f"the screen is not like {path.name}:\n{shown}"
+
+
+@asynccontextmanager
+async def on_stage(
+    house: Any, wanted: Wanted | None = None, *, size: tuple[int, int] = (80, 24), colours: bool = True
+) -> AsyncIterator[Eyes]:
+    app = ChatApp(house, wanted, colours=colours)
+    async with app.run_test(size=size) as pilot:
+        yield Eyes(pilot)
+        if app.chat is not None:
+            await app.chat.close()
+    assert app.failure is None
