@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
+from dragoman.wire.decode import count_lines
+
 ENTRY = 256
 """What one entry is charged beside its bytes: many small ones must not cost more than the bound allows."""
 
@@ -56,7 +58,7 @@ class KeptFrames:
         """Keep whole frames. Only the very last one of a stream may lack its newline; it gets one."""
         if block[-1:] != b"\n":
             block += b"\n"
-        first, self.last = self.last + 1, self.last + block.count(b"\n")
+        first, self.last = self.last + 1, self.last + count_lines(block)
         self._unsent.append(Kept(first, self.last, block, len(block)))
         self.charge += len(block) + ENTRY
 
