@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dragoman.workspace.diffs import MOST_EDITS, quoted, unified
+from dragoman.workspace.diffs import MOST_EDITS, quoted, unified, without_hunks
 
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d"]), max_size=14).map("".join)
 
@@ -82,3 +82,16 @@ def test_a_text_that_differs_everywhere_is_shown_as_replaced() -> None:
 )
 def test_a_name_cannot_make_up_lines(name: str, written: str) -> None:
     assert quoted(name) == written
+
+
+@given(
+    before=st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\xff\n", b"d"]), max_size=60).map(b"".join),
+    after=st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\xff\n", b"e"]), max_size=60).map(b"".join),
+)
+def test_hunks_can_be_undone_one_by_one(before: bytes, after: bytes) -> None:
+    hunks = (unified("x", before, after).text or "").count("\n@@ ")
+    assert without_hunks(before, after, ()) == after
+    assert without_hunks(before, after, range(hunks)) == before
+    halfway = without_hunks(before, after, {0})
+    left = (unified("x", before, halfway).text or "").count("\n@@ ")
+    assert left <= max(0, hunks - 1)

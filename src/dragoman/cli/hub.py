@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from dragoman.cli import hub_tokens
+from dragoman.cli import hub_status, hub_tokens
 
 EPILOG = """examples:
   dragoman hub                                    the built-in agents, at http://127.0.0.1:8765/
@@ -52,6 +52,7 @@ def _fill(hub: argparse.ArgumentParser) -> None:
     hub.add_argument("--json", action="store_true", help="say where it is as JSON, on one line")
     more = hub.add_subparsers(metavar="COMMAND", title="commands beside running it")
     hub_tokens.add_token_parsers(more)
+    hub_status.add_status_parser(more)
     hub.set_defaults(run=_run)
 
 
@@ -123,10 +124,8 @@ def _is_busy(hub: Any) -> bool:
 
 
 def _page() -> Any:
-    try:
-        from dragoman.web.page import Page
-    except ImportError:
-        return None
+    from dragoman.web.page import Page
+
     return Page()
 
 

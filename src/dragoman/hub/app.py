@@ -12,14 +12,18 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from dragoman.dialect import CHOICES, Ledger, Settings
-from dragoman.hub.admission import Admission
+from dragoman.hub.admission import Admission, Grant
 from dragoman.hub.endpoint import TICKET, Endpoint, Visit
 from dragoman.hub.frames import object_of, parts_of
+from dragoman.hub.history_api import HistoryApi
+from dragoman.hub.history_door import HistoryDoor
 from dragoman.hub.hub import Hub
 from dragoman.hub.listening import NETWORK
 from dragoman.hub.rates import Buckets
+from dragoman.journal import StreamInfo
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.transport.contract import Limits, Transport
 from dragoman.transport.http_asgi import respond
@@ -87,8 +91,22 @@ class HubApp:
             log.warning("a connection of %s is refused: there are too many", grant.name)
             self.hub.owner.start(_refuse(transport))
             return
-        spoken = in_version_1(transport, visit)
+        spoken = self._in_version_1(transport, visit)
         self.hub.accept(spoken, grant, agent=visit.query.get("agent", ""))
+
+    def _in_version_1(self, transport: MessageTransport, visit: Visit) -> Transport:
+        """The client as one that speaks version 1; history is answered in its own language."""
+        dialect = dialect_of(visit)
+        if dialect == "v1":
+            return transport
+        history = HistoryApi(self.hub.journal, may_see=lambda info: _may_see(visit.grant, info))
+        door = HistoryDoor(transport, history, self.hub.owner)
+        settings = Settings(cwd=visit.query.get("cwd", "/"))
+        return speaking(dialect, door, position="client", settings=settings, ledger=Ledger())
+
+
+def _may_see(grant: Grant, info: StreamInfo) -> bool:
+    return grant.may_use(info.agent) and grant.may_open(info.cwd)
 
 
 async def _refuse(transport: MessageTransport) -> None:
@@ -97,23 +115,18 @@ async def _refuse(transport: MessageTransport) -> None:
     await transport.aclose()
 
 
-def in_version_1(transport: Transport, visit: Visit) -> Transport:
-    """The client as one that speaks version 1."""
-    dialect = visit.query.get("dialect", "auto")
-    if dialect not in CHOICES:
-        dialect = "auto"
-    if dialect == "v1" or (dialect == "auto" and is_plain(visit.first)):
-        return transport
-    settings = Settings(cwd=visit.query.get("cwd", "/"))
-    return speaking(dialect, transport, position="client", settings=settings, ledger=Ledger())
+def dialect_of(visit: Visit) -> str:
+    """What the client speaks, as far as it is known; `auto` if that must be found out."""
+    named = visit.query.get("dialect", "auto")
+    if named in CHOICES and named != "auto":
+        return named
+    return "v1" if is_plain(visit.first) else "auto"
 
 
 def is_plain(first: bytes) -> bool:
     """Whether a client begins exactly as one of version 1 does."""
     parts = parts_of(first)
-    if parts is None or parts.method != "initialize" or not first.lstrip().startswith(b'{"jsonrpc":'):
-        plain = parts is not None and parts.method == "initialize" and b'"jsonrpc"' in first
-        if not plain:
-            return False
-    members = object_of(None if parts is None else parts.params)
-    return bytes(members.get("protocolVersion", msgspec.Raw(b""))) == b"1" and members.keys() <= PLAIN
+    if parts is None or parts.method != "initialize" or b'"jsonrpc"' not in first:
+        return False
+    members = object_of(parts.params)
+    return bytes(members.get("protocolVersion", Raw(b""))) == b"1" and members.keys() <= PLAIN

@@ -69,9 +69,6 @@ class Extras:
         except (DragomanError, OSError, TimeoutError) as error:
             log.info("what the turn changes will not be known: %s", error)
 
-    def began(self, session: HubSession) -> None:
-        pass
-
     async def changes(self, session: HubSession) -> list[dict[str, Any]]:
         changes = await self._compared(session)
         return [

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
 
 from msgspec import Raw, Struct
 
@@ -27,7 +27,7 @@ from dragoman.hub.life import Life
 from dragoman.hub.methods import Methods
 from dragoman.hub.notes import note
 from dragoman.hub.pool import AgentSpec, Pool
-from dragoman.hub.recall import Memory, OpenRequest, Waiting
+from dragoman.hub.recall import Memory, OpenRequest
 from dragoman.hub.rendering import Position
 from dragoman.hub.session import HubSession
 from dragoman.hub.showing import Showing, title_of
@@ -41,6 +41,10 @@ log = logging.getLogger(__name__)
 
 STORE_SECONDS = 5.0
 """How long a hub that is ending waits for the disk."""
+
+
+Trace: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str], Mapping[str, Any] | None]
+"""From session, key, `_meta` and agent of a prompt to the `_meta` that it is to have."""
 
 
 class HubOptions(Struct, frozen=True, kw_only=True):
@@ -73,8 +77,9 @@ class Hub:
         *,
         options: HubOptions | None = None,
         remember: Callable[[str, dict[str, Any] | None], dict[str, Any]] | None = None,
-        observer: Any = None,
+        trace: Trace | None = None,
     ) -> None:
+        """`trace` is asked for the `_meta` with which each prompt goes to its agent."""
         self.journal = journal
         self.options = options or HubOptions()
         self.default_agent = self.options.default_agent
@@ -85,7 +90,9 @@ class Hub:
         self.desk = Desk(self)
         self.extras = Extras(self, changes=self.options.changes)
         self.showing = Showing(self)
-        self.observer = observer
+        self.trace = trace
+        self.status_of: Callable[[], Awaitable[Any]] | None = None
+        """Says how the hub stands; whoever runs it sets it."""
         self.draining = False
         self._closed = False
         self.rested = asyncio.Event()
@@ -362,18 +369,9 @@ class Hub:
 
     def asked(self, session: HubSession, one: OpenRequest) -> None:
         self.desk.asked(session, one)
-        self._observe("asked", session, one)
 
     def settled(self, session: HubSession, one: OpenRequest, outcome: str) -> None:
         self.desk.settled(session, one, outcome)
-        self._observe("settled", session, one, outcome)
-
-    def began(self, session: HubSession, item: Waiting) -> None:
-        self.extras.began(session)
-        self._observe("began", session, item)
-
-    def ended(self, session: HubSession, stored: Stored) -> None:
-        self._observe("ended", session, stored)
 
     def noticed(self, session: HubSession) -> None:
         self.showing.noticed(session)
@@ -381,10 +379,6 @@ class Hub:
     def unstored(self, session: HubSession, error: JournalError) -> None:
         """Clients that wait for their turn are told; it is not known to have happened."""
         self.desk.unstored(session, error)
-
-    def _observe(self, what: str, *arguments: Any) -> None:
-        if self.observer is not None:
-            getattr(self.observer, what)(*arguments)
 
     def describe(self, session: HubSession, **fields: str) -> None:
         self.owner.start(self._describe(session.stream, fields))
@@ -439,8 +433,8 @@ class Hub:
     def shown_to(self, client: HubClient) -> dict[str, Any]:
         return self.showing.shown_to(client)
 
-    def status(self) -> dict[str, Any]:
-        return self.showing.status()
+    async def status(self) -> Any:
+        return self.showing.status() if self.status_of is None else await self.status_of()
 
     # After a crash.
 

@@ -164,7 +164,8 @@ class HubMethods:
 
     async def _status(self, client: HubClient, params: Params) -> dict[str, Any]:
         client.needs("admin")
-        return self._hub.status()
+        told: dict[str, Any] = await self._hub.status()
+        return told
 
     # Acting.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,13 @@ from dragoman.hub.admission import Admission, local_hosts, names_of
 from dragoman.hub.app import HubApp
 from dragoman.hub.grants import LiveGrants
 from dragoman.hub.grants_store import TokenStore
-from dragoman.hub.hub import Hub, HubOptions
+from dragoman.hub.hub import Hub, HubOptions, Trace
 from dragoman.hub.listening import Tls, listening, open_socket, parse_listen
+from dragoman.hub.observing.asgi import HEALTH, PATHS, ObservingPages
+from dragoman.hub.observing.observer import Observer
+from dragoman.hub.observing.spans import open_spans
 from dragoman.hub.rates import Buckets
-from dragoman.hub.settings import HubSettings
+from dragoman.hub.settings import HubSettings, changed
 from dragoman.hub.settings_agents import offered_agents
 from dragoman.hub.starting import Introductions, specs_of
 from dragoman.journal import Journal, open_journal
@@ -47,53 +51,74 @@ class Running(Struct):
     reload: Callable[[HubSettings], list[str]]
 
 
+class _Door(Struct):
+    """Where the hub listens, and under which names."""
+
+    socket: socket.socket
+    url: str
+    port: int
+    host: str
+    tls: Tls | None
+
+    def names(self, settings: HubSettings) -> list[str]:
+        return [*local_hosts(self.port), *names_of(self.host, self.port), *settings.hosts]
+
+
+def _open_door(settings: HubSettings) -> _Door:
+    host, port = parse_listen(settings.listen)
+    tls = Tls(settings.tls.certificate, settings.tls.key) if settings.tls.certificate else None
+    bound = open_socket(host, port, tls=tls, insecure=settings.insecure)
+    port = bound.getsockname()[1]
+    shown = f"[{host}]" if ":" in host else host
+    return _Door(bound, f"http{'s' if tls else ''}://{shown}:{port}/", port, host, tls)
+
+
 @asynccontextmanager
 async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[Running]:
     """Serve until the block is left. Raises `LocalMistake` for what cannot be."""
     async with AsyncExitStack() as stack:
-        host, port = parse_listen(settings.listen)
-        tls = Tls(settings.tls.certificate, settings.tls.key) if settings.tls.certificate else None
-        bound = open_socket(host, port, tls=tls, insecure=settings.insecure)
-        stack.callback(bound.close)
-        port = bound.getsockname()[1]
-        journal = await stack.enter_async_context(_journal(settings))
+        door = _open_door(settings)
+        stack.callback(door.socket.close)
+        observer = Observer(spans=open_spans(settings.telemetry.otlp) if settings.telemetry.traces else None)
+        stack.push_async_callback(observer.aclose)
+        journal = observer.measured(await stack.enter_async_context(_journal(settings)))
         folder = _folder(settings)
-        store = TokenStore(settings.tokens_path)
-        token = store.first_token()
-        names = [*local_hosts(port), *names_of(host, port), *settings.hosts]
-        admission = Admission({}, hosts=names, origins=settings.origins)
         hub = Hub(
             journal,
             specs_of(offered_agents(settings), folder / "agents"),
             options=options_of(settings),
             remember=Introductions(folder / "agents"),
+            trace=_trace(observer) if settings.telemetry.traces else None,
         )
+        store = TokenStore(settings.tokens_path)
+        token = store.first_token()
+        admission = Admission({}, hosts=door.names(settings), origins=settings.origins)
         live = LiveGrants(store, admission, on_revoked=lambda _: _end_strangers(hub, admission))
         live.refresh()
         await stack.enter_async_context(hub)
-        app = _app(hub, admission, settings, page)
+        seen = observer.see(hub, url=door.url, journal=settings.journal_place)
+        hub.status_of = lambda: observer.status(seen)
+        pages = ObservingPages(admission, lambda: observer.metrics(seen), draining=lambda: hub.draining)
+        app = _app(hub, admission, settings, page, pages)
         owner = Owner("hub watch")
         stack.push_async_callback(owner.aclose)
         owner.start(live.watch())
-        secure = "s" if tls else ""
-        shown = f"[{host}]" if ":" in host else host
-        url = f"http{secure}://{shown}:{port}/"
-        _write_address(folder, url)
+        _write_address(folder, door.url)
         stack.callback(_remove_address, folder)
-        await stack.enter_async_context(listening(app, bound, tls=tls))
+        await stack.enter_async_context(listening(app, door.socket, tls=door.tls))
 
         def reload(fresh: HubSettings) -> list[str]:
+            """Take over what can be; says what waits for a restart."""
+            _, waiting = changed(settings, fresh)
             live.refresh()
-            admission.rename(
-                hosts=[*local_hosts(port), *names_of(host, port), *fresh.hosts], origins=fresh.origins
-            )
+            admission.rename(hosts=door.names(fresh), origins=fresh.origins)
             hub.options = options_of(fresh)
             hub.default_agent = fresh.default_agent
             hub.pool.offer(specs_of(offered_agents(fresh), folder / "agents"))
-            return []
+            return [f"{name} waits for a restart" for name in waiting]
 
         try:
-            yield Running(hub, app, url, token, store, reload)
+            yield Running(hub, app, door.url, token, store, reload)
         finally:
             app.endpoint.leave()
 
@@ -126,11 +151,20 @@ def options_of(settings: HubSettings) -> HubOptions:
     )
 
 
-def _app(hub: Hub, admission: Admission, settings: HubSettings, page: Any) -> HubApp:
+def _trace(observer: Observer) -> Trace:
+    def trace(session: str, key: str, meta: Mapping[str, Any] | None, agent: str) -> Mapping[str, Any] | None:
+        return observer.prompt(session, key, meta, agent=agent)
+
+    return trace
+
+
+def _app(hub: Hub, admission: Admission, settings: HubSettings, page: Any, pages: ObservingPages) -> HubApp:
     return HubApp(
         hub,
         admission,
         page=page,
+        observed=pages,
+        observed_paths=PATHS if settings.telemetry.metrics else frozenset({HEALTH}),
         limits=Limits(frame=settings.limits.message),
         bounds=Bounds(unread=settings.limits.unread),
         connections=settings.limits.connections,

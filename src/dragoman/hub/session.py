@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw, UnsetType
 
 from dragoman.errors import CallFailed, DragomanError, JournalError, LinkClosed
-from dragoman.hub.frames import Head, encoded, merged, object_of, parts_of
+from dragoman.hub.frames import Head, encoded, merged, object_of, parts_of, value_of
 from dragoman.hub.log import SessionLog
 from dragoman.hub.notes import note
 from dragoman.hub.recall import ASKED, Memory, OpenRequest, Waiting
@@ -142,7 +142,7 @@ class HubSession:
 
     def submit(self, client: HubClient | None, params: dict[str, Raw], *, key: str, by: str) -> None:
         """A prompt; its answer goes to whoever waits for its key."""
-        ready = merged(params, {"key": key, "by": by})
+        ready = merged(self._traced(params, key), {"key": key, "by": by})
         item = Waiting(key, by, Raw(encoded(ready)))
         if self.is_busy or self.memory.queue or self.hub.draining:  # then the next hub begins it
             self.memory.queue.append(item)
@@ -152,6 +152,13 @@ class HubSession:
             self.changed()
         else:
             self._begin(item)
+
+    def _traced(self, params: dict[str, Raw], key: str) -> dict[str, Raw]:
+        if self.hub.trace is None:
+            return params
+        meta = value_of(params.get("_meta"))
+        meta = self.hub.trace(self.id, key, meta if isinstance(meta, dict) else None, self.memory.agent)
+        return params if meta is None else {**params, "_meta": Raw(encoded(meta))}
 
     def knows(self, key: str) -> bool:
         waiting = any(one.key == key for one in self.memory.queue)
@@ -209,7 +216,6 @@ class HubSession:
             why = f"the turn was cut short: {life.over}"
             self.end_turn(item.key, by=item.by, error={"code": INTERNAL_ERROR, "message": why})
             return
-        self.hub.began(self, item)
         life.say(self, said, stored.sequence)
         self.title_from(item)
         if self._cancelled:
@@ -226,7 +232,6 @@ class HubSession:
 
     def _ended(self, stored: Stored) -> None:
         self.memory.see([stored])
-        self.hub.ended(self, stored)
         self.changed()
         self._mentioned_end.clear()
         self.go_on()

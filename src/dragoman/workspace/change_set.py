@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from dragoman.errors import LocalMistake
-from dragoman.workspace.diffs import Diff, quoted, unified
+from dragoman.workspace.diffs import Diff, quoted, unified, without_hunks
 from dragoman.workspace.entries import Entry, content_at, look, open_parent
 
 
@@ -79,6 +79,14 @@ class Changes:
         if found is None:
             raise RevertRefused(f"{path!r} is not among the changes, or was put back already")
         await asyncio.to_thread(_revert, found)
+        del self._found[path]
+
+    async def revert_hunks(self, path: str, hunks: Collection[int]) -> None:
+        """Undo some hunks of a file's diff, by their places in it, and leave the others."""
+        found = self._found.get(path)
+        if found is None or found.before is None or found.after is None:
+            raise RevertRefused(f"{path!r} is not among the changed files, or is there only before or after")
+        await asyncio.to_thread(_revert_hunks, found, frozenset(hunks))
         del self._found[path]
 
 
@@ -155,6 +163,26 @@ def _revert(found: Found) -> None:
         raise RevertRefused(f"{found.full_path!r} cannot be put back: {error.strerror or error}") from error
     try:
         _put(os.path.basename(path), folder, before, content)
+    except OSError as error:
+        raise RevertRefused(f"{found.full_path!r} cannot be put back: {error.strerror}") from error
+    finally:
+        os.close(folder)
+
+
+def _revert_hunks(found: Found, hunks: Collection[int]) -> None:
+    root, path, before = found.source.root, found.path, found.before
+    if before is None or not before.is_kept or before.kind == "link":
+        raise RevertRefused(f"{found.full_path!r} can only be put back as a whole, if at all")
+    try:
+        old, new = found.source.content(before), _current(found)
+        now = look(root, path, like=found.after, algorithm=found.source.algorithm)
+        if not _is_same(now, found.after):
+            raise RevertRefused(f"{found.full_path!r} has changed again since the comparison")
+        folder = open_parent(root, path)
+    except OSError as error:
+        raise RevertRefused(f"{found.full_path!r} cannot be put back: {error.strerror or error}") from error
+    try:
+        _put(os.path.basename(path), folder, found.after, without_hunks(old, new, hunks))
     except OSError as error:
         raise RevertRefused(f"{found.full_path!r} cannot be put back: {error.strerror}") from error
     finally:

@@ -7,7 +7,7 @@ as escapes: such a diff is for reading, not for applying.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.workspace.merge import Same, common_runs
@@ -57,6 +57,20 @@ def unified(name: str, before: bytes | None, after: bytes | None) -> Diff:
         added=sum(edit.new_end - edit.new for edit in edits),
         removed=sum(edit.old_end - edit.old for edit in edits),
     )
+
+
+def without_hunks(before: bytes, after: bytes, hunks: Collection[int]) -> bytes:
+    """The later content with these hunks undone, by their places in the diff from the one to the other."""
+    old = lines_of(before.decode("utf-8", "surrogateescape"))  # what is written back must be exact
+    new = lines_of(after.decode("utf-8", "surrogateescape"))
+    done: list[str] = []
+    place = 0
+    for number, group in enumerate(_groups(list(_edits(old, new)))):
+        for edit in group:
+            done += new[place : edit.new]
+            done += old[edit.old : edit.old_end] if number in hunks else new[edit.new : edit.new_end]
+            place = edit.new_end
+    return "".join(done + new[place:]).encode("utf-8", "surrogateescape")
 
 
 def quoted(name: str) -> str:
