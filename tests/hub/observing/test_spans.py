@@ -20,7 +20,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from dragoman.errors import LocalMistake
 from dragoman.hub.observing.digest import Tool
 from dragoman.hub.observing.observer import Observer
-from dragoman.hub.observing.otel import MOST_SPANS
+from dragoman.hub.observing.otel import MOST_SPANS, MOST_TURNS
 from dragoman.hub.observing.otlp import PlainSpan, encode_spans, post, traces_url
 from dragoman.hub.observing.spans import NoSpans, Spans, open_spans, update
 from dragoman.hub.observing.trace_context import read_meta
@@ -138,16 +138,50 @@ async def test_what_comes_in_the_wrong_order_does_no_harm() -> None:
     spans.tool("s", Tool("c", "read", "completed"))
     spans.asked("s", "1")
     spans.settled("s", "1", "answered")
+    spans.turn_began("s", "k")
     spans.turn_ended("s", "k", "end_turn")
     assert len(told) == 0
-    spans.turn_started("s", "k1", None, agent="first")
-    spans.turn_ended("s", "withdrawn", "cancelled")
-    spans.turn_started("s", "k2", None, agent="second")
-    assert attributes(told["invoke_agent first"])["dragoman.unfinished"] is True
+    spans.turn_started("s", "k", None, agent="a")
     for number in range(MOST_SPANS + 10):
         spans.tool("s", Tool(str(number), "read", ""))
     await spans.aclose()
-    assert len(told) == 2 + MOST_SPANS
+    assert len(told) == 1 + MOST_SPANS
+    assert attributes(told["invoke_agent a"])["dragoman.unfinished"] is True
+
+
+def test_a_prompt_that_waits_leaves_the_turn_before_it_alone() -> None:
+    told = Told()
+    spans = told.spans
+    first = spans.turn_started("s", "k1", None, agent="first")
+    spans.turn_began("s", "k1")
+    spans.turn_started("s", "k2", None, agent="second")
+    spans.turn_started("s", "k3", None, agent="withdrawn")
+    assert spans.turn_started("s", "k1", None, agent="first") == first  # sent again
+    spans.turn_ended("s", "k3", "cancelled")
+    spans.tool("s", Tool("c", "read", "completed"))
+    spans.turn_ended("s", "k1", "end_turn")
+    spans.turn_began("s", "k2")
+    spans.tool("s", Tool("d", "edit", "completed"))
+    spans.turn_ended("s", "k2", "end_turn")
+    assert parent_of(told["execute_tool read"]) == id_of(told["invoke_agent first"])
+    assert parent_of(told["execute_tool edit"]) == id_of(told["invoke_agent second"])
+    assert [event.name for event in told["invoke_agent second"].events] == ["began"]
+    assert told["invoke_agent withdrawn"].events == ()
+
+
+def test_turns_whose_end_nobody_told_do_not_stand_in_the_way() -> None:
+    told = Told()
+    spans = told.spans
+    spans.turn_started("s", "lost", None, agent="lost")
+    spans.turn_started("s", "k", None, agent="a")
+    spans.turn_began("s", "k")
+    assert attributes(told["invoke_agent lost"])["dragoman.unfinished"] is True
+    spans.tool("s", Tool("c", "read", "completed"))
+    spans.turn_ended("s", "k", "end_turn")
+    assert parent_of(told["execute_tool read"]) == id_of(told["invoke_agent a"])
+    for number in range(MOST_TURNS + 5):
+        spans.turn_started("s", str(number), None, agent="never")
+    assert len(told) == 3 + 5
 
 
 async def test_a_watched_journal_gives_the_same_spans() -> None:

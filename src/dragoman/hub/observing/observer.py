@@ -173,6 +173,7 @@ class Observer:
                 self._agents[session] = told.agent
             case Began():
                 self._turns[session] = _Turn(told.key, at)
+                self.spans.turn_began(session, told.key)
             case Ended():
                 self._ended(session, told, at)
             case Asked():

@@ -14,6 +14,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -43,10 +44,12 @@ SCOPE = "dragoman.hub"
 MOST_SPANS = 2000
 """Tool calls and questions of one turn that are open at once, for agents that never end one."""
 
+MOST_TURNS = 256
+"""Turns of one session that are open at once: more than any queue holds, so that none is forgotten early."""
+
 
 @dataclass
 class _Turn:
-    key: str
     span: Span
     context: Context
     calls: dict[str, Span] = field(default_factory=dict)
@@ -67,14 +70,22 @@ class OtelSpans:
         self._provider = provider
         self._owned = owned
         self._tracer = provider.get_tracer(SCOPE)
-        self._turns: dict[str, _Turn] = {}
+        self._turns: dict[str, dict[str, _Turn]] = {}  # of each session by their keys, the oldest first
 
     def turn_started(self, session: str, key: str, meta: Meta, *, agent: str = "") -> Meta:
-        before = self._turns.pop(session, None)
-        if before is not None:
-            before.span.set_attribute("dragoman.unfinished", True)
-            before.end()
-        given = read_meta(meta)
+        turns = self._turns.setdefault(session, {})
+        turn = turns.get(key)
+        if turn is None:  # else it was sent again, and is the same turn
+            turn = turns[key] = self._start(session, key, meta, agent)
+        if len(turns) > MOST_TURNS:
+            self._drop(session, next(iter(turns)))
+        own = turn.span.get_span_context()
+        if not own.is_valid:
+            return meta
+        state = tuple(own.trace_state.items())
+        return with_context(meta, TraceContext(own.trace_id, own.span_id, int(own.trace_flags), state))
+
+    def _start(self, session: str, key: str, meta: Meta, agent: str) -> _Turn:
         attributes = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": agent,
@@ -83,19 +94,31 @@ class OtelSpans:
         }
         span = self._tracer.start_span(
             f"invoke_agent {agent}".strip(),
-            context=_parent(given),
+            context=_parent(read_meta(meta)),
             kind=SpanKind.CLIENT,
             attributes=attributes,
         )
-        self._turns[session] = _Turn(key, span, trace.set_span_in_context(span, Context()))
-        own = span.get_span_context()
-        if not own.is_valid:
-            return meta
-        state = tuple(own.trace_state.items())
-        return with_context(meta, TraceContext(own.trace_id, own.span_id, int(own.trace_flags), state))
+        return _Turn(span, trace.set_span_in_context(span, Context()))
+
+    def turn_began(self, session: str, key: str) -> None:
+        """Those before it will never begin: nobody has said so, but their places are taken."""
+        turns = self._turns.get(session, {})
+        if key in turns:
+            turns[key].span.add_event("began")  # what lies before it is the time in the queue
+            for older in list(takewhile(lambda one: one != key, turns)):
+                self._drop(session, older)
+
+    def _running(self, session: str) -> _Turn | None:
+        """Prompts of a session are taken one after the other: the oldest is the one that runs."""
+        return next(iter(self._turns.get(session, {}).values()), None)
+
+    def _drop(self, session: str, key: str) -> None:
+        turn = self._turns[session].pop(key)
+        turn.span.set_attribute("dragoman.unfinished", True)
+        turn.end()
 
     def tool(self, session: str, call: Tool) -> None:
-        turn = self._turns.get(session)
+        turn = self._running(session)
         if turn is None:
             return  # an agent may go on behind its turn; nobody waits for that
         span = turn.calls.get(call.call)
@@ -112,7 +135,7 @@ class OtelSpans:
             _close(span, "dragoman.tool.status", call.status, failed=call.status == "failed")
 
     def asked(self, session: str, request: str, *, method: str = "", call: str = "") -> None:
-        turn = self._turns.get(session)
+        turn = self._running(session)
         if turn is None or request in turn.questions or len(turn.questions) >= MOST_SPANS:
             return
         about = turn.calls.get(call)
@@ -122,16 +145,18 @@ class OtelSpans:
         )
 
     def settled(self, session: str, request: str, outcome: str) -> None:
-        turn = self._turns.get(session)
+        turn = self._running(session)
         span = None if turn is None else turn.questions.pop(request, None)
         if span is not None:
             _close(span, "dragoman.outcome", outcome, failed=False)
 
     def turn_ended(self, session: str, key: str, how: str, *, tokens: Tokens | None = None) -> None:
-        turn = self._turns.get(session)
-        if turn is None or turn.key != key:
-            return  # a prompt that never reached the agent
-        del self._turns[session]
+        turns = self._turns.get(session, {})
+        turn = turns.pop(key, None)
+        if turn is None:
+            return  # it began before we did
+        if not turns:
+            del self._turns[session]
         turn.span.set_attribute("dragoman.stop_reason", how)
         if tokens is not None:
             turn.span.set_attribute("gen_ai.usage.input_tokens", tokens.input)
@@ -141,9 +166,10 @@ class OtelSpans:
         turn.end()
 
     async def aclose(self) -> None:
-        turns, self._turns = self._turns, {}
-        for turn in turns.values():
-            turn.end()
+        for session, turns in self._turns.items():
+            for key in list(turns):
+                self._drop(session, key)
+        self._turns.clear()
         if self._owned:  # it waits for its thread, which waits for the collector
             await asyncio.to_thread(self._provider.shutdown)
 

@@ -122,7 +122,7 @@ def _connection(client: HubClient, size: float) -> SeenConnection:
 def transport_of(transport: object) -> str:
     """What a connection came over: known by its innermost stream, whatever stands in front of it."""
     for _ in range(8):
-        inner = getattr(transport, "inner", None)
+        inner = getattr(transport, "inner", None) or getattr(transport, "_inner", None)
         if inner is None:
             break
         transport = inner

@@ -25,7 +25,12 @@ class Spans(Protocol):
     """Told of turns. Whatever it is told, in whatever order, it raises nothing."""
 
     def turn_started(self, session: str, key: str, meta: Meta, *, agent: str = "") -> Meta:
-        """A prompt is about to be given to the agent: returns the `_meta` to give it with."""
+        """A prompt was taken: returns the `_meta` to give it to the agent with. It may have to wait for some
+        others of its session; what is told of tools and questions belongs to the oldest that is not over.
+        """
+
+    def turn_began(self, session: str, key: str) -> None:
+        """It is with the agent now."""
 
     def tool(self, session: str, call: Tool) -> None: ...
     def asked(self, session: str, request: str, *, method: str = "", call: str = "") -> None: ...
@@ -39,6 +44,9 @@ class NoSpans:
 
     def turn_started(self, session: str, key: str, meta: Meta, *, agent: str = "") -> Meta:
         return meta
+
+    def turn_began(self, session: str, key: str) -> None:
+        pass
 
     def tool(self, session: str, call: Tool) -> None:
         pass
