@@ -87,8 +87,9 @@ class HubApp:
     def _accept(self, transport: MessageTransport, visit: Visit) -> None:
         grant = visit.grant
         wait = self._connect_rate.take(grant.name) if self._connect_rate is not None else 0.0
-        if len(self.hub.clients) >= self._most or wait > 0 or self.hub.draining:
-            log.warning("a connection of %s is refused: there are too many", grant.name)
+        late = not self._admission.holds(grant)  # revoked between the door and the first word
+        if len(self.hub.clients) >= self._most or wait > 0 or self.hub.draining or late:
+            log.warning("a connection of %s is refused", grant.name)
             self.hub.owner.start(_refuse(transport))
             return
         spoken = self._in_version_1(transport, visit)

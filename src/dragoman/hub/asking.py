@@ -118,7 +118,7 @@ class Desk:
     def _announce(self, what: str, members: dict[str, Any], session: HubSession) -> None:
         block = notification(f"_dragoman/hub/{what}", encoded(members))
         for client in self._hub.clients:
-            if client.watches and client.grant.may_use(session.memory.agent):
+            if client.watches and _may_hear(client, session):
                 client.tell(block)
 
     # Files and terminals.
@@ -217,6 +217,10 @@ class Desk:
                 life.notify("session/cancel", encoded({"sessionId": own}))
             except LinkClosed:
                 pass
+
+
+def _may_hear(client: HubClient, session: HubSession) -> bool:
+    return client.grant.may_use(session.memory.agent) and client.grant.may_open(session.memory.cwd)
 
 
 def _may_replace(client: HubClient, lender: HubClient | None) -> bool:

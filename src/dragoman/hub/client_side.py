@@ -202,6 +202,15 @@ class HubClient:
                 FORBIDDEN, "Forbidden: this token may not use this session", {"scope": "sessions"}
             )
 
+    def may_have(self, params: dict[str, Raw]) -> None:
+        """Whether folders that it names besides the session's own are among those that its token is for."""
+        more = value_of(params.get("additionalDirectories"), [])
+        for folder in more if isinstance(more, list) else ():
+            if not isinstance(folder, str) or not self.grant.may_open(folder):
+                raise ErrorAnswer(
+                    FORBIDDEN, "Forbidden: this token may not use that folder", {"scope": "roots"}
+                )
+
     def text(self, params: dict[str, Raw], name: str) -> str:
         value = value_of(params.get(name))
         if not isinstance(value, str) or not value:

@@ -9,6 +9,7 @@ from msgspec import Raw, UnsetType
 
 from dragoman.errors import CallFailed
 from dragoman.hub.frames import encoded, parts_of, readdressed, value_of
+from dragoman.hub.making import free_id
 from dragoman.hub.notes import note, read_note
 from dragoman.hub.recall import Memory
 from dragoman.hub.rendering import read_cursor
@@ -31,7 +32,7 @@ async def fork(hub: Hub, source: HubSession, params: dict[str, Raw], before: Any
     whole = end == source.log.last
     answer = await _forked_by_agent(hub, source, params) if whole else None
     own = answer.pop("sessionId") if answer else ""
-    session_id = await hub.free_id(str(own) or str(uuid.uuid4()))
+    session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
     members = {"agent": source.memory.agent, "cwd": source.memory.cwd, "folders": source.memory.folders}
     made = answer or {name: value_of(raw) for name, raw in source.memory.made.items()}
     first = Entry("note", note("made", **members, session=str(own) or session_id, result=made), 0.0)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -22,16 +21,16 @@ from dragoman.hub.asking import Desk
 from dragoman.hub.client_side import HubClient
 from dragoman.hub.extras import Extras
 from dragoman.hub.follower import Follower
-from dragoman.hub.frames import encoded, value_of
+from dragoman.hub.frames import encoded
 from dragoman.hub.life import Life
 from dragoman.hub.methods import Methods
-from dragoman.hub.notes import note
 from dragoman.hub.pool import AgentSpec, Pool
-from dragoman.hub.recall import Memory, OpenRequest
+from dragoman.hub.recall import Memory, OpenRequest, is_name
+from dragoman.hub.recovery import recover
 from dragoman.hub.rendering import Position
 from dragoman.hub.session import HubSession
-from dragoman.hub.showing import Showing, title_of
-from dragoman.journal import Journal, Stored
+from dragoman.hub.showing import Showing
+from dragoman.journal import Journal
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Transport
 from dragoman.wire import notification, request, response
@@ -102,7 +101,8 @@ class Hub:
     async def __aenter__(self) -> Hub:
         self.owner = Owner("hub")
         self.pool.start()
-        await self._recover()
+        self.pool.find = self._find
+        await recover(self)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -212,87 +212,6 @@ class Hub:
         self.sessions[session_id] = session
         return session
 
-    async def free_id(self, wanted: str) -> str:
-        """The agent's own id where it can be ours too."""
-        if is_name(wanted) and wanted not in self.sessions and await self.journal.info(wanted) is None:
-            return wanted
-        return str(uuid.uuid4())
-
-    async def make(self, agent: str, params: dict[str, Raw], *, key: str = "") -> HubSession:
-        """A new session of an agent."""
-        if len(self.sessions) >= self.options.sessions:
-            raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
-        life = await self.pool.life(agent)
-        with life.making():
-            _, answer = await self.pool.make(agent, params)
-            own = str(answer.pop("sessionId"))
-            session_id = await self.free_id(own)
-            memory = Memory(session_id)
-            session = HubSession(self, session_id, memory, last=0)
-            self.sessions[session_id] = session
-            folders = value_of(params.get("additionalDirectories"), [])
-            made = note(
-                "made",
-                agent=agent,
-                cwd=value_of(params.get("cwd"), ""),
-                folders=folders if isinstance(folders, list) else [],
-                session=own,
-                result=answer,
-                n=life.line.pid,
-            )
-            memory.see([Stored(1, "note", made, 0.0)])
-            session.log.add([("note", made)])
-            for name in ("mcpServers", "additionalDirectories"):
-                if name in params:
-                    session.setup[name] = value_of(params[name], [])
-            self.pool.join(session, life, own)
-        session.state = "idle"
-        await session.log.flush(STORE_SECONDS)
-        await self.journal.describe(
-            session_id, agent=agent, cwd=memory.cwd, state="idle", session=key or None
-        )
-        self.noticed(session)
-        return session
-
-    async def known_by(self, key: str) -> HubSession | None:
-        """The session that was made under this key."""
-        listing = await self.journal.list(session=key, limit=1)
-        return await self.session(listing.streams[0].stream) if listing.streams else None
-
-    async def loaded(self, client: HubClient, session_id: str, params: dict[str, Raw]) -> HubSession | None:
-        """A session that only the agent knows, made somewhere else: from here on it is ours too."""
-        if not is_name(session_id) or session_id in self.sessions:
-            return None
-        if await self.journal.info(session_id) is not None:
-            return None
-        cwd = value_of(params.get("cwd"), "")
-        if not (client.grant.may("prompt") and client.grant.may_open(str(cwd))):
-            return None
-        life = await self.pool.life(client.agent)
-        if not life.can("loadSession"):
-            return None
-        memory = Memory(session_id)
-        session = HubSession(self, session_id, memory, last=0)
-        members = {"agent": client.agent, "cwd": cwd, "folders": [], "session": session_id}
-        made = note("made", **members, n=life.line.pid)
-        memory.see([Stored(1, "note", made, 0.0)])
-        session.log.add([("note", made)])
-        self.pool.join(session, life, session_id)
-        self.sessions[session_id] = session
-        try:
-            answer = await life.call("session/load", params, within=300.0)
-        except BaseException:
-            del self.sessions[session_id]
-            life.sessions.pop(session_id, None)
-            life.bound.pop(session_id, None)
-            await session.aclose()
-            await self.journal.delete(session_id)
-            raise
-        session.say("bound", session=session_id, result=answer, n=life.line.pid)
-        await session.log.flush(STORE_SECONDS)
-        await self.journal.describe(session_id, agent=client.agent, cwd=memory.cwd, state="idle")
-        return session
-
     async def close(self, session: HubSession) -> None:
         if session.is_busy:
             session.cancel()
@@ -334,6 +253,13 @@ class Hub:
         await asyncio.sleep(0)
         if session.is_forgettable and self.sessions.get(session.id) is session:
             await self._forget(session)
+
+    async def _find(self, life: Life, session_id: str) -> None:
+        """An agent speaks of a session that nobody has open."""
+        try:
+            await self.session(session_id)
+        except (ErrorAnswer, JournalError):
+            pass  # it is none of ours
 
     # What passes between a session and its agent besides prompts.
 
@@ -389,12 +315,6 @@ class Hub:
         except JournalError as error:
             log.warning("session %s could not be described: %s", stream, error)
 
-    def reminded(self, session: HubSession, params: bytes) -> bytes:
-        return self.extras.reminded(session, params)
-
-    def title_of(self, params: Raw) -> str:
-        return title_of(params)
-
     def check_rate(self, client: HubClient) -> None:
         wait = self.options.prompt_rate(client.grant.name) if self.options.prompt_rate else 0.0
         if wait > 0:
@@ -407,104 +327,10 @@ class Hub:
             return seat.initialized
         return (await self.pool.life(agent)).initialized
 
-    # What is shown.
-
-    def standing(self, session: HubSession) -> dict[str, Any]:
-        return self.showing.standing(session)
-
-    def snapshot(self, session: HubSession) -> dict[str, Any]:
-        return self.showing.snapshot(session)
-
-    def described(self, session: HubSession) -> dict[str, Any]:
-        return self.showing.described(session)
-
-    async def listed(self, client: HubClient, **wanted: Any) -> dict[str, Any]:
-        return await self.showing.listed(client, **wanted)
-
-    async def may_see(self, client: HubClient, session_id: str) -> bool:
-        return await self.showing.may_see(client, session_id)
-
-    def inbox(self, client: HubClient) -> list[dict[str, Any]]:
-        return self.desk.inbox(client)
-
-    def agents(self, client: HubClient) -> list[dict[str, Any]]:
-        return self.showing.agents(client)
-
-    def shown_to(self, client: HubClient) -> dict[str, Any]:
-        return self.showing.shown_to(client)
-
     async def status(self) -> Any:
         return self.showing.status() if self.status_of is None else await self.status_of()
-
-    # After a crash.
-
-    async def _recover(self) -> None:
-        """Find the agents that lived on, then the sessions that were in the middle of something; only then is
-        anybody listened to.
-        """
-        self.pool.find = self._find
-        adopted = [life for seat in self.pool.seats.values() if (life := await self.pool.adopt(seat))]
-        for stream in await self._unfinished():
-            await self._take_up(stream)
-        for life in adopted:
-            life.start()
-
-    async def _unfinished(self) -> list[str]:
-        found: list[str] = []
-        for state in ("running", "waiting"):
-            cursor: str | None = None
-            while True:
-                listing = await self.journal.list(state=state, cursor=cursor, limit=200)
-                found += [info.stream for info in listing.streams if is_name(info.stream)]
-                cursor = listing.cursor
-                if cursor is None:
-                    break
-        return found
-
-    async def _take_up(self, stream: str) -> None:
-        """Go on with a session where the hub before stopped."""
-        try:
-            session = await self.session(stream)
-        except (ErrorAnswer, JournalError) as error:
-            log.warning("session %s could not be opened again: %s", stream, error)
-            return
-        turn = session.memory.turn
-        if session.life is not None:
-            if turn is not None:
-                session.life.expect(turn.id, session)
-            await self._say_again(session, session.life)
-            self.desk.recovered(session)
-        else:
-            for sequence in list(session.requests):
-                session.settle(sequence, outcome="agent_gone", by="")
-            if turn is not None:
-                why = "the turn was cut short: the hub was stopped, and the agent with it"
-                session.end_turn(turn.key, by=turn.by, error={"code": -32603, "message": why})
-                return
-        session.changed()
-        session.go_on()
-
-    async def _say_again(self, session: HubSession, life: Life) -> None:
-        """What was stored for this process, and perhaps did not reach it."""
-        after = max(life.line.taken.get(session.stream, 0), session.memory.bound_at)
-        async for page in self.journal.replay(session.stream, after=after):
-            for stored in page:
-                if stored.direction == "to_agent":
-                    life.say(session, stored.frame, stored.sequence)
-
-    async def _find(self, life: Life, session_id: str) -> None:
-        """An agent speaks of a session that nobody has open."""
-        try:
-            await self.session(session_id)
-        except (ErrorAnswer, JournalError):
-            pass  # it is none of ours
 
 
 def _settle(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
-
-
-def is_name(session_id: str) -> bool:
-    """Whether it can be the name of a session's stream."""
-    return 0 < len(session_id) <= 200 and session_id.isprintable() and session_id[0] != "@"

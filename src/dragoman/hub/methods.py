@@ -16,6 +16,7 @@ from msgspec import UNSET, Raw
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.hub.forking import fork
 from dragoman.hub.frames import encoded, ours_in, value_of
+from dragoman.hub.making import known_by, loaded, make
 from dragoman.hub.methods_hub import PREFIX, HubMethods
 from dragoman.hub.rendering import Position, read_cursor
 from dragoman.wire import error_object, failure, response
@@ -124,7 +125,10 @@ class Methods:
             **agent,
             "protocolVersion": 1,
             "agentCapabilities": {**can, "loadSession": True, "sessionCapabilities": sessions},
-            "_meta": {**(meta if isinstance(meta, dict) else {}), "dragoman": self._hub.shown_to(client)},
+            "_meta": {
+                **(meta if isinstance(meta, dict) else {}),
+                "dragoman": self._hub.showing.shown_to(client),
+            },
         }
 
     async def _to_agent(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -152,22 +156,25 @@ class Methods:
             raise ErrorAnswer(-32003, f"Forbidden: this token may not use {agent}", {"scope": "agents"})
         if not client.grant.may_open(cwd):
             raise ErrorAnswer(-32003, "Forbidden: this token may not use that folder", {"scope": "roots"})
+        client.may_have(params)
         key = ours.get("key")
         key = key if isinstance(key, str) and 0 < len(key) <= KEY_LENGTH else ""
-        session = await self._hub.known_by(key) if key else None
+        session = await known_by(self._hub, key) if key else None
         if session is None:
-            session = await self._hub.make(agent, without_ours(params), key=key)
+            session = await make(self._hub, agent, without_ours(params), key=key)
+        else:
+            client.may_reach(session)
         self._hub.attach(client, session, Position(session.log.last))
-        return {**self._hub.standing(session), "sessionId": session.id}
+        return {**self._hub.showing.standing(session), "sessionId": session.id}
 
     async def _load(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        session = await self._hub.loaded(client, client.text(params, "sessionId"), params)
+        session = await loaded(self._hub, client, client.text(params, "sessionId"), params)
         session = await self._session(client, params) if session is None else session
-        self._bring(session, params)
+        self._bring(client, session, params)
         follower = self._hub.attach(client, session, Position(0))
 
         def up() -> None:
-            client.tell(response(request_id, encoded(self._hub.standing(session))))
+            client.tell(response(request_id, encoded(self._hub.showing.standing(session))))
             follower.ask_again()
 
         follower.catch_up(up)
@@ -175,7 +182,7 @@ class Methods:
 
     async def _resume(self, client: HubClient, params: Params, request_id: Id) -> Result:
         session = await self._session(client, params)
-        self._bring(session, params)
+        self._bring(client, session, params)
         ours = ours_in(params)
         position = Position(session.log.last)
         if isinstance(ours.get("after"), str):
@@ -188,21 +195,26 @@ class Methods:
         follower.own |= (
             {key for key in prompts if isinstance(key, str)} if isinstance(prompts, list) else set()
         )
-        client.send(response(request_id, encoded(self._hub.standing(session))))
+        client.send(response(request_id, encoded(self._hub.showing.standing(session))))
         follower.ask_again()
         if position.sequence < session.log.last or position.part:
             follower.catch_up()
         return None
 
-    def _bring(self, session: HubSession, params: Params) -> None:
-        """What a client brings along counts for the next process of the agent."""
+    def _bring(self, client: HubClient, session: HubSession, params: Params) -> None:
+        """What a client brings along counts for the next process of the agent, if it may drive one: MCP
+        servers are commands.
+        """
+        if not client.grant.may("prompt"):
+            return
+        client.may_have(params)
         for name in ("mcpServers", "additionalDirectories"):
             if name in params:
                 session.setup[name] = value_of(params[name], [])
 
     async def _list(self, client: HubClient, params: Params, request_id: Id) -> Result:
         cwd, cursor = value_of(params.get("cwd")), value_of(params.get("cursor"))
-        listed = await self._hub.listed(
+        listed = await self._hub.showing.listed(
             client,
             cwd=cwd if isinstance(cwd, str) else None,
             cursor=cursor if isinstance(cursor, str) else None,
@@ -216,10 +228,11 @@ class Methods:
 
     async def _fork(self, client: HubClient, params: Params, request_id: Id) -> Result:
         client.needs("prompt")
+        client.may_have(params)
         source = await self._session(client, params)
         session = await fork(self._hub, source, without_ours(params), ours_in(params).get("before"))
         self._hub.attach(client, session, Position(session.log.last))
-        return {**self._hub.standing(session), "sessionId": session.id}
+        return {**self._hub.showing.standing(session), "sessionId": session.id}
 
     async def _close(self, client: HubClient, params: Params, request_id: Id) -> Result:
         client.needs("prompt")

@@ -62,7 +62,7 @@ class HubMethods:
     # Looking.
 
     async def _sessions(self, client: HubClient, params: Params) -> dict[str, Any]:
-        return await self._hub.listed(
+        return await self._hub.showing.listed(
             client,
             cursor=_text(params, "cursor"),
             limit=_number(params, "limit", 50, 500),
@@ -72,7 +72,7 @@ class HubMethods:
         )
 
     async def _inbox(self, client: HubClient, params: Params) -> dict[str, Any]:
-        return {"requests": self._hub.inbox(client)}
+        return {"requests": self._hub.desk.inbox(client)}
 
     async def _watch(self, client: HubClient, params: Params) -> dict[str, Any]:
         client.watches = value_of(params.get("on"), True) is not False
@@ -91,8 +91,8 @@ class HubMethods:
         # The answer must come first; what follows it is told from the next turn of the loop on.
         follower.catch_up(follower.ask_again)
         return {
-            "session": self._hub.described(session),
-            "snapshot": self._hub.snapshot(session),
+            "session": self._hub.showing.described(session),
+            "snapshot": self._hub.showing.snapshot(session),
             "cursor": str(position),
         }
 
@@ -149,10 +149,12 @@ class HubMethods:
             }
             for one in found
         ]
-        return {"found": [one for one in seen if await self._hub.may_see(client, str(one["sessionId"]))]}
+        return {
+            "found": [one for one in seen if await self._hub.showing.may_see(client, str(one["sessionId"]))]
+        }
 
     async def _agents(self, client: HubClient, params: Params) -> dict[str, Any]:
-        return {"agents": self._hub.agents(client)}
+        return {"agents": self._hub.showing.agents(client)}
 
     async def _files(self, client: HubClient, params: Params) -> dict[str, Any]:
         session = await self._session(client, params)

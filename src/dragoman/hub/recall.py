@@ -208,3 +208,8 @@ class Memory:
         self.answers[note.key] = Answer(sequence, note)
         while len(self.answers) > ANSWERS:
             self.answers.popitem(last=False)
+
+
+def is_name(session_id: str) -> bool:
+    """Whether it can be the name of a session's stream."""
+    return 0 < len(session_id) <= 200 and session_id.isprintable() and session_id[0] != "@"

@@ -20,6 +20,7 @@ from dragoman.hub.frames import Head, encoded, merged, object_of, parts_of, valu
 from dragoman.hub.log import SessionLog
 from dragoman.hub.notes import note
 from dragoman.hub.recall import ASKED, Memory, OpenRequest, Waiting
+from dragoman.hub.showing import title_of
 from dragoman.wire import notification, request, response
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Id
@@ -205,7 +206,7 @@ class HubSession:
         said = shown
         if self.remind:
             self.remind = False
-            said = request(number, "session/prompt", self.hub.reminded(self, params))[:-1]
+            said = request(number, "session/prompt", self.hub.extras.reminded(self, params))[:-1]
         life.expect(number, self)
         self.log.add([("to_agent", shown)], lambda stored: self._given(item, life, said, stored))
 
@@ -366,7 +367,7 @@ class HubSession:
 
     def title_from(self, item: Waiting) -> None:
         if not self.memory.title:
-            title = self.hub.title_of(item.params)
+            title = title_of(item.params)
             if title:
                 self.memory.title = title
                 self.say("renamed", title=title)

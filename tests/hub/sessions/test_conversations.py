@@ -250,3 +250,49 @@ async def test_a_token_reaches_only_its_agents_and_folders(tmp_path: Path) -> No
         assert (await client.refusal("session/resume", stolen))["code"] == -32003
         prompt = {"sessionId": elsewhere, "prompt": text("hello")}
         assert (await client.refusal("session/prompt", prompt))["code"] == -32003
+
+
+async def test_whoever_may_only_look_brings_nothing_along_for_the_agent() -> None:
+    async with staged({"one": obedient}) as stage:
+        owner = await stage.client().begin()
+        session = await owner.new()
+        reader = await stage.client(Grant("reader", frozenset({"observe"}))).begin()
+        servers = [{"name": "evil", "command": "/bin/true", "args": [], "env": []}]
+        resumed = {"sessionId": session, "cwd": "/tmp", "mcpServers": servers}
+        await reader.call("session/resume", resumed)
+        assert stage.hub.sessions[session].setup["mcpServers"] == []
+
+
+async def test_a_key_of_somebody_else_opens_no_session_beyond_ones_roots(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    async with staged({"one": obedient}) as stage:
+        owner = await stage.client().begin()
+        await owner.new("/usr", key="the-key")
+        narrow = await stage.client(Grant("narrow", roots=(str(tmp_path / "in"),))).begin()
+        inside = {"cwd": str(tmp_path / "in"), "mcpServers": []}
+        assert (await narrow.refusal("session/new", inside, key="the-key"))["code"] == -32003
+        wider = {**inside, "additionalDirectories": ["/usr"]}
+        assert (await narrow.refusal("session/new", wider))["code"] == -32003
+
+
+async def test_watchers_hear_of_sessions_and_questions_that_they_may_see(tmp_path: Path) -> None:
+    async with staged({"one": obedient}) as stage:
+        owner = await stage.client(**AWARE).begin()
+        await owner.call("_dragoman/hub/watch")
+        narrow = await stage.client(Grant("narrow", roots=(str(tmp_path),)), **AWARE).begin()
+        await narrow.call("_dragoman/hub/watch")
+        session = await owner.new("/usr")
+        turn = owner.prompt(session, "ask")
+        asked = await owner.until(lambda one: one.get("method") == "_dragoman/hub/asked")
+        (waiting,) = (await owner.call("_dragoman/hub/inbox"))["requests"]
+        assert waiting["request"] == asked["params"]["request"]["request"]
+        answer = {"sessionId": session, "request": waiting["request"]}
+        result = {"outcome": {"outcome": "selected", "optionId": "allow"}}
+        assert await owner.call("_dragoman/hub/answer", {**answer, "result": result}) == {"settled": True}
+        assert await owner.call("_dragoman/hub/answer", {**answer, "result": result}) == {"settled": False}
+        await owner.answer(turn)
+        assert owner.texts() == ["yes"]
+        states = [one["params"]["session"]["state"] for one in owner.heard if "hub/session" in str(one)]
+        assert "waiting" in states
+        assert (await narrow.call("_dragoman/hub/inbox"))["requests"] == []
+        assert "usr" not in str(narrow.heard[2:])

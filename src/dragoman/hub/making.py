@@ -1,0 +1,105 @@
+"""Where sessions come from: made by an agent for a client, or known to an agent alone and taken over."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from dragoman.errors import ErrorAnswer
+from dragoman.hub.frames import value_of
+from dragoman.hub.notes import note
+from dragoman.hub.recall import Memory, is_name
+from dragoman.hub.session import HubSession
+from dragoman.journal import Stored
+
+if TYPE_CHECKING:
+    from dragoman.hub.client_side import HubClient
+    from dragoman.hub.hub import Hub
+
+STORE_SECONDS = 5.0
+"""How long a client waits for the disk."""
+
+
+async def free_id(hub: Hub, wanted: str) -> str:
+    """The agent's own id where it can be ours too."""
+    if is_name(wanted) and wanted not in hub.sessions and await hub.journal.info(wanted) is None:
+        return wanted
+    return str(uuid.uuid4())
+
+
+async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -> HubSession:
+    """A new session of an agent."""
+    if len(hub.sessions) >= hub.options.sessions:
+        raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
+    life = await hub.pool.life(agent)
+    with life.making():
+        _, answer = await hub.pool.make(agent, params)
+        own = str(answer.pop("sessionId"))
+        session_id = await free_id(hub, own)
+        memory = Memory(session_id)
+        session = HubSession(hub, session_id, memory, last=0)
+        hub.sessions[session_id] = session
+        folders = value_of(params.get("additionalDirectories"), [])
+        made = note(
+            "made",
+            agent=agent,
+            cwd=value_of(params.get("cwd"), ""),
+            folders=folders if isinstance(folders, list) else [],
+            session=own,
+            result=answer,
+            n=life.line.pid,
+        )
+        memory.see([Stored(1, "note", made, 0.0)])
+        session.log.add([("note", made)])
+        for name in ("mcpServers", "additionalDirectories"):
+            if name in params:
+                session.setup[name] = value_of(params[name], [])
+        hub.pool.join(session, life, own)
+    session.state = "idle"
+    await session.log.flush(STORE_SECONDS)
+    await hub.journal.describe(session_id, agent=agent, cwd=memory.cwd, state="idle", session=key or None)
+    hub.noticed(session)
+    return session
+
+
+async def known_by(hub: Hub, key: str) -> HubSession | None:
+    """The session that was made under this key."""
+    listing = await hub.journal.list(session=key, limit=1)
+    return await hub.session(listing.streams[0].stream) if listing.streams else None
+
+
+async def loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str, Raw]) -> HubSession | None:
+    """A session that only the agent knows, made somewhere else: from here on it is ours too."""
+    if not is_name(session_id) or session_id in hub.sessions:
+        return None
+    if await hub.journal.info(session_id) is not None:
+        return None
+    cwd = value_of(params.get("cwd"), "")
+    if not (client.grant.may("prompt") and client.grant.may_open(str(cwd))):
+        return None
+    life = await hub.pool.life(client.agent)
+    if not life.can("loadSession"):
+        return None
+    memory = Memory(session_id)
+    session = HubSession(hub, session_id, memory, last=0)
+    members = {"agent": client.agent, "cwd": cwd, "folders": [], "session": session_id}
+    made = note("made", **members, n=life.line.pid)
+    memory.see([Stored(1, "note", made, 0.0)])
+    session.log.add([("note", made)])
+    hub.pool.join(session, life, session_id)
+    hub.sessions[session_id] = session
+    try:
+        answer = await life.call("session/load", params, within=300.0)
+    except BaseException:
+        del hub.sessions[session_id]
+        life.sessions.pop(session_id, None)
+        life.bound.pop(session_id, None)
+        await session.aclose()
+        await hub.journal.delete(session_id)
+        raise
+    session.say("bound", session=session_id, result=answer, n=life.line.pid)
+    await session.log.flush(STORE_SECONDS)
+    await hub.journal.describe(session_id, agent=client.agent, cwd=memory.cwd, state="idle")
+    return session

@@ -1,0 +1,73 @@
+"""After a crash: the hub takes up what the one before it was in the middle of."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from dragoman.errors import ErrorAnswer, JournalError
+from dragoman.hub.recall import is_name
+
+if TYPE_CHECKING:
+    from dragoman.hub.hub import Hub
+    from dragoman.hub.life import Life
+    from dragoman.hub.session import HubSession
+
+log = logging.getLogger(__name__)
+
+
+async def recover(hub: Hub) -> None:
+    """Find the agents that lived on, then the sessions that were in the middle of something; only then is
+    anybody listened to.
+    """
+    adopted = [life for seat in hub.pool.seats.values() if (life := await hub.pool.adopt(seat))]
+    for stream in await _unfinished(hub):
+        await _take_up(hub, stream)
+    for life in adopted:
+        life.start()
+
+
+async def _unfinished(hub: Hub) -> list[str]:
+    found: list[str] = []
+    for state in ("running", "waiting"):
+        cursor: str | None = None
+        while True:
+            listing = await hub.journal.list(state=state, cursor=cursor, limit=200)
+            found += [info.stream for info in listing.streams if is_name(info.stream)]
+            cursor = listing.cursor
+            if cursor is None:
+                break
+    return found
+
+
+async def _take_up(hub: Hub, stream: str) -> None:
+    """Go on with a session where the hub before stopped."""
+    try:
+        session = await hub.session(stream)
+    except (ErrorAnswer, JournalError) as error:
+        log.warning("session %s could not be opened again: %s", stream, error)
+        return
+    turn = session.memory.turn
+    if session.life is not None:
+        if turn is not None:
+            session.life.expect(turn.id, session)
+        await _say_again(hub, session, session.life)
+        hub.desk.recovered(session)
+    else:
+        for sequence in list(session.requests):
+            session.settle(sequence, outcome="agent_gone", by="")
+        if turn is not None:
+            why = "the turn was cut short: the hub was stopped, and the agent with it"
+            session.end_turn(turn.key, by=turn.by, error={"code": -32603, "message": why})
+            return
+    session.changed()
+    session.go_on()
+
+
+async def _say_again(hub: Hub, session: HubSession, life: Life) -> None:
+    """What was stored for this process, and perhaps did not reach it."""
+    after = max(life.line.taken.get(session.stream, 0), session.memory.bound_at)
+    async for page in hub.journal.replay(session.stream, after=after):
+        for stored in page:
+            if stored.direction == "to_agent":
+                life.say(session, stored.frame, stored.sequence)
