@@ -72,7 +72,9 @@ async def test_a_hub_is_seen_while_it_waits_and_when_it_is_done() -> None:
     async with hub_of(asker(), client) as (seen, observer, handle):
         session = await handle.new_session(cwd="/tmp")
         turn = asyncio.ensure_future(session.prompt("go"))
-        await asked.wait()
+        waiting = asyncio.ensure_future(asked.wait())
+        await asyncio.wait({turn, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        assert not turn.done(), turn.exception()
         status = await observer.status(seen)
         (agent,), (one,), (connection,) = status.agents, status.sessions, status.connections
         assert (agent.name, agent.title, agent.state, agent.sessions) == ("asker", "One that asks", "up", 1)
