@@ -21,6 +21,7 @@ from dragoman.cli import (
     diff,
     doctor,
     hub,
+    inbox,
     policy,
     replay,
     review,
@@ -102,6 +103,7 @@ def make_parser() -> argparse.ArgumentParser:
     review.add_parser(commands)
     serve.add_parser(commands)
     hub.add_parser(commands)
+    inbox.add_parser(commands)
     sessions.add_parser(commands)
     tap.add_parser(commands)
     translate.add_parser(commands)
