@@ -12,12 +12,14 @@ import pytest
 from dragoman.dialect import Ledger, Settings
 from dragoman.errors import ErrorAnswer, JournalError
 from dragoman.hub.history_api import HistoryApi
-from dragoman.hub.history_transport import AT_ONCE, HistoryTransport
+from dragoman.hub.history_door import AT_ONCE, HistoryDoor
 from dragoman.journal import Direction, Entry, MemoryJournal, StreamInfo
+from dragoman.runtime.owner import Owner
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.testing import check_transport
 from dragoman.testing.transports import Recorder
 from dragoman.transport.memory import memory_pair
+from dragoman.transport.tapped import TappedTransport
 
 
 def frame(direction: Direction, **members: Any) -> Entry:
@@ -247,8 +249,9 @@ def test_other_questions_are_for_others(line: bytes) -> None:
 
 
 async def test_history_is_answered_and_the_rest_passes_in_order() -> None:
+    owner = Owner("test")
     wire, client = memory_pair()
-    ours, sink, heard = HistoryTransport(wire, HistoryApi(await filled(["a"]))), Recorder(), Recorder()
+    ours, sink, heard = HistoryDoor(wire, HistoryApi(await filled(["a"])), owner), Recorder(), Recorder()
     ours.start(sink)
     client.start(heard)
     client.write(
@@ -260,6 +263,7 @@ async def test_history_is_answered_and_the_rest_passes_in_order() -> None:
     assert json.loads(heard.stream)["id"] == 2
     await ours.aclose()
     await client.aclose()
+    await owner.aclose()
 
 
 async def test_too_many_questions_at_once_are_refused() -> None:
@@ -270,8 +274,9 @@ async def test_too_many_questions_at_once_are_refused() -> None:
             await held.wait()
             return await super().list(**wanted)
 
+    owner = Owner("test")
     wire, client = memory_pair()
-    ours, heard = HistoryTransport(wire, HistoryApi(Slow())), Recorder()
+    ours, heard = HistoryDoor(wire, HistoryApi(Slow()), owner), Recorder()
     ours.start(Recorder())
     client.start(heard)
     for number in range(AT_ONCE + 1):
@@ -282,11 +287,42 @@ async def test_too_many_questions_at_once_are_refused() -> None:
     await heard.until(lambda: heard.stream.count(b"\n") == AT_ONCE + 1)
     await ours.aclose()
     await client.aclose()
+    await owner.aclose()
+
+
+async def test_a_client_that_does_not_read_its_answers_gets_no_more_of_them() -> None:
+    written, all_written = 0, asyncio.Event()
+
+    def count(direction: str, block: bytes) -> None:
+        nonlocal written
+        written += direction == "to_client"
+        if written == AT_ONCE:
+            all_written.set()
+
+    owner = Owner("test")
+    wire, client = memory_pair()
+    journal = await filled([f"session {n} " + "x" * 150 for n in range(1_500)])
+    ours = HistoryDoor(TappedTransport(wire, count, peer="client"), HistoryApi(journal), owner)
+    ours.start(Recorder())
+    heard = Recorder()
+    client.start(heard)
+    client.pause()
+    client.write(b'{"id":1,"method":"getThreads","params":null}\n' * AT_ONCE)
+    await all_written.wait()  # and not one of them taken
+    client.write(b'{"id":2,"method":"getThreads","params":null}\n')
+    client.resume()
+    await heard.until(lambda: heard.stream.count(b"\n") == AT_ONCE + 1)
+    answers = [json.loads(line) for line in heard.stream.splitlines()]
+    assert [(one["id"], "error" in one) for one in answers] == [(1, False)] * AT_ONCE + [(2, True)]
+    await ours.aclose()
+    await client.aclose()
+    await owner.aclose()
 
 
 async def test_a_client_of_the_dialect_gets_history_from_here_and_turns_from_the_hub() -> None:
+    owner = Owner("test")
     wire, client = memory_pair()
-    history = HistoryTransport(wire, HistoryApi(await filled(["a"])))
+    history = HistoryDoor(wire, HistoryApi(await filled(["a"])), owner)
     hub = speaking("threads", history, position="client", settings=Settings(cwd="/x"), ledger=Ledger())
     asked, heard = Recorder(), Recorder()
     hub.start(asked)
@@ -300,12 +336,15 @@ async def test_a_client_of_the_dialect_gets_history_from_here_and_turns_from_the
     assert json.loads(asked.stream)["method"] == "initialize"
     await hub.aclose()
     await client.aclose()
+    await owner.aclose()
 
 
 async def test_it_keeps_the_promises_of_the_transport_behind_it() -> None:
-    async def pair() -> tuple[HistoryTransport, HistoryTransport]:
+    owner = Owner("test")
+
+    async def pair() -> tuple[HistoryDoor, HistoryDoor]:
         left, right = memory_pair()
         history = HistoryApi(MemoryJournal())
-        return HistoryTransport(left, history), HistoryTransport(right, history)
+        return HistoryDoor(left, history, owner), HistoryDoor(right, history, owner)
 
     await check_transport(pair)

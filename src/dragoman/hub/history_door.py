@@ -1,22 +1,30 @@
-"""Stands before a client of the thread protocol and answers what is about history; the rest passes."""
+"""Stands before a client of the thread protocol and answers what is about history; the rest passes.
+
+It stands between the wire and the dialect, because only that wire has such questions. Answers come in the
+order in which they are ready, as that protocol allows. What is asked at once is bounded, and an answer counts
+until it was taken: a client that asks and does not read waits for itself.
+"""
 
 from __future__ import annotations
+
+import msgspec
 
 from dragoman.errors import LinkClosed
 from dragoman.hub.history_api import HistoryApi
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Limits, Sink, Transport
-from dragoman.wire.glance import lines_of
+from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.glance import glance, lines_of
 
 AT_ONCE = 8
-"""Questions that are answered at once; more are for the dialect, which knows less, or for later."""
+"""Questions that are being answered: each may read a whole stream, and fill some megabytes."""
 
 
 class HistoryDoor:
-    """A transport that keeps questions of one kind to itself."""
+    """A transport that keeps questions of one kind to itself. `owner` ends what is being answered."""
 
     def __init__(self, inner: Transport, history: HistoryApi, owner: Owner) -> None:
-        self._inner = inner
+        self.inner = inner
         self._history = history
         self._owner = owner
         self._answering = 0
@@ -24,59 +32,78 @@ class HistoryDoor:
 
     def start(self, sink: Sink) -> None:
         self._sink = sink
-        self._inner.start(self)
+        self.inner.start(_AskedSink(self, sink))
 
-    # The sink of the transport behind it.
-
-    def feed(self, block: bytes) -> None:
+    def heard(self, block: bytes) -> None:
         assert self._sink is not None
-        if b"getThread" not in block:
+        if b"getThread" not in block:  # nearly everything
             self._sink.feed(block)
             return
-        for frame in lines_of(block):
-            if self._answering < AT_ONCE and self._history.takes(frame):
-                self._answering += 1
-                self._owner.start(self._answer(frame))
+        rest = b""
+        for line in lines_of(block):
+            if self._history.takes(line):
+                self._ask(line)
             else:
-                self._sink.feed(frame)
+                rest += line
+        if rest:
+            self._sink.feed(rest)
 
-    def oversized(self, size: int) -> None:
-        assert self._sink is not None
-        self._sink.oversized(size)
+    def _ask(self, line: bytes) -> None:
+        if self._answering < AT_ONCE:
+            self._answering += 1
+            self._owner.start(self._answer(line))
+        else:
+            error = {"code": INTERNAL_ERROR, "message": "too much is waiting already"}
+            self._tell(msgspec.json.encode({"id": glance(line).id, "error": error}))
 
-    def ended(self, reason: BaseException | None) -> None:
-        assert self._sink is not None
-        self._sink.ended(reason)
-
-    async def _answer(self, frame: bytes) -> None:
+    async def _answer(self, line: bytes) -> None:
         try:
-            self._inner.write(await self._history.answer(frame) + b"\n")
+            self._tell(await self._history.answer(line))
+            await self.inner.drain()
         except LinkClosed:
             pass  # whoever asked has gone
         finally:
             self._answering -= 1
 
-    # The transport itself.
+    def _tell(self, answer: bytes) -> None:
+        try:
+            self.inner.write(answer + b"\n")
+        except LinkClosed:
+            pass  # whoever asked has gone
+
+    # The rest is the wire's own.
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
-        self._inner.write(block)
+        self.inner.write(block)
 
     @property
     def pending(self) -> int:
-        return self._inner.pending
+        return self.inner.pending
 
     @property
     def limits(self) -> Limits:
-        return self._inner.limits
+        return self.inner.limits
 
     async def drain(self) -> None:
-        await self._inner.drain()
+        await self.inner.drain()
 
     def pause(self) -> None:
-        self._inner.pause()
+        self.inner.pause()
 
     def resume(self) -> None:
-        self._inner.resume()
+        self.inner.resume()
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        await self.inner.aclose()
+
+
+class _AskedSink:
+    __slots__ = ("_door", "ended", "oversized")
+
+    def __init__(self, door: HistoryDoor, sink: Sink) -> None:
+        self._door = door
+        self.oversized = sink.oversized
+        self.ended = sink.ended
+
+    def feed(self, block: bytes) -> None:
+        self._door.heard(block)

@@ -14,7 +14,7 @@ from dragoman.hub.admission import Admission, Grant, Scope, hashed, local_hosts
 from dragoman.hub.app import HubApp
 from dragoman.hub.endpoint import Visit
 from dragoman.hub.history_api import HistoryApi
-from dragoman.hub.history_transport import HistoryTransport
+from dragoman.hub.history_door import HistoryDoor
 from dragoman.hub.hub import Hub, HubOptions
 from dragoman.hub.line import DirectLine, Line
 from dragoman.hub.listening import listening, open_socket
@@ -81,7 +81,7 @@ async def _threads(hub: Hub, session_id: str) -> None:
     """A client of the thread protocol sees the same session as a thread, and may go on with it."""
     hub.draining = False
     wire, client = memory_pair()
-    history = HistoryTransport(wire, HistoryApi(hub.journal))
+    history = HistoryDoor(wire, HistoryApi(hub.journal), hub.owner)
     spoken = speaking("threads", history, position="client", settings=Settings(cwd="/tmp"), ledger=Ledger())
     heard = Recorder()
     client.start(heard)
