@@ -174,6 +174,13 @@ class Pool:
                 self._failed(seat)
             else:
                 seat.failures = 0
+        if self._owner is not None:
+            self._owner.start(life.line.aclose())  # whoever keeps it waits for this
+        if getattr(life.line, "replaced", False):
+            log.error("%s was taken over by another hub on the same journal", life.agent)
+            for session in list(life.sessions.values()):
+                session.life = None  # what becomes of its turn, the other hub writes down
+            return
         log.info("%s: %s", life.agent, life.over)
         for session in list(life.sessions.values()):
             session.agent_gone(life)

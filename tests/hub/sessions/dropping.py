@@ -99,7 +99,7 @@ class Person(Talker):
         for line in block.splitlines():
             message = json.loads(line)
             if message.get("method") == "session/request_permission":
-                self.allow(message)
+                self.allow(message, message["params"]["options"][0]["optionId"])
 
 
 async def hold_conversation(person: Person, turns: list[str]) -> None:
