@@ -12,7 +12,7 @@ import pytest
 from dragoman.errors import JournalError
 from dragoman.hub.observing.observer import REASONS, Observer
 from dragoman.hub.observing.status import SeenAgent
-from dragoman.journal import Journal, MemoryJournal
+from dragoman.journal import Entry, Journal, MemoryJournal
 from dragoman.testing import check_journal
 from tests.hub.observing.fakes import ShownHub, answer, ask, live, note, prompt, update
 from tests.hub.observing.strict import Read, parse
@@ -80,6 +80,22 @@ async def test_what_is_read_back_is_counted_too() -> None:
         1,
         600,
     )
+
+
+async def test_what_a_session_cost_before_we_watched_is_not_spent_again() -> None:
+    def costs(amount: float) -> Entry:
+        return update("usage_update", used=1, size=2, cost={"amount": amount, "currency": "USD"})
+
+    inner = MemoryJournal()
+    await live(inner, [note("made", agent="a"), costs(1.0), costs(4.0), prompt("k")])
+    observer = Observer(agent_of=lambda session: "a")
+    journal = observer.measured(inner)
+    assert [len(page) async for page in journal.replay("s")] == [4]  # as a hub does that opens it
+    await live(journal, [costs(4.5)])
+    assert [len(page) async for page in journal.replay("s")] == [5]
+    await live(journal, [costs(5.0)])
+    assert observer.spending.of_agent("a").costs == {"USD": 1.0}
+    assert observer.spending.of_session("s").costs == {"USD": 5.0}
 
 
 async def test_an_append_that_is_refused_is_counted_and_refused() -> None:

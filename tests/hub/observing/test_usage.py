@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.hub.observing.usage import Cost, Spending, Tokens, Usage, usage_of, usages_of
+from dragoman.hub.observing.usage import MOST_SESSIONS, Cost, Spending, Tokens, Usage, usage_of, usages_of
 
 
 def update(**members: object) -> bytes:
@@ -109,9 +109,23 @@ def test_currencies_are_kept_apart() -> None:
 
 def test_what_was_spent_before_the_start_is_not_spent_again() -> None:
     spending = Spending()
+    assert not spending.knows("a")
+    spending.remember("a")
+    assert spending.knows("a")
     spending.remember("a", Cost(5.0, "USD"))
     spending.saw("coder", "a", Usage(cost=Cost(5.25, "USD")))
     assert spending.of_agent("coder").costs == {"USD": 0.25}
     assert spending.of_session("a").costs == {"USD": 5.25}
     spending.forget("a")
     assert spending.of_session("a").costs == {}
+
+
+def test_sessions_that_are_silent_longest_are_forgotten_first() -> None:
+    spending = Spending()
+    for number in range(MOST_SESSIONS):
+        spending.remember(str(number))
+    spending.saw("coder", "0", Usage(cost=Cost(1.0, "USD")))
+    spending.remember("one more")
+    assert spending.knows("0")
+    assert not spending.knows("1")
+    assert spending.knows("2")

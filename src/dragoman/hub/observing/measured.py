@@ -20,7 +20,8 @@ class Watches(Protocol):
         self, stream: str, last: int, entries: Sequence[Entry], seconds: float, *, live: bool
     ) -> None: ...
     def unstored(self, error: JournalError) -> None: ...
-    def replayed(self, entries: int, *, begun: bool) -> None: ...
+    def replaying(self, stream: str, after: int) -> Callable[[Page], None]:
+        """Somebody reads a stream: who is told of each page."""
 
 
 class MeasuredJournal:
@@ -45,10 +46,9 @@ class MeasuredJournal:
         return last
 
     async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
-        begun = True
+        read = self._watcher.replaying(stream, after)
         async for page in self.inner.replay(stream, after=after, limit=limit):
-            self._watcher.replayed(len(page), begun=begun)
-            begun = False
+            read(page)
             yield page
 
     async def info(self, stream: str) -> StreamInfo | None:

@@ -17,7 +17,8 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
@@ -40,8 +41,8 @@ from dragoman.hub.observing.processes import Root, TreeUse, trees_use
 from dragoman.hub.observing.seeing import SeenHub
 from dragoman.hub.observing.spans import NoSpans, Spans
 from dragoman.hub.observing.status import SeesHub, Status, status_of
-from dragoman.hub.observing.usage import Spending, Tokens, Usage
-from dragoman.journal import Entry, Journal, Stored
+from dragoman.hub.observing.usage import Spending, Tokens, Usage, usage_of
+from dragoman.journal import Entry, Journal, Page, Stored
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
@@ -61,6 +62,20 @@ _BY_STATUS = {
     503: "connections",
 }
 REASONS = frozenset(_BY_STATUS.values()) | {"scope", "draining", "other"}
+
+
+MOST_KEPT = 20_000
+"""Sessions, turns and questions that are remembered, in case that nobody tells their end."""
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _kept(held: dict[K, V], key: K, value: V) -> None:
+    """Put it in, and let the oldest go if there is too much."""
+    held[key] = value
+    if len(held) > MOST_KEPT:
+        del held[next(iter(held))]
 
 
 class _Turn(Struct):
@@ -120,7 +135,7 @@ class Observer:
         self.meters.refused.of(_BY_STATUS.get(reason, "other") if isinstance(reason, int) else reason).add()
 
     def forget(self, session: str) -> None:
-        """A session was closed or deleted."""
+        """A session was deleted. One that is not used any more is forgotten by itself, later."""
         self.spending.forget(session)
         self._agents.pop(session, None)
         self._turns.pop(session, None)
@@ -156,9 +171,24 @@ class Observer:
     def unstored(self, error: JournalError) -> None:
         self.meters.append_failures.add()
 
-    def replayed(self, entries: int, *, begun: bool) -> None:
-        self.meters.replays.add(begun)
-        self.meters.replayed.add(entries)
+    def replaying(self, stream: str, after: int) -> Callable[[Page], None]:
+        self.meters.replays.add()
+        if after or self.spending.knows(stream):
+            return self._replayed
+        # A session that is opened for the first time since we watch: what it has cost was spent before.
+        self.spending.remember(stream)
+        return partial(self._learn, stream)
+
+    def _replayed(self, page: Page) -> None:
+        self.meters.replayed.add(len(page))
+
+    def _learn(self, stream: str, page: Page) -> None:
+        self._replayed(page)
+        for stored in page:
+            if stored.direction == "to_client" and b'"usage_update"' in stored.frame:
+                told = usage_of(stored.frame)
+                if told is not None and told.cost is not None:
+                    self.spending.remember(stream, told.cost)
 
     def _count(self, entries: Sequence[Entry]) -> None:
         for way, counter in self._frames.items():
@@ -170,14 +200,14 @@ class Observer:
     def _take(self, session: str, told: Event, at: float) -> None:
         match told:
             case Made():
-                self._agents[session] = told.agent
+                _kept(self._agents, session, told.agent)
             case Began():
-                self._turns[session] = _Turn(told.key, at)
+                _kept(self._turns, session, _Turn(told.key, at))
                 self.spans.turn_began(session, told.key)
             case Ended():
                 self._ended(session, told, at)
             case Asked():
-                self._asked[session, told.request] = at
+                _kept(self._asked, (session, told.request), at)
                 self.spans.asked(session, told.request, method=told.method, call=told.call)
             case Settled():
                 self._settled(session, told, at)
@@ -214,7 +244,8 @@ class Observer:
     def _agent(self, session: str) -> str:
         named = self._agents.get(session)
         if named is None:
-            named = self._agents[session] = self.agent_of(session)
+            named = self.agent_of(session)
+            _kept(self._agents, session, named)
         return named
 
     # What somebody asks.

@@ -138,26 +138,35 @@ class Spent(Struct, frozen=True, kw_only=True):
 NOTHING = Spent()
 
 
+MOST_SESSIONS = 20_000
+"""Sessions that are remembered, those first forgotten that were silent longest: some megabytes."""
+
+
 class Spending:
-    """Adds up since the start of the hub. Sessions are forgotten when they are closed; agents are not."""
+    """Adds up since the start of the hub, by agent and by session."""
 
     def __init__(self) -> None:
         self._agents: dict[str, Spent] = {}
-        self._sessions: dict[str, Spent] = {}
+        self._sessions: dict[str, Spent] = {}  # the one that spoke last is last
 
     def saw(self, agent: str, session: str, usage: Usage) -> None:
         """An agent told this about a session of its own."""
         if usage.tokens is not None:
             self._agents[agent] = self.of_agent(agent).with_tokens(usage.tokens)
-            self._sessions[session] = self.of_session(session).with_tokens(usage.tokens)
+            self._keep(session, self.of_session(session).with_tokens(usage.tokens))
         if usage.cost is not None:
             self._paid(agent, session, usage.cost)
 
-    def remember(self, session: str, cost: Cost) -> None:
-        """What a session had cost before the hub was started: no agent has spent it since."""
-        self._sessions[session] = Spent(
-            tokens=self.of_session(session).tokens, costs={cost.currency: cost.amount}
-        )
+    def knows(self, session: str) -> bool:
+        return session in self._sessions
+
+    def remember(self, session: str, cost: Cost | None = None) -> None:
+        """A session from before the hub was started, and what it had cost then: no agent has spent that
+        since.
+        """
+        held = self.of_session(session)
+        costs = held.costs if cost is None else {**held.costs, cost.currency: cost.amount}
+        self._keep(session, Spent(tokens=held.tokens, costs=costs))
 
     def forget(self, session: str) -> None:
         self._sessions.pop(session, None)
@@ -174,4 +183,10 @@ class Spending:
         # Less than before: the agent lost count when it was started again, and began anew.
         grown = cost.amount - before if cost.amount >= before else cost.amount
         self._agents[agent] = self.of_agent(agent).with_cost(grown, cost.currency)
-        self._sessions[session] = Spent(tokens=held.tokens, costs={**held.costs, cost.currency: cost.amount})
+        self._keep(session, Spent(tokens=held.tokens, costs={**held.costs, cost.currency: cost.amount}))
+
+    def _keep(self, session: str, spent: Spent) -> None:
+        self._sessions.pop(session, None)
+        self._sessions[session] = spent
+        if len(self._sessions) > MOST_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
