@@ -15,12 +15,14 @@ READY_TS := $(if $(wildcard $(TS)/package.json),$(TS)/node_modules/.ready)
 READY_SDK := $(VENV)/.sdk-examples
 ACPX     := tests/interop/acpx
 READY_BROWSER := $(VENV)/.browser
+WEB      := web
+READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),$(VENV)/.acpx)
 
-.PHONY: setup run test check-format check-lint check-types check-tests fix bench schema clean
+.PHONY: setup run test check-format check-lint check-types check-tests fix bench schema web clean
 .DEFAULT_GOAL := test
 
-setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER)
+setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
 
 # Debian without python3-venv has no ensurepip: then the pip outside fills the environment.
 $(READY_PY): pyproject.toml
@@ -56,6 +58,11 @@ $(VENV)/.acpx: $(READY_PY) $(wildcard $(ACPX)/package.json)
 	    || echo "acpx cannot be installed: its tests will be skipped"
 	@touch $@
 
+# What the page is built and examined with. The built page is part of the repository, so that nobody needs this to run it.
+$(WEB)/node_modules/.ready: $(wildcard $(WEB)/package.json $(WEB)/package-lock.json)
+	@(cd $(WEB) && npm ci --silent --no-audit --no-fund && touch node_modules/.ready) \
+	    || echo "the page's tools cannot be installed: it cannot be built, and some of its tests will be skipped"
+
 # A browser for the tests of pages: the one that is there, or Debian's. Without one those tests skip.
 $(READY_BROWSER): $(READY_PY)
 	@command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 \
@@ -80,6 +87,7 @@ check-types: setup
 	@$(PY) -m mypy --no-error-summary $(CHECKED)
 	@if test -x $(TS)/node_modules/.bin/pyright; then \
 	    $(TS)/node_modules/.bin/pyright --pythonpath $(PY) examples; fi
+	@if test -x $(WEB)/node_modules/.bin/tsc; then cd $(WEB) && node_modules/.bin/tsc --noEmit; fi
 
 check-tests: setup
 	@# Tests start thousands of processes; where Python may not write bytecode, each would compile everything anew.
@@ -95,7 +103,11 @@ bench: setup
 schema: setup
 	@$(PY) tools/generate_schema.py $(ARGS)
 
+# Checks the types of the page and builds it into src/dragoman/web/static.
+web: $(READY_WEB)
+	@cd $(WEB) && node_modules/.bin/tsc --noEmit && node build.mjs
+
 clean:
-	rm -rf $(VENV) $(TS)/node_modules bench/.venvs bench/ts/node_modules dist build
+	rm -rf $(VENV) $(TS)/node_modules $(WEB)/node_modules bench/.venvs bench/ts/node_modules dist build
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(CHECKED) -name __pycache__ -type d -prune -exec rm -rf {} +

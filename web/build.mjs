@@ -52,7 +52,7 @@ async function buildTests() {
   const names = (await filesBelow(join(HERE, "test"))).filter((name) => name.endsWith(".test.ts")).sort();
   const contents = names.map((name) => `import ${JSON.stringify(name)};`).join("\n");
   await build({
-    ...SHARED, stdin: { contents, resolveDir: HERE, loader: "ts" }, platform: "node", outfile: join(HERE, "node_modules/.tests/all.mjs"),
+    ...SHARED, target: "node20", stdin: { contents, resolveDir: HERE, loader: "ts" }, platform: "node", outfile: join(HERE, "node_modules/.tests/all.mjs"),
   });
 }
 

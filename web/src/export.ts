@@ -4,33 +4,27 @@ import type { Conversation } from "./model/conversation";
 import { el, shown } from "./view/dom";
 import { viewOf } from "./view/items";
 
-export async function exported(open: Conversation): Promise<Blob> {
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:";
+
+/** Elements are made as on the page and written down by the browser, which escapes what has to be. */
+export function exported(open: Conversation): Blob {
   const title = open.fold.title ?? open.info?.title ?? "A session";
-  const copy = document.implementation.createHTMLDocument(title);
-  const policy = copy.createElement("meta");
-  policy.httpEquiv = "Content-Security-Policy";
-  policy.content = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:";
-  const set = copy.createElement("meta");
-  set.setAttribute("charset", "utf-8");
-  const style = copy.createElement("style");
-  style.textContent = await styles();
-  copy.head.prepend(set, policy);
-  copy.head.append(style);
-  copy.body.className = "exported";
-  const head = el("header", "", el("h1", "", shown(title)), el("p", "faint", shown(`${open.info?.agent ?? ""} · ${open.info?.cwd ?? ""}`, true)));
-  copy.body.append(copy.importNode(head, true));
+  const under = `${open.info?.agent ?? ""} · ${open.info?.cwd ?? ""}`;
+  const head = el("header", "", el("h1", "", shown(title)), el("p", "faint", shown(under, true)));
+  const body = el("main", "exported", head);
   for (const item of open.fold.items) {
     const opened = new Map(item.kind === "tool" ? [[item.id, true]] : []);
-    const shell = el("div", `item drawn of-${item.kind}`, viewOf(item, opened).element);
-    for (const button of shell.querySelectorAll("button.copy")) button.remove();
-    copy.body.append(copy.importNode(shell, true));
+    body.append(el("div", `item drawn of-${item.kind}`, viewOf(item, opened).element));
   }
-  return new Blob(["<!doctype html>\n", copy.documentElement.outerHTML], { type: "text/html" });
+  for (const button of body.querySelectorAll("button.copy, button.fork")) button.remove();
+  const named = el("title", "", title).outerHTML;
+  const policy = `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`;
+  const start = `<!doctype html>\n<html lang="en"><head><meta charset="utf-8">${policy}${named}<style>${styles()}</style></head>`;
+  return new Blob([start, "<body>", body.outerHTML, "</body></html>\n"], { type: "text/html" });
 }
 
-async function styles(): Promise<string> {
-  const sheets = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
-  return sheets.map((rule) => rule.cssText).join("\n");
+function styles(): string {
+  return [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).map((rule) => rule.cssText).join("\n");
 }
 
 export function download(blob: Blob, name: string): void {

@@ -9,7 +9,7 @@ import { canNotify, notifyOf, notifying, switchNotifications } from "./notify";
 import { plain } from "./text/reveal";
 import { showChanges } from "./view/changes";
 import { Composer } from "./view/composer";
-import { confirm, help, leaving } from "./view/dialogs";
+import { askText, confirm, help, leaving } from "./view/dialogs";
 import { el } from "./view/dom";
 import { inbox, sessionList, sidebarHead } from "./view/home";
 import { blockView } from "./view/blocks";
@@ -20,7 +20,7 @@ import { banner, menu, newSession, searchAll, signIn } from "./view/windows";
 
 const root = document.getElementById("page")!;
 const app = new App(redraw, (asked) => notifyOf(asked), redraw);
-const composer = new Composer(app);
+const composer = new Composer(app, () => timeline().toEnd());
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
 let wanted: Found | null = null;
@@ -174,15 +174,15 @@ function changes(): void {
 function rename(): void {
   const open = app.open;
   if (!open) return;
-  const title = window.prompt("Name of this session", open.fold.title ?? open.info?.title ?? "");
-  if (!title?.trim()) return;
-  app.rpc.call("_dragoman/hub/rename", { sessionId: open.id, title }).then(
-    () => {
-      open.fold.title = title;
-      redraw();
-    },
-    (error: Error) => app.say(`It was not renamed: ${error.message}`),
-  );
+  askText("Name of this session", open.fold.title ?? open.info?.title ?? "", "Rename", (title) => {
+    app.rpc.call("_dragoman/hub/rename", { sessionId: open.id, title }).then(
+      () => {
+        open.fold.title = title;
+        redraw();
+      },
+      (error: Error) => app.say(`It was not renamed: ${error.message}`),
+    );
+  });
 }
 
 function pageMenu(event: Event): void {
@@ -202,16 +202,18 @@ function sessionMenu(event: Event): void {
   menu(event, [
     ["What the last turn changed", changes],
     ["Rename", rename],
-    ["Fork from here", fork],
+    ["Fork from here", () => fork()],
     ["Export as HTML", () => void save()],
     ["Close session", ends("Close", "session/close")],
     ["Delete session", ends("Delete", "session/delete")],
   ]);
 }
 
-function fork(): void {
+/** A new session with this one's past: all of it, or what was before the message with a cursor. */
+function fork(before = ""): void {
   const open = app.open!;
-  app.rpc.call<{ sessionId: string }>("session/fork", { sessionId: open.id, cwd: open.info?.cwd ?? "", mcpServers: [] }).then(
+  const params = { sessionId: open.id, cwd: open.info?.cwd ?? "", mcpServers: [], ...(before ? { _meta: { dragoman: { before } } } : {}) };
+  app.rpc.call<{ sessionId: string }>("session/fork", params).then(
     ({ sessionId }) => openSession(sessionId),
     (error: Error) => app.say(`It was not forked: ${error.message}`),
   );
@@ -221,13 +223,14 @@ async function save(): Promise<void> {
   const open = app.open!;
   while (await open.earlier(app.rpc));
   const name = (open.info?.title || "session").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60);
-  download(await exported(open), `${name || "session"}.html`);
+  download(exported(open), `${name || "session"}.html`);
 }
 
 document.addEventListener("click", (event) => {
   const away = (event.target as HTMLElement).closest?.<HTMLElement>("[data-away]");
   if (away) leaving(away.dataset.away!);
 });
+document.addEventListener("fork", (event) => fork((event as CustomEvent<string>).detail));
 window.addEventListener("hashchange", follow);
 window.addEventListener("dragover", (event) => event.preventDefault());
 window.addEventListener("drop", (event) => {

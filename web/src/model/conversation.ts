@@ -36,6 +36,7 @@ export class Conversation {
   changes: FileChange[] | null = null;
   /** The cursor up to which a reconnected page still has to hear; empty when it is up to date. */
   behind = "";
+  private kept = new Set<string>();
   private earliest = "";
   private line: Message[] = [];
   private ready = false;
@@ -185,18 +186,33 @@ export class Conversation {
     this.changed();
   }
 
-  private kept = 0;
+  private stored = 0;
   private keepOutbox(): void {
-    if (!this.sending.length && !this.kept) return;
-    this.kept = this.sending.length;
+    if (!this.sending.length && !this.stored) return;
+    this.stored = this.sending.length;
     remember(`outbox.${this.id}`, this.sending.length ? JSON.stringify(this.sending) : "");
+  }
+
+  /** A person has looked at it and lets it be: a file, or one hunk of it. */
+  keep(file: FileChange, hunk?: { text: string }): void {
+    const hunks = hunk ? [hunk] : (file.hunks ?? []);
+    this.kept.add(hunk ? `${file.path}\0${hunk.text}` : `${file.path}\0${file.diff}`);
+    file.hunks = (file.hunks ?? []).filter((one) => !hunks.includes(one));
+    if (!file.hunks.length) this.changes = (this.changes ?? []).filter((other) => other !== file);
+  }
+
+  private unkept(file: FileChange): boolean {
+    if (this.kept.has(`${file.path}\0${file.diff}`)) return false;
+    if (!file.hunks?.length) return true;
+    file.hunks = file.hunks.filter((hunk) => !this.kept.has(`${file.path}\0${hunk.text}`));
+    return file.hunks.length > 0;
   }
 
   /** What the last turn changed on disk; a hub that cannot tell is not asked again until the next turn. */
   async review(rpc: Rpc): Promise<void> {
     try {
       const answer = await rpc.call<{ files: FileChange[] }>("_dragoman/hub/changes", { sessionId: this.id });
-      this.changes = answer.files ?? [];
+      this.changes = (answer.files ?? []).filter((file) => this.unkept(file));
     } catch {
       this.changes = null;
     }

@@ -37,6 +37,9 @@ export class Fold {
   /** Which item a message went into, by its cursor: where a search result is found. */
   where = new Map<string, Item>();
   private touched: Item | null = null;
+  /** Whether a turn begins here, and the plan that stood before it: it may go on one from an earlier page. */
+  private begun = false;
+  private inherited: Plan | null = null;
 
   constructor(private sessionId: string) {}
 
@@ -142,7 +145,10 @@ export class Fold {
     if (this.plan && !this.plan.entries.every((entry) => entry.status === "completed")) {
       this.plan.entries = good;
       this.plan.revision += 1;
-    } else if (good.length) this.plan = this.push<Plan>({ kind: "plan", entries: good, ...at });
+    } else if (good.length) {
+      this.plan = this.push<Plan>({ kind: "plan", entries: good, ...at });
+      if (!this.begun) this.inherited ??= this.plan;
+    }
   }
 
   private event(params: any, at: Where): void {
@@ -189,6 +195,7 @@ export class Fold {
     this.queue = this.queue.filter((one) => one.key !== key);
     this.turn = { key, by: params.by, started: at.time };
     this.plan = null;
+    this.begun = true;
     this.gone = null;
     const prompt: ContentBlock[] = Array.isArray(params.prompt) ? params.prompt : [];
     const last = this.items.at(-1);
@@ -224,10 +231,15 @@ export class Fold {
   }
 
   private questions = new Map<string, Question>();
+  /** Answers to questions that stand in an earlier page. */
+  private settledBefore = new Map<string, { outcome?: string; by?: string; result?: unknown }>();
 
   private settle(request: string, how: { outcome?: string; by?: string; result?: unknown }): void {
     const question = this.questions.get(request);
-    if (!question) return;
+    if (!question) {
+      this.settledBefore.set(request, how);
+      return;
+    }
     this.open.delete(request);
     question.outcome = how.outcome ?? "settled";
     question.by = how.by;
@@ -252,11 +264,13 @@ export class Fold {
     this.where = older.where;
     this.joinTools(older);
     this.joinSpeech(older);
+    this.joinPlan(older);
+    for (const [name, how] of older.settledBefore) this.settledBefore.set(name, how);
     for (const [name, question] of older.questions) {
       const here = this.questions.get(name);
       if (!here) {
         this.questions.set(name, question);
-        if (question.outcome === undefined) question.outcome = "settled";
+        if (question.outcome === undefined) this.settle(name, this.settledBefore.get(name) ?? {});
         continue;
       }
       // The snapshot knew of it first; its place is where it was asked.
@@ -267,7 +281,6 @@ export class Fold {
     }
     for (const key of older.taken) this.taken.add(key);
     this.items = [...older.items, ...this.items];
-    if (!this.plan && this.turn) this.plan = older.plan;
     this.title ??= older.title;
   }
 
@@ -291,6 +304,21 @@ export class Fold {
     }
   }
 
+  private joinPlan(older: Fold): void {
+    const { plan } = older;
+    const here = this.inherited;
+    if (plan && here && !plan.entries.every((entry) => entry.status === "completed")) {
+      plan.entries = here.entries;
+      plan.revision += 1;
+      this.items = this.items.filter((item) => item !== here);
+      this.moved(here, plan);
+      if (this.plan === here) this.plan = plan;
+    }
+    if (!this.begun) this.plan ??= plan;
+    this.inherited = older.inherited ?? (older.begun || plan ? null : here);
+    this.begun ||= older.begun;
+  }
+
   private moved(from: Item, to: Item): void {
     for (const [cursor, item] of this.where) if (item === from) this.where.set(cursor, to);
   }
@@ -299,8 +327,13 @@ export class Fold {
     const last = older.items.at(-1);
     const first = this.items[0];
     if (!last || !first || !("parts" in last) || !("parts" in first)) return;
-    if (last.kind !== first.kind || last.messageId !== first.messageId) return;
-    if (first.kind === "user" && first.key !== undefined) return;
+    const echo = last.kind === "user" && last.key === undefined && first.kind === "user" && first.key !== undefined;
+    if (echo && (last.messageId === `prompt-${first.key}` || textOf(last.parts) === textOf(first.parts))) {
+      older.items.pop();
+      this.moved(last, first);
+      return;
+    }
+    if (last.kind !== first.kind || last.messageId !== first.messageId || first.key !== undefined) return;
     older.items.pop();
     this.moved(last, first);
     const parts = first.parts;

@@ -26,8 +26,9 @@ const ANGLE = /<(https?:\/\/[^\s<>]+|mailto:[^\s<>]+)>/y;
 const PUNCTUATION = /[!-/:-@[-`{-~]/;
 const WORD = /[\p{L}\p{N}]/u;
 
-export function parseInline(text: string, depth = 0): Inline[] {
-  return new Line(text, depth).parse();
+/** Inside the label of a link there are no links: what is pressed leads where the outer one says. */
+export function parseInline(text: string, depth = 0, label = false): Inline[] {
+  return new Line(text, depth, label).parse();
 }
 
 class Line {
@@ -39,6 +40,7 @@ class Line {
   constructor(
     private text: string,
     private depth: number,
+    private label: boolean,
   ) {}
 
   parse(): Inline[] {
@@ -131,12 +133,12 @@ class Line {
   private angle(): boolean {
     ANGLE.lastIndex = this.at;
     const found = ANGLE.exec(this.text);
-    if (!found) return false;
+    if (!found || this.label) return false;
     return this.push({ t: "link", href: found[1], c: [{ t: "text", s: found[1] }] }, ANGLE.lastIndex);
   }
 
   private bare(): boolean {
-    if (this.at > 0 && WORD.test(this.text[this.at - 1])) return false;
+    if (this.label || (this.at > 0 && WORD.test(this.text[this.at - 1]))) return false;
     BARE.lastIndex = this.at;
     const found = BARE.exec(this.text);
     if (!found) return false;
@@ -147,7 +149,7 @@ class Line {
   }
 
   private link(image: boolean): boolean {
-    if (this.depth >= DEEPEST || this.missing.has("](")) return false;
+    if (this.label || this.depth >= DEEPEST || this.missing.has("](")) return false;
     const open = this.at + (image ? 1 : 0);
     const close = closingBracket(this.text, open);
     if (close < 0 || this.text[close + 1] !== "(") return false;
@@ -160,7 +162,7 @@ class Line {
     const href = target.replace(/\s+["'(].*$/s, "").replace(/^<(.*)>$/s, "$1");
     const label = this.text.slice(open + 1, close);
     if (image) return this.push({ t: "image", href, alt: label }, end + 1);
-    return this.push({ t: "link", href, c: parseInline(label, this.depth + 1) }, end + 1);
+    return this.push({ t: "link", href, c: parseInline(label, this.depth + 1, true) }, end + 1);
   }
 
   private emphasis(mark: string, t: "strong" | "em" | "del"): boolean {
@@ -174,7 +176,7 @@ class Line {
       this.missing.add(mark);
       return false;
     }
-    return this.push({ t, c: parseInline(text.slice(from, end), this.depth + 1) }, end + mark.length);
+    return this.push({ t, c: parseInline(text.slice(from, end), this.depth + 1, this.label) }, end + mark.length);
   }
 }
 

@@ -43,7 +43,7 @@ function fileView(app: App, open: Conversation, file: FileChange, draw: () => vo
   const head = el("div", "file-head", iconNode(file.kind === "added" ? "new" : file.kind === "removed" ? "delete" : "edit"));
   head.append(el("span", "path", shown(file.path, true)), el("span", "faint", shown(file.kind)), tally(whole));
   const keep = button("Keep", "small", () => {
-    dropFile(open, file);
+    open.keep(file);
     draw();
   });
   head.append(keep, revertButton(app, () => revert(app, open, file, undefined, draw), "Revert file"));
@@ -58,7 +58,7 @@ function fileView(app: App, open: Conversation, file: FileChange, draw: () => vo
 
 function hunkView(app: App, open: Conversation, file: FileChange, hunk: { id: string | number; text: string }, draw: () => void): HTMLElement {
   const keep = button("Keep", "small", () => {
-    dropHunk(open, file, hunk.id);
+    open.keep(file, hunk);
     draw();
   });
   const parsed = parseUnified(hunk.text);
@@ -87,13 +87,4 @@ async function revert(app: App, open: Conversation, file: FileChange, hunks: (st
     app.say(`${file.path} was not put back: ${error instanceof Error ? error.message : error}`);
   }
   draw();
-}
-
-function dropFile(open: Conversation, file: FileChange): void {
-  open.changes = (open.changes ?? []).filter((other) => other !== file);
-}
-
-function dropHunk(open: Conversation, file: FileChange, id: string | number): void {
-  file.hunks = (file.hunks ?? []).filter((hunk) => hunk.id !== id);
-  if (!file.hunks.length) dropFile(open, file);
 }

@@ -23,7 +23,7 @@ export class Composer {
   private session = "";
   private picker = el("input");
 
-  constructor(private app: App) {
+  constructor(private app: App, private sent: () => void) {
     this.completion = new Completion(app, this.field, (insert) => {
       if (insert.startsWith("@")) this.mentions.add(insert.slice(1));
       this.changed();
@@ -119,6 +119,7 @@ export class Composer {
     for (const path of this.mentions) if (text.includes(`@${path}`)) prompt.push(this.linkTo(path));
     for (const { block } of this.attached) prompt.push(block);
     open.prompt(this.app.rpc, prompt);
+    this.sent();
     this.field.value = "";
     this.attached = [];
     this.mentions.clear();

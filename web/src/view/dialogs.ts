@@ -26,6 +26,28 @@ export function confirm(title: string, text: string, label: string, act: () => v
   const shownDialog = dialog(title, el("p", "", shown(text)), el("div", "card-actions", go));
 }
 
+/** One text, to be changed; nothing is done when it is left empty. */
+export function askText(title: string, value: string, label: string, done: (text: string) => void): void {
+  const field = el("textarea", "ask-text");
+  field.value = value;
+  field.rows = Math.min(8, value.split("\n").length + 1);
+  field.setAttribute("aria-label", title);
+  const save = el("button", "choice allow_once", label);
+  save.type = "submit";
+  const form = el("form", "form", field, el("div", "card-actions", save));
+  const opened = dialog(title, form);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    opened.close();
+    if (field.value.trim()) done(field.value.trim());
+  };
+  form.addEventListener("submit", submit);
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+  });
+  field.select();
+}
+
 /** Where a link of an agent leads, before it is followed. The host is what matters, so it is what stands out. */
 export function leaving(href: string): void {
   let address: URL | null = null;

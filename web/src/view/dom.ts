@@ -37,6 +37,23 @@ export function shown(text: string, strict = false): Node {
   return whole;
 }
 
+/** Adds to a text that has become long: only its last piece is laid out again, however long the whole is. */
+export function grow(target: HTMLElement, text: string, strict: boolean): void {
+  let last = target.lastElementChild;
+  if (!last?.classList.contains("piece")) {
+    last = el("span", "piece", ...target.childNodes);
+    target.append(last);
+  }
+  const room = PIECE - (last.textContent?.length ?? 0);
+  const end = text.indexOf("\n", Math.max(0, room));
+  // A piece ends with a line if it can, because it is a block of its own.
+  const until = text.length < room ? text.length : end >= 0 ? end + 1 : room > -PIECE ? text.length : 0;
+  last.append(drawn(reveal(text.slice(0, until), strict)));
+  if (until >= text.length) return;
+  target.append(el("span", "piece"));
+  grow(target, text.slice(until), strict);
+}
+
 function drawn(pieces: Piece[]): Node {
   if (pieces.length === 1 && typeof pieces[0] === "string") return document.createTextNode(pieces[0]);
   const all = document.createDocumentFragment();

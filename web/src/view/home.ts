@@ -81,8 +81,8 @@ export function agentTitle(app: App, name: string): string {
 
 export function sidebarHead(app: App, act: { search(): void; start(): void; menu(event: Event): void }): TemplateResult {
   return html`<header class="side-head">
-    <a class="brand" href="#/" aria-label="Dragoman, inbox"><img src="/icon.svg" alt="" width="28" height="28" /><h1>Dragoman</h1>
-      ${app.inbox.size ? html`<span class="badge">${app.inbox.size}</span>` : nothing}</a>
+    <a class="brand" href="#/" title="Inbox (i)"><img src="/icon.svg" alt="" width="28" height="28" /><h1>Dragoman</h1>
+      ${app.inbox.size ? html`<span class="badge">${app.inbox.size}<span class="unseen"> waiting</span></span>` : nothing}</a>
     <button type="button" class="round quiet" aria-label="Search" title="Search (/)" @click=${act.search}>${icon("search")}</button>
     <button type="button" class="round quiet" aria-label="New session" title="New session (n)" ?disabled=${!app.may("prompt")} @click=${act.start}>${icon("new")}</button>
     <button type="button" class="round quiet" aria-label="Menu" aria-haspopup="menu" @click=${act.menu}>${icon("menu")}</button>

@@ -3,7 +3,7 @@
 import type { End, Item, Note, Part, Plan, Question, Speech } from "../model/items";
 import { textOf } from "../model/items";
 import { blockView } from "./blocks";
-import { copyButton, el, shown, unfolding } from "./dom";
+import { button, copyButton, el, shown, unfolding } from "./dom";
 import { iconNode } from "./icons";
 import { MarkdownView } from "./markdown";
 import { ToolView } from "./tool";
@@ -60,6 +60,11 @@ class UserView implements ItemView {
       }
     }
     this.element.replaceChildren(bubble);
+    if (!this.item.cursor) return;
+    const fork = button("Fork from before this", "fork", () => {
+      this.element.dispatchEvent(new CustomEvent("fork", { bubbles: true, detail: this.item.cursor }));
+    });
+    this.element.append(fork);
   }
 }
 
@@ -162,7 +167,8 @@ function drawEnd(target: HTMLElement, end: End): void {
     return;
   }
   const word = STOPS[end.stopReason ?? ""];
-  const parts = [word ?? "", took(end), tokens(end)].filter(Boolean);
+  const clock = end.time ? new Date(end.time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : "";
+  const parts = [word ?? "", took(end), tokens(end), clock].filter(Boolean);
   target.classList.toggle("told", Boolean(word));
   target.append(el("span", "", parts.join(" · ") || "Done"));
 }

@@ -4,8 +4,8 @@
  */
 
 import type { Inline } from "../text/inline";
-import { type Block, MarkdownStream } from "../text/markdown";
-import { copyButton, el, shown } from "./dom";
+import { type Block, LONGEST_PARAGRAPH, MarkdownStream } from "../text/markdown";
+import { copyButton, el, grow, shown } from "./dom";
 
 const LONGEST_COLOURED = 60_000;
 
@@ -32,7 +32,7 @@ export class MarkdownView {
 
   private draw(at: number, block: Block): void {
     const old = this.nodes[at];
-    if (old && block.t === "code" && grown(old, block)) return;
+    if (old && grown(old, block)) return;
     const node = drawBlock(block);
     if (old) old.replaceWith(node);
     else this.element.append(node);
@@ -49,19 +49,31 @@ export function markdown(text: string): HTMLElement {
 
 const sources = new WeakMap<HTMLElement, { s: string; lang: string }>();
 
-function grown(node: HTMLElement, block: Block & { t: "code" }): boolean {
+/** Code that is still open, and paragraphs beyond all measure, only get longer. */
+function grown(node: HTMLElement, block: Block): boolean {
   const before = sources.get(node);
-  if (!before || before.lang !== block.lang || !block.open || !block.s.startsWith(before.s)) return false;
-  const more = block.s.slice(before.s.length);
-  if (more) node.querySelector("code")!.append(shown(more, true));
-  before.s = block.s;
+  const [lang, s] = block.t === "code" ? [block.lang, block.s] : ["", enormous(block)];
+  if (!before || before.lang !== lang || s === null || !s.startsWith(before.s)) return false;
+  if (block.t === "code" && !block.open) return false;
+  const more = s.slice(before.s.length);
+  if (more) grow(block.t === "code" ? node.querySelector("code")! : node, more, block.t === "code");
+  before.s = s;
   return true;
+}
+
+function enormous(block: Block): string | null {
+  const only = block.t === "p" && block.c.length === 1 ? block.c[0] : null;
+  return only?.t === "text" && only.s.length > LONGEST_PARAGRAPH ? only.s : null;
 }
 
 function drawBlock(block: Block): HTMLElement {
   switch (block.t) {
-    case "p":
-      return filled(el("p"), block.c);
+    case "p": {
+      const made = filled(el("p"), block.c);
+      const text = enormous(block);
+      if (text !== null) sources.set(made, { s: text, lang: "" });
+      return made;
+    }
     case "h":
       // Headings of an agent stand below the page's own.
       return filled(el(`h${Math.min(6, block.n + 2)}` as "h3", `h${block.n}`), block.c);

@@ -5,7 +5,8 @@
 
 import type { App } from "../model/app";
 import { nameOf } from "../model/app";
-import type { Asked, PermissionOption } from "../model/types";
+import { Fold } from "../model/fold";
+import type { Asked, Message, PermissionOption, ToolCall } from "../model/types";
 import { ago, button, el, lastPart, shown } from "./dom";
 import { formOf } from "./form";
 import { iconNode } from "./icons";
@@ -57,6 +58,7 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
   const call = asked.params.toolCall ?? {};
   const [card, body] = frame(app, asked, inSession, call.kind ?? "other", call.title ?? "The agent asks for permission");
   body.append(...toolParts(call));
+  if (!call.content?.length && call.rawInput === undefined && call.toolCallId) void tellMore(app, asked, card, body);
   const options: PermissionOption[] = Array.isArray(asked.params.options) ? asked.params.options : [];
   const choose = (optionId: string): void => {
     void app.answer(asked, { outcome: { outcome: "selected", optionId } });
@@ -71,6 +73,18 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
   card.append(row);
   if (!app.may("approve")) card.append(el("p", "faint", "Your token may watch, but not answer."));
   return card;
+}
+
+/** Many agents announce a call first and ask with its name alone: what they announced stands in the history. */
+async function tellMore(app: App, asked: Asked, card: HTMLElement, body: HTMLElement): Promise<void> {
+  const page = await app.rpc.call<{ messages: { message: Message }[] }>("_dragoman/hub/history", { sessionId: asked.sessionId, limit: 200 }).catch(() => null);
+  const fold = new Fold(asked.sessionId);
+  for (const { message } of page?.messages ?? []) fold.apply(message, "");
+  const known = fold.tools.get(asked.params.toolCall.toolCallId)?.call;
+  if (!known) return;
+  const call: ToolCall = { ...known, ...asked.params.toolCall };
+  body.replaceChildren(...toolParts({ ...call, content: known.content, rawInput: known.rawInput }));
+  card.querySelector(".tool-icon")?.replaceChildren(iconNode(call.kind ?? "other"));
 }
 
 const ORDER = ["allow_once", "allow_always", "reject_once", "reject_always"];

@@ -10,6 +10,7 @@ import type { ConfigOption, Queued } from "../model/types";
 import { plain } from "../text/reveal";
 import { parseUnified, counts } from "../text/diff";
 import type { Composer } from "./composer";
+import { askText } from "./dialogs";
 import { lastPart } from "./dom";
 import { agentTitle } from "./home";
 import { icon } from "./icons";
@@ -35,7 +36,7 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
     </header>
     ${open.state === "failed" ? failed(app, open) : timeline.element}
     <div class="dock">
-      ${lagging(open)} ${waiting(app, open)} ${changed(open, acts)} ${queue(app, open, composer)} ${composer.element} ${settings(app, open)}
+      ${lagging(open)} ${waiting(app, open)} ${changed(open, acts)} ${queue(app, open)} ${composer.element} ${settings(app, open)}
     </div>`;
 }
 
@@ -70,7 +71,7 @@ function lagging(open: Conversation): TemplateResult | typeof nothing {
 function waiting(app: App, open: Conversation): TemplateResult | typeof nothing {
   const asked = [...app.inbox.values()].filter((one) => one.sessionId === open.id);
   if (!asked.length) return nothing;
-  return html`<div class="waiting" role="region" aria-label="Waits for you">${repeat(asked, nameOf, (one) => questionCard(app, one, true))}</div>`;
+  return html`<div class="asks" role="region" aria-label="Waits for you">${repeat(asked, nameOf, (one) => questionCard(app, one, true))}</div>`;
 }
 
 function changed(open: Conversation, acts: Acts): TemplateResult | typeof nothing {
@@ -84,32 +85,24 @@ function changed(open: Conversation, acts: Acts): TemplateResult | typeof nothin
     <span class="tally"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span><span class="go">Review</span></button>`;
 }
 
-function queue(app: App, open: Conversation, composer: Composer): TemplateResult | typeof nothing {
+function queue(app: App, open: Conversation): TemplateResult | typeof nothing {
   if (!open.fold.queue.length) return nothing;
-  return html`<ol class="queue" aria-label="Queue">${repeat(open.fold.queue, (one) => one.key, (one) => queued(app, open, composer, one))}</ol>`;
+  return html`<ol class="queue" aria-label="Queue">${repeat(open.fold.queue, (one) => one.key, (one) => queued(app, open, one))}</ol>`;
 }
 
-function queued(app: App, open: Conversation, composer: Composer, one: Queued): TemplateResult {
-  const withdraw = async (): Promise<boolean> => {
-    try {
-      await app.rpc.call("_dragoman/hub/queue/withdraw", { sessionId: open.id, key: one.key });
-      return true;
-    } catch (error) {
-      app.say(`It was not withdrawn: ${error instanceof Error ? error.message : error}`);
-      return false;
-    }
+function queued(app: App, open: Conversation, one: Queued): TemplateResult {
+  const withdraw = (): void => {
+    const params = { sessionId: open.id, key: one.key };
+    app.rpc.call("_dragoman/hub/queue/withdraw", params).catch((error: Error) => app.say(`It was not withdrawn: ${error.message}`));
   };
-  const edit = async (): Promise<void> => {
-    const text = window.prompt("Change the queued message", promptText(one.prompt));
-    if (text === null || !text.trim()) return;
+  const edit = (): void => askText("Change what is queued", promptText(one.prompt), "Change", (text) => {
     const rest = one.prompt.filter((block) => block.type !== "text");
     const params = { sessionId: open.id, key: one.key, prompt: [{ type: "text", text }, ...rest] };
-    await app.rpc.call("_dragoman/hub/queue/edit", params).catch((error: Error) => app.say(`It was not changed: ${error.message}`));
-  };
-  void composer;
+    app.rpc.call("_dragoman/hub/queue/edit", params).catch((error: Error) => app.say(`It was not changed: ${error.message}`));
+  });
   return html`<li><span class="queued-text">${plain(promptText(one.prompt)) || "attachment"}</span>
-    <button type="button" class="small" @click=${() => void edit()}>Edit</button>
-    <button type="button" class="small" @click=${() => void withdraw()}>Withdraw</button></li>`;
+    <button type="button" class="small" @click=${edit}>Edit</button>
+    <button type="button" class="small" @click=${withdraw}>Withdraw</button></li>`;
 }
 
 function settings(app: App, open: Conversation): TemplateResult | typeof nothing {

@@ -97,7 +97,7 @@ export function toolParts(call: ToolCall, terminal: Draw = plainTerminal): Node[
   if (!call.content?.length && printed) parts.push(terminal("raw", printed));
   if (!command && !call.content?.length && call.rawInput !== undefined) parts.push(jsonView("Input", call.rawInput));
   if (!printed && call.rawOutput !== undefined && !call.content?.length) parts.push(jsonView("Output", call.rawOutput));
-  if (!parts.length) parts.push(el("p", "faint", "Nothing was said about it."));
+  if (!parts.length) parts.push(el("p", "faint", "The agent gave no details."));
   return parts;
 }
 

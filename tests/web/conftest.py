@@ -1,0 +1,219 @@
+"""A real hub behind a wire that can be cut, a real browser, and pages that remember their complaints."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),
+]
+AGENT = Path(__file__).parent / "guide.script"
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1280, "height": 800}
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures" if os.environ.get("DRAGOMAN_PICTURES") else None
+"""`DRAGOMAN_PICTURES=1 pytest tests/web` draws the pictures of the documentation anew."""
+
+SECONDS = 20_000
+"""How long anything may take on a machine that has other things to do, in milliseconds."""
+
+
+class Wire:
+    """A way to the hub that can be cut and mended: every byte goes through here."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.target = 0
+        self.is_cut = False
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._start(self._accept)
+
+    def _start(self, work: Callable[..., None], *args: Any) -> None:
+        thread = threading.Thread(target=work, args=args, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                if self.is_cut:
+                    near.close()
+                    continue
+                far = socket.create_connection(("127.0.0.1", self.target))
+                self._open |= {near, far}
+            self._start(self._join, near, far)
+
+    def _join(self, near: socket.socket, far: socket.socket) -> None:
+        with near, far:
+            back = threading.Thread(target=self._carry, args=(far, near), daemon=True)
+            back.start()
+            self._carry(near, far)
+            back.join()
+            with self._lock:
+                self._open -= {near, far}
+
+    def _carry(self, source: socket.socket, to: socket.socket) -> None:
+        try:
+            while data := source.recv(65536):
+                to.sendall(data)
+        except OSError:
+            pass
+        for end in (source, to):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # the other half was faster
+
+    def cut(self) -> None:
+        with self._lock:
+            self.is_cut = True
+            for end in self._open:
+                try:
+                    end.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+            self._open.clear()
+
+    def mend(self) -> None:
+        self.is_cut = False
+
+    def close(self) -> None:
+        self.cut()
+        with closing(self._listener):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(5)
+
+
+@dataclass
+class RunningHub:
+    """`url` leads through the wire, `direct` does not."""
+
+    url: str
+    direct: str
+    token: str
+    wire: Wire
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
+    folder = tmp_path_factory.mktemp("hub")
+    wire = Wire()
+    agent = [sys.executable, "-m", "dragoman", "agent", "script", str(AGENT)]
+    (folder / "hub.toml").write_text(
+        f'hosts = ["127.0.0.1:{wire.port}"]\ndefault_agent = "guide"\nknown_agents = false\n'
+        f'[agents.guide]\ncommand = {json.dumps(agent)}\ntitle = "Guide"\ndescription = "Shows everything"\n'
+    )
+    homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("DATA", "CONFIG", "STATE", "CACHE")}
+    command = [sys.executable, "-m", "dragoman", "hub", "--config", str(folder / "hub.toml"), "--json"]
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(
+            [*command, "--listen", "127.0.0.1:0"],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env={**os.environ, **homes},
+            text=True,
+        )
+    try:
+        assert process.stdout is not None
+        told = process.stdout.readline()
+        assert told, (folder / "log").read_text()
+        said = json.loads(told)
+        direct = said["page"].partition("#")[0]
+        wire.target = int(direct.rstrip("/").rpartition(":")[2])
+        (folder / "work").mkdir()
+        yield RunningHub(f"http://127.0.0.1:{wire.port}/", direct, said["token"], wire, folder / "work")
+    finally:
+        for number in (signal.SIGTERM, signal.SIGTERM):
+            process.send_signal(number)
+        process.wait(20)
+        if process.stdout is not None:
+            process.stdout.close()
+        wire.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield running
+        running.close()
+
+
+@dataclass
+class Visitor:
+    """Somebody with a browser of their own: pages they open, and what those complained about."""
+
+    context: Any
+    hub: RunningHub
+    complaints: list[str] = field(default_factory=list)
+
+    def open(self, *, url: str | None = None, viewport: dict[str, int] = DESK, signed_in: bool = True) -> Any:
+        page = self.context.new_page()
+        page.set_viewport_size(viewport)
+        page.set_default_timeout(SECONDS)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self._console)
+        page.goto((url or self.hub.url) + (f"#token={self.hub.token}" if signed_in else ""))
+        if signed_in:
+            page.wait_for_selector(".app[data-health=live]")
+        return page
+
+    def _console(self, message: Any) -> None:
+        # A cut connection is what some tests are about, and a browser says so by itself.
+        if message.type == "error" and "net::ERR_" not in message.text and "401" not in message.text:
+            self.complaints.append(message.text)
+
+
+@pytest.fixture
+def visitor(browser: Any, hub: RunningHub) -> Iterator[Visitor]:
+    context = browser.new_context(viewport=DESK, accept_downloads=True)
+    one = Visitor(context, hub)
+    yield one
+    context.close()
+    assert one.complaints == []
+
+
+def start_session(page: Any, folder: Path) -> None:
+    page.click("button[aria-label='New session']")
+    page.fill("#new-cwd", str(folder))
+    page.click("dialog button[type=submit]")
+    page.wait_for_selector(".composer textarea:enabled")
+
+
+def send(page: Any, text: str) -> None:
+    page.fill(".composer textarea", text)
+    page.press(".composer textarea", "Enter")
+
+
+def draw(page: Any, name: str) -> None:
+    """A picture for the documentation, when one was asked for."""
+    if PICTURES is not None:
+        PICTURES.mkdir(exist_ok=True)
+        page.screenshot(path=PICTURES / f"{name}.png")

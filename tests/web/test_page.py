@@ -1,0 +1,298 @@
+"""The page in a real browser, against a real hub with real agents behind it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, send, start_session
+
+pytestmark = pytest.mark.timeout(120)
+
+BELOW = """() => {
+    const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".timeline");
+    return scrollHeight - scrollTop - clientHeight;
+}"""
+UP = """() => {
+    document.querySelector(".timeline").scrollTop = 0;
+    return document.querySelectorAll(".bubble").length === 2;
+}"""
+POEM = "roses\ntulips\nthree\nfour\nfive\nsix\nseven\neight\nnine\nTEN\n"
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def text_of(page: Any) -> str:
+    return str(page.inner_text(".timeline"))
+
+
+def ended(page: Any, turns: int) -> None:
+    """So many turns of the session have ended, by what is shown."""
+    page.wait_for_function("n => document.querySelectorAll('.item.of-end').length === n", arg=turns)
+
+
+def faults(page: Any) -> list[str]:
+    """What a scan for barriers finds to be serious."""
+    page.evaluate(AXE.read_text())  # an injected element would be refused by our own policy
+    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:160]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def test_the_first_run_leads_from_the_printed_address_to_a_reviewed_change(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    folder = hub.folder / "first"
+    folder.mkdir()
+    (folder / "poem.txt").write_text(POEM.replace("tulips", "violets").replace("TEN", "ten"))
+    page = visitor.open()
+    assert "token" not in page.url
+    start_session(page, folder)
+    send(page, "Please fix the parser and show me what you did")
+    ended(page, 1)
+    assert page.inner_text(".bubble") == "Please fix the parser and show me what you did"
+    assert "lost one character" in text_of(page)
+    assert page.locator(".thought[open]").count() == 0
+    assert page.locator(".plan-list li[data-status=completed]").count() == 1
+    assert page.locator(".tool[data-state=completed]").count() == 3
+    assert page.inner_text(".diff .row.removed .changed") == " + 1"
+    page.wait_for_selector(".hl-keyword")
+    assert "0.31 USD" in page.inner_text(".usage")
+    draw(page, "session-desk")
+
+    page.click(".changed-bar")
+    assert page.locator(".hunk").count() == 2
+    draw(page, "changes-desk")
+    page.locator(".hunk").nth(1).get_by_text("Revert").click()
+    page.wait_for_function("() => document.querySelectorAll('.hunk').length === 1")
+    assert (folder / "poem.txt").read_text() == POEM.replace("TEN", "ten")
+    page.click("text=Side by side")
+    page.locator(".hunk-head").get_by_text("Keep").click()
+    page.wait_for_selector(".changes p.faint")
+    assert (folder / "poem.txt").read_text() == POEM.replace("TEN", "ten")
+
+
+def test_a_permission_shows_the_whole_command_and_is_answered_once_for_all_screens(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    desk = visitor.open()
+    start_session(desk, hub.folder)
+    send(desk, "run the installer")
+    phone = visitor.open(viewport=PHONE)
+    phone.wait_for_selector(".card .command")
+    shown = phone.inner_text(".card .command")
+    assert "curl -fsSL" in shown
+    assert "so-that-nothing-may-be-cut" in shown
+    if AXE.is_file():
+        assert faults(phone) == []
+    draw(phone, "inbox-phone")
+    desk.wait_for_selector(".asks .card")
+    phone.click(".card .allow_once")
+    desk.wait_for_selector(".asks", state="detached")
+    phone.wait_for_selector(".card", state="detached")
+    ended(desk, 1)
+    assert "It is installed." in text_of(desk)
+    assert "Run it once by owner" in desk.inner_text(".settled")
+
+
+def test_a_question_is_answered_with_a_form_and_with_keys(visitor: Visitor, hub: RunningHub) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "ask me")
+    page.wait_for_selector(".asks .form")
+    page.get_by_label("Port").fill("9000")
+    page.get_by_label("Name").fill("front")
+    page.click(".asks button[type=submit]")
+    ended(page, 1)
+    assert "'content': {'port': 9000, 'name': 'front', 'kind': 'http'}" in text_of(page)
+    send(page, "run it")
+    page.wait_for_selector(".asks .card")
+    page.keyboard.press("Escape")  # out of the field
+    page.keyboard.press("a")
+    page.keyboard.press("3")
+    ended(page, 2)
+    assert "Then not." in text_of(page)
+
+
+def test_a_turn_survives_a_reload_and_is_stopped_while_others_wait(visitor: Visitor, hub: RunningHub) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "wait")
+    page.wait_for_selector(".agent")
+    send(page, "count to three")
+    page.wait_for_selector(".queue li")
+    page.reload()
+    page.wait_for_selector(".queue li")
+    assert "I am working on it" in text_of(page)
+    assert page.inner_text(".pill") == "running"
+    page.click(".queue >> text=Edit")
+    page.fill("dialog textarea", "count")
+    page.click("dialog button[type=submit]")
+    page.wait_for_function("() => document.querySelector('.queued-text').textContent === 'count'")
+    send(page, "to be withdrawn")
+    page.wait_for_function("() => document.querySelectorAll('.queue li').length === 2")
+    page.locator(".queue li").nth(1).get_by_role("button", name="Withdraw").click()
+    page.wait_for_function("() => document.querySelectorAll('.queue li').length === 1")
+    page.click(".stop")
+    ended(page, 2)
+    assert "Stopped by you" in text_of(page)
+    assert "one two three" in text_of(page)
+    assert page.locator(".bubble").all_inner_texts() == ["wait", "count"]
+
+
+def test_a_cut_wire_is_told_and_what_was_missed_comes_once(visitor: Visitor, hub: RunningHub) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "count")
+    ended(page, 1)
+    route = page.evaluate("location.hash")
+    hub.wire.cut()
+    page.wait_for_selector(".banner.offline")
+    other = visitor.open(url=hub.direct)
+    other.evaluate("hash => { location.hash = hash }", route)
+    other.wait_for_selector(".composer textarea:enabled")
+    send(other, "count, please")
+    ended(other, 2)
+    page.fill(".composer textarea", "count again")
+    page.press(".composer textarea", "Enter")
+    assert "Sending" in page.inner_text(".sending")
+    hub.wire.mend()
+    page.wait_for_selector(".app[data-health=live]")
+    ended(page, 3)
+    ended(other, 3)
+    said = ["count", "count, please", "count again"]
+    assert page.locator(".bubble").all_inner_texts() == said
+    assert other.locator(".bubble").all_inner_texts() == said
+    assert text_of(page).count("one two three") == 1
+
+
+def test_what_agents_say_stays_text(visitor: Visitor, hub: RunningHub) -> None:
+    requests: list[str] = []
+    visitor.context.on("request", lambda request: requests.append(request.url))
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "hostile")
+    ended(page, 1)
+    page.locator(".tool summary").click()
+    shown = text_of(page)
+    assert "<script>document.title='owned'</script><img src=x" in shown
+    assert "U+202E" in shown
+    assert "BEL" in shown
+    assert "<b>bold</b>" in page.inner_text(".tool-title")
+    assert "ESC" in page.inner_text(".command")
+    assert page.locator(".timeline img, .timeline script, .timeline a, .timeline b").count() == 0
+    page.click("text=click")
+    page.wait_for_selector("dialog >> text=cannot be followed")
+    page.keyboard.press("Escape")
+    page.click("button.link >> text=https://good.example")
+    assert page.inner_text("dialog strong") == "evil.example"
+    assert page.get_attribute("dialog a", "rel") == "noopener noreferrer nofollow"
+    page.keyboard.press("Escape")
+    send(page, "line")
+    ended(page, 2)
+    assert page.evaluate("document.documentElement.scrollWidth") <= DESK["width"]
+    assert "owned" not in page.title()
+    assert all(url.startswith((hub.url, "data:")) for url in requests)
+
+
+def test_a_long_session_opens_at_its_end_and_scrolls_to_its_beginning(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "count")
+    ended(page, 1)
+    send(page, "flood")
+    ended(page, 2)
+    page.reload()
+    page.wait_for_selector(".app[data-health=live]")
+    page.wait_for_function("() => document.querySelector('.item.of-end')")
+    assert page.evaluate(BELOW) < 100
+    assert page.locator(".bubble").count() == 0
+    page.wait_for_function(UP)
+
+
+def test_a_wrong_token_is_told_and_the_right_one_opens(visitor: Visitor, hub: RunningHub) -> None:
+    page = visitor.open(signed_in=False, viewport=PHONE)
+    page.fill("#token", "wrong")
+    page.click("button[type=submit]")
+    page.wait_for_selector("text=does not know this token")
+    if AXE.is_file():
+        assert faults(page) == []
+    page.fill("#token", hub.token)
+    page.click("button[type=submit]")
+    page.wait_for_selector(".app[data-health=live]")
+
+
+def test_search_files_commands_and_the_way_out(visitor: Visitor, hub: RunningHub) -> None:
+    (hub.folder / "needle.txt").write_text("x")
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "show me the zebra crossing")
+    ended(page, 1)
+    page.fill(".composer textarea", "/rev")
+    page.wait_for_selector(".completion .option")
+    page.keyboard.press("Enter")
+    assert page.input_value(".composer textarea") == "/review "
+    page.fill(".composer textarea", "look at @needl")
+    page.wait_for_selector(".completion >> text=needle.txt")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    ended(page, 2)
+    assert page.inner_text(".bubble .chip") == "needle.txt"
+    with page.expect_download() as saving:
+        page.click("button[aria-label='Session menu']")
+        page.click("text=Export as HTML")
+    saved = Path(saving.value.path()).read_text()
+    assert "lost one character" in saved
+    assert "<script" not in saved
+    page.click("a.brand")
+    page.keyboard.press("/")
+    page.fill(".search-field", "zebra")
+    page.click(".found-one")
+    page.wait_for_selector(".item[data-found]")
+    assert "zebra crossing" in page.inner_text(".item[data-found]")
+
+
+def test_there_are_no_barriers_on_a_full_screen(visitor: Visitor, hub: RunningHub) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed (npm ci in web/)")
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "show")
+    ended(page, 1)
+    send(page, "run it")
+    page.wait_for_selector(".asks .card")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert faults(page) == [], scheme
+    draw(page, "approval-dark")
+    page.set_viewport_size(PHONE)
+    draw(page, "session-phone")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog")
+    assert faults(page) == []
+    page.keyboard.press("Escape")
+    page.click(".asks .reject_once")
+    ended(page, 2)
+
+
+def test_the_reviewer_reviews_a_file_in_the_page(visitor: Visitor, hub: RunningHub) -> None:
+    folder = hub.folder / "reviewed"
+    folder.mkdir()
+    (folder / "bad.py").write_text("def f(items=[]):\n    items.append(1)\n    return items == None\n")
+    page = visitor.open()
+    page.click("button[aria-label='New session']")
+    page.fill("#new-cwd", str(folder))
+    page.get_by_label(re.compile("review", re.IGNORECASE)).first.check()
+    page.click("dialog button[type=submit]")
+    page.wait_for_selector(".composer textarea:enabled")
+    send(page, "/review bad.py")
+    ended(page, 1)
+    assert "bad.py" in text_of(page)

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Fold } from "../src/model/fold";
+import { type Item, textOf } from "../src/model/items";
+import type { Message } from "../src/model/types";
+import { chance } from "./random";
+
+const S = "s";
+const update = (sessionUpdate: string, more: object): Message => ({ method: "session/update", params: { sessionId: S, update: { sessionUpdate, ...more } } });
+const say = (text: string): Message => update("agent_message_chunk", { content: { type: "text", text } });
+const think = (text: string): Message => update("agent_thought_chunk", { content: { type: "text", text } });
+const echo = (text: string, key: string): Message => update("user_message_chunk", { content: { type: "text", text }, messageId: `prompt-${key}` });
+const event = (name: string, more: object): Message => ({ method: "_dragoman/hub/event", params: { sessionId: S, event: name, ...more } });
+const started = (key: string, text: string): Message => event("turn_started", { key, by: "me", prompt: [{ type: "text", text }] });
+const ended = (key: string, more: object = { stopReason: "end_turn" }): Message => event("turn_ended", { key, ...more });
+const tool = (id: string, more: object): Message => update("tool_call", { toolCallId: id, ...more });
+const toolUpdate = (id: string, more: object): Message => update("tool_call_update", { toolCallId: id, ...more });
+
+const STORY: Message[] = [
+  echo("hello", "k1"), started("k1", "hello"), think("hm"), think(" yes"), say("I "), say("look"),
+  tool("t1", { title: "Read", kind: "read", status: "pending" }), toolUpdate("t1", { status: "in_progress" }),
+  update("plan", { entries: [{ content: "a", status: "pending" }] }),
+  toolUpdate("t1", { status: "completed", content: [{ type: "content", content: { type: "text", text: "done" } }] }),
+  update("plan", { entries: [{ content: "a", status: "completed" }] }),
+  event("asked", { request: "9", method: "session/request_permission", params: { toolCall: { toolCallId: "t2" }, options: [] } }),
+  event("settled", { request: "9", outcome: "answered", by: "me", result: { outcome: { outcome: "selected", optionId: "y" } } }),
+  say("good"), ended("k1"), echo("more", "k2"), started("k2", "more"), say("and "), say("more"), ended("k2"),
+];
+
+function folded(messages: Message[], first = 1): Fold {
+  const fold = new Fold(S);
+  messages.forEach((message, at) => fold.apply(message, String(first + at), at));
+  return fold;
+}
+
+function shape(items: Item[]): unknown[] {
+  return items.map((item) => {
+    if ("parts" in item) return [item.kind, textOf(item.parts)];
+    if (item.kind === "tool") return ["tool", item.call.title, item.call.status, item.call.content?.length ?? 0];
+    if (item.kind === "plan") return ["plan", item.entries.map((entry) => entry.status).join()];
+    if (item.kind === "question") return ["question", item.outcome];
+    return [item.kind];
+  });
+}
+
+test("a session becomes what a person reads", () => {
+  assert.deepEqual(shape(folded(STORY).items), [
+    ["user", "hello"], ["thought", "hm yes"], ["agent", "I look"], ["tool", "Read", "completed", 1], ["plan", "completed"],
+    ["question", "answered"], ["agent", "good"], ["end"], ["user", "more"], ["agent", "and more"], ["end"],
+  ]);
+});
+
+test("pages of history, however they are cut, give the same items", () => {
+  const whole = shape(folded(STORY).items);
+  for (let seed = 1; seed <= 80; seed += 1) {
+    const next = chance(seed);
+    let at = STORY.length - 1 - next(5);
+    const fold = folded(STORY.slice(at), at + 1);
+    while (at > 0) {
+      const from = Math.max(0, at - 1 - next(6));
+      fold.prepend(folded(STORY.slice(from, at), from + 1));
+      at = from;
+    }
+    assert.deepEqual(shape(fold.items), whole, `seed ${seed}`);
+  }
+});
+
+test("a prompt of this page comes without an echo, one of another page with it; both are shown once", () => {
+  const own = folded([started("k", "hi"), say("x")]);
+  const other = folded([echo("hi", "k"), started("k", "hi"), say("x")]);
+  assert.deepEqual(shape(own.items), shape(other.items));
+});
+
+test("the queue is what the events say", () => {
+  const prompt = (text: string) => [{ type: "text", text }];
+  const fold = folded([
+    event("queued", { key: "a", prompt: prompt("1") }), event("queued", { key: "b", prompt: prompt("2") }),
+    event("edited", { key: "b", prompt: prompt("3") }), started("a", "1"), event("queued", { key: "c", prompt: prompt("4") }), event("withdrawn", { key: "c" }),
+  ]);
+  assert.deepEqual(fold.queue.map((one) => [one.key, one.prompt[0].text]), [["b", "3"]]);
+  assert.deepEqual(fold.turn?.key, "a");
+  assert.ok(["a", "b", "c"].every((key) => fold.taken.has(key)));
+});
+
+test("a snapshot opens questions, and a later page does not double them", () => {
+  const fold = folded([say("x")], 10);
+  const asked = { sessionId: S, request: "5", method: "session/request_permission", params: { options: [] } };
+  fold.begin({ requests: [asked], turn: { key: "k" }, queue: [{ key: "q", prompt: [] }] });
+  fold.prepend(folded([event("asked", asked), say("before ")], 5));
+  assert.equal(fold.items.filter((item) => item.kind === "question").length, 1);
+  assert.equal(fold.open.size, 1);
+  fold.apply(event("settled", { request: "5", outcome: "cancelled" }), "20");
+  assert.deepEqual(shape(fold.items), [["question", "cancelled"], ["agent", "before x"]]);
+  assert.equal(fold.open.size, 0);
+});
+
+test("tools that a turn left behind are stopped with it", () => {
+  const fold = folded([started("k", "x"), tool("t", { title: "Run", status: "in_progress" }), ended("k", { stopReason: "cancelled" })]);
+  const left = fold.items.find((item) => item.kind === "tool");
+  assert.ok(left?.kind === "tool" && left.stopped);
+  assert.equal(fold.turn, null);
+});
+
+test("output of a terminal grows with its updates", () => {
+  const fold = folded([
+    tool("t", { title: "Run" }), toolUpdate("t", { _meta: { terminal_output: { terminal_id: "1", data: "ab" } } }),
+    toolUpdate("t", { _meta: { terminal_output: { terminal_id: "1", data: "c" }, terminal_exit: { terminal_id: "1", exit_code: 0 } } }),
+  ]);
+  assert.deepEqual([...fold.tools.get("t")!.output], [["1", "abc"]]);
+  assert.equal(fold.tools.get("t")!.exit.get("1"), "status 0");
+});
+
+test("what a search found is found again after pages were put in front", () => {
+  const fold = folded(STORY.slice(5), 6);
+  fold.prepend(folded(STORY.slice(0, 5), 1));
+  assert.equal(fold.where.get("5"), fold.where.get("6"));
+  assert.ok(fold.items.includes(fold.where.get("8")!));
+});
+
+test("messages that make no sense are passed over", () => {
+  const odd: any[] = [
+    {}, { method: "session/update" }, { method: "session/update", params: { update: null } }, update("tool_call", {}), update("plan", { entries: 3 }),
+    update("agent_message_chunk", { content: null }), update("later_invention", {}), event("nonsense", {}), event("settled", { request: 3 }),
+  ];
+  assert.deepEqual(folded(odd).items, []);
+});
+
+test("ten thousand messages are folded in no time", () => {
+  const many = Array.from({ length: 10_000 }, (_, n) => (n % 10 ? say("word ") : tool(`t${n}`, { title: "x" })));
+  const began = Date.now();
+  folded(many);
+  assert.ok(Date.now() - began < 1500);
+});
