@@ -210,6 +210,7 @@ class Desk:
                 if session_id == session.id:
                     waiting = client.waiting.pop((session_id, key))
                     client.tell(failure(waiting, error_object(INTERNAL_ERROR, why)))
+        session.give_up_start()
         life = session.life
         if life is not None and session.memory.turn is not None:
             try:

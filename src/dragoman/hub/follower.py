@@ -54,12 +54,15 @@ class Follower:
         else:
             self._tell(entries)
 
-    def catch_up(self, then: Callable[[], None] | None = None) -> None:
-        """Tell it what it has not been told, from the journal; `then` is called when it is up for the first
-        time."""
+    def catch_up(
+        self, then: Callable[[], None] | None = None, failed: Callable[[str], None] | None = None
+    ) -> None:
+        """Tell it what it has not been told, from the journal. `then` is called when it is up for the first
+        time, `failed` when the journal cannot be read, which else ends the connection.
+        """
         if self._task is None:
             loop = asyncio.get_running_loop()
-            self._task = loop.create_task(self._catch_up(then), name=f"follower of {self.session.id}")
+            self._task = loop.create_task(self._catch_up(then, failed), name=f"follower of {self.session.id}")
 
     def ask_again(self) -> None:
         """Whatever it has been told of and is still open, or was for somebody else and is now for it."""
@@ -79,7 +82,7 @@ class Follower:
             self._task.cancel()
             self._task = None
 
-    async def _catch_up(self, then: Callable[[], None] | None) -> None:
+    async def _catch_up(self, then: Callable[[], None] | None, failed: Callable[[str], None] | None) -> None:
         session = self.session
         try:
             while self.position.sequence < session.log.last:
@@ -94,7 +97,7 @@ class Follower:
             pass  # the client has gone, and we go with it
         except DragomanError as error:
             log.warning("session %s could not be told from the journal: %s", session.id, error)
-            self.client.give_up("the session's journal could not be read")
+            (failed or self.client.give_up)("the session's journal could not be read to its end")
 
     def _tell(self, entries: Sequence[Stored]) -> None:
         skip = self.position.part

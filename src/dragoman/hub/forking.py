@@ -35,7 +35,9 @@ async def fork(hub: Hub, source: HubSession, params: dict[str, Raw], before: Any
     session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
     members = {"agent": source.memory.agent, "cwd": source.memory.cwd, "folders": source.memory.folders}
     made = answer or {name: value_of(raw) for name, raw in source.memory.made.items()}
-    first = Entry("note", note("made", **members, session=str(own) or session_id, result=made), 0.0)
+    process = source.life.line.pid if own and source.life is not None else 0
+    made_by = {**members, "session": str(own) or session_id, "result": made, "n": process}
+    first = Entry("note", note("made", **made_by), 0.0)
     await hub.journal.append(session_id, [first])
     await _copy(hub, source, session_id, end)
     title = source.memory.title

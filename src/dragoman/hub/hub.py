@@ -25,6 +25,7 @@ from dragoman.hub.frames import encoded
 from dragoman.hub.life import Life
 from dragoman.hub.methods import Methods
 from dragoman.hub.pool import AgentSpec, Pool
+from dragoman.hub.queueing import withdraw
 from dragoman.hub.recall import Memory, OpenRequest, is_name
 from dragoman.hub.recovery import recover
 from dragoman.hub.rendering import Position
@@ -37,6 +38,9 @@ from dragoman.wire import notification, request, response
 from dragoman.wire.codes import session_not_found
 
 log = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 5.0
+"""How long an agent may take to end a turn whose session is being closed."""
 
 STORE_SECONDS = 5.0
 """How long a hub that is ending waits for the disk."""
@@ -213,10 +217,10 @@ class Hub:
         return session
 
     async def close(self, session: HubSession) -> None:
-        if session.is_busy:
-            session.cancel()
         for one in list(session.memory.queue):
-            session.withdraw(one.key)
+            withdraw(session, one.key)
+        if session.is_busy:
+            await session.stop(CLOSE_SECONDS)
         life = session.life
         if life is not None and not life.over and life.can("sessionCapabilities", "close"):
             await life.call("session/close", {"sessionId": life.bound.get(session.id, session.id)})
@@ -233,6 +237,7 @@ class Hub:
         own = session.id if life is None else life.bound.get(session.id, session.id)
         if life is not None and life.can("sessionCapabilities", "delete"):
             await life.call("session/delete", {"sessionId": own})
+        session.say("deleted")
         await self.close(session)
         await self.journal.delete(session.stream)
 

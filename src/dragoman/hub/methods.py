@@ -18,6 +18,7 @@ from dragoman.hub.forking import fork
 from dragoman.hub.frames import encoded, ours_in, value_of
 from dragoman.hub.making import known_by, loaded, make
 from dragoman.hub.methods_hub import PREFIX, HubMethods
+from dragoman.hub.queueing import withdraw
 from dragoman.hub.rendering import Position, read_cursor
 from dragoman.wire import error_object, failure, response
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
@@ -164,7 +165,8 @@ class Methods:
             session = await make(self._hub, agent, without_ours(params), key=key)
         else:
             client.may_reach(session)
-        self._hub.attach(client, session, Position(session.log.last))
+        # Behind the note that made it: what the agent has said of it meanwhile follows the answer.
+        self._hub.attach(client, session, Position(1)).catch_up()
         return {**self._hub.showing.standing(session), "sessionId": session.id}
 
     async def _load(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -177,7 +179,10 @@ class Methods:
             client.tell(response(request_id, encoded(self._hub.showing.standing(session))))
             follower.ask_again()
 
-        follower.catch_up(up)
+        def failed(why: str) -> None:
+            client.tell(failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {why}")))
+
+        follower.catch_up(up, failed)
         return None
 
     async def _resume(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -319,7 +324,7 @@ class Methods:
         if session is None:
             return
         mine = [key for (of, key) in client.waiting if of == session.id]
-        queued = [key for key in mine if session.withdraw(key)]
+        queued = [key for key in mine if withdraw(session, key)]
         turn = session.memory.turn or session.starting
         if not queued or (turn is not None and turn.key in mine):
             session.cancel()
@@ -330,7 +335,7 @@ class Methods:
         for (session_id, key), waiting in list(client.waiting.items()):
             if waiting == wanted and session_id in self._hub.sessions:
                 session = self._hub.sessions[session_id]
-                if not session.withdraw(key):
+                if not withdraw(session, key):
                     session.cancel()
 
     def told(self, client: HubClient, method: str, members: Params, params: Raw | None) -> None:

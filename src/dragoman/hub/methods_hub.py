@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.frames import value_of
+from dragoman.hub.queueing import edit, withdraw
 from dragoman.hub.rendering import Onlooker, Position, messages, read_cursor
 from dragoman.wire.codes import invalid_params, method_not_found
 
@@ -185,12 +186,12 @@ class HubMethods:
         prompt = params.get("prompt")
         if prompt is None or not isinstance(value_of(prompt), list):
             raise invalid_params("prompt is missing")
-        session.edit(key, {"sessionId": Raw(msgspec.json.encode(session.id)), "prompt": prompt})
+        edit(session, key, {"sessionId": Raw(msgspec.json.encode(session.id)), "prompt": prompt})
         return {}
 
     async def _withdraw(self, client: HubClient, params: Params) -> dict[str, Any]:
         session, key = await self._own(client, params)
-        session.withdraw(key)
+        withdraw(session, key)
         return {}
 
     async def _rename(self, client: HubClient, params: Params) -> dict[str, Any]:

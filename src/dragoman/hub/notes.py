@@ -11,7 +11,7 @@ from its beginning knows the session as the hub knew it, and what its clients we
 | `queued`, `edited`, `withdrawn` | prompts that wait |
 | `turn_ended` | the key of a prompt and its result or error |
 | `settled` | a request of the agent has its answer, or needs none any more |
-| `agent_gone`, `agent_back`, `renamed`, `closed` | what they say |
+| `agent_gone`, `agent_back`, `renamed`, `closed`, `deleted` | what they say |
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ TOLD = frozenset(
         "agent_back",
         "renamed",
         "closed",
+        "deleted",
     }
 )
 """What clients hear of as events, in the note's own words."""

@@ -199,6 +199,8 @@ class Pool:
         """From here on the process knows the session."""
         life.sessions[own] = session
         life.bound[session.id] = own
+        if session.memory.process != life.line.pid:
+            session.memory.process, session.memory.heard = life.line.pid, 0  # it counts its frames anew
         life.used = asyncio.get_running_loop().time()
         session.life = life
 

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Raw, UnsetType
+from msgspec import Raw
 
 from dragoman.errors import CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.frames import Head, encoded, merged, object_of, parts_of, value_of
@@ -56,6 +56,8 @@ class HubSession:
         self.setup: dict[str, Any] = {}
         """What a client brought along for its agent, such as MCP servers; kept in memory only."""
         self.binding = asyncio.Lock()
+        self.over = asyncio.Event()
+        """A turn has ended; whoever waits for that clears it."""
         self._cancelled = False  # while starting
         self._held = False
         self._expiries: dict[int, asyncio.TimerHandle] = {}
@@ -94,7 +96,10 @@ class HubSession:
             life.stored(receipt)
             return
         frames = frames[-fresh:]
+        title = self.memory.title
         self.memory.see_updates(frames)
+        if self.memory.title != title:
+            self.hub.describe(self, title=self.memory.title)
         self.log.add_heard(frames)
         self._mark(number, receipt)
 
@@ -129,10 +134,9 @@ class HubSession:
         """Note how far the agent was heard, in the same breath, and tell it when that is stored."""
         life = self.life
         assert life is not None
-        entries = [("note", note("heard", n=number))] if life.survives else []
-        if entries:
+        if life.survives:
             self.memory.heard = number
-            self.log.add([("note", entries[0][1])], lambda _: life.stored(receipt))
+            self.log.add([("note", note("heard", n=number))], lambda _: life.stored(receipt))
         else:
             life.stored(receipt)
         if self.log.is_full and not self._held:
@@ -164,9 +168,9 @@ class HubSession:
     def knows(self, key: str) -> bool:
         waiting = any(one.key == key for one in self.memory.queue)
         turn = self.memory.turn
-        return waiting or (turn is not None and turn.key == key) or self._is_starting(key)
+        return waiting or (turn is not None and turn.key == key) or self.is_starting(key)
 
-    def _is_starting(self, key: str) -> bool:
+    def is_starting(self, key: str) -> bool:
         return self.starting is not None and self.starting.key == key
 
     def _begin(self, item: Waiting) -> None:
@@ -235,6 +239,7 @@ class HubSession:
         self.memory.see([stored])
         self.changed()
         self._mentioned_end.clear()
+        self.over.set()
         self.go_on()
 
     def go_on(self) -> None:
@@ -243,27 +248,6 @@ class HubSession:
             self._begin(self.memory.queue[0])
         elif not self.is_busy:
             self.hub.resting(self)
-
-    def edit(self, key: str, params: dict[str, Raw]) -> None:
-        for one in self.memory.queue:
-            if one.key == key and not self._is_starting(key):
-                one.params = Raw(encoded(merged(params, {"key": key, "by": one.by})))
-                members = {"key": key, "by": one.by, "prompt": params.get("prompt"), "params": one.params}
-                self.log.add([("note", note("edited", **members))])
-
-    def withdraw(self, key: str) -> bool:
-        if self._is_starting(key) or not any(one.key == key for one in self.memory.queue):
-            return False
-        self.memory.queue = [one for one in self.memory.queue if one.key != key]
-        self.log.add([("note", note("withdrawn", key=key))])
-        self.log.add([("note", note("turn_ended", key=key, result=Raw(CANCELLED)))], self._withdrawn)
-        return True
-
-    def _withdrawn(self, stored: Stored) -> None:
-        failed, self.memory.failed = self.memory.failed, False
-        self.memory.see([stored])
-        self.memory.failed = failed
-        self.changed()
 
     def cancel(self) -> None:
         """The turn is to end; the agent says when it has."""
@@ -333,6 +317,21 @@ class HubSession:
             self.log.add([("note", note("agent_gone", reason=life.over))])
             why = f"the turn was cut short: {life.over}"
             self.end_turn(turn.key, by=turn.by, error={"code": INTERNAL_ERROR, "message": why})
+        self.hub.resting(self)
+
+    async def stop(self, within: float) -> None:
+        """End the turn that runs, whatever the agent says to that."""
+        self.over.clear()
+        self.cancel()
+        try:
+            async with asyncio.timeout(within):
+                while self.is_busy:
+                    await self.over.wait()
+                    self.over.clear()
+        except TimeoutError:
+            turn = self.memory.turn
+            if turn is not None:
+                self.end_turn(turn.key, by=turn.by, result=Raw(CANCELLED))
 
     def say(self, kind: str, **members: Any) -> None:
         """Write down something that clients hear of as an event."""
@@ -360,6 +359,10 @@ class HubSession:
             self._held = False
             self.life.release(self)
 
+    def give_up_start(self) -> None:
+        """Whoever waits for the prompt that is on its way was told that it failed."""
+        self._cancelled = self.starting is not None
+
     def _unstored(self, error: JournalError) -> None:
         """Nothing can be acted upon now. Whoever waits is told; the entries are tried again."""
         log.error("session %s cannot be stored: %s", self.id, error)
@@ -386,6 +389,3 @@ def _answer(request_id: Id, result: Raw | None, error: Any) -> bytes:
     if result is not None:
         return response(request_id, bytes(result))[:-1]
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(request_id), encoded(error))
-
-
-__all__ = ["HubSession", "UnsetType"]

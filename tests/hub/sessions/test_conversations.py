@@ -296,3 +296,30 @@ async def test_watchers_hear_of_sessions_and_questions_that_they_may_see(tmp_pat
         assert "waiting" in states
         assert (await narrow.call("_dragoman/hub/inbox"))["requests"] == []
         assert "usr" not in str(narrow.heard[2:])
+
+
+async def test_what_an_agent_says_of_a_session_while_it_is_made_comes_behind_the_answer() -> None:
+    """The echo agent tells its commands as soon as it has made a session."""
+    from dragoman.agents.echo import echo_agent
+
+    async with staged({"one": echo_agent}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        told = await client.until(lambda one: "available_commands_update" in str(one))
+        assert told["params"]["sessionId"] == session
+        answer = next(one for one in client.heard if "sessionId" in one.get("result", {}))
+        assert client.heard.index(answer) < client.heard.index(told)
+
+
+async def test_closing_a_session_ends_its_turn() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client(**AWARE).begin()
+        session = await client.new()
+        running, waiting = client.prompt(session, "wait"), client.prompt(session, "hello")
+        await gate.waiting.wait()
+        await client.call("session/close", {"sessionId": session})
+        for turn in (running, waiting):
+            assert (await client.answer(turn))["result"]["stopReason"] == "cancelled"
+        assert gate.prompts == ["wait"]
+        assert session not in stage.hub.sessions
