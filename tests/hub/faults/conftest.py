@@ -1,4 +1,4 @@
-"""One endpoint for all tests of a module: whatever one of them does to it, it serves the next."""
+"""One endpoint and one hub for all tests of a module: whatever one of them does to it, it serves the next."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.hub.faults.hub_stage import HubStage
 from tests.hub.faults.stage import Stage, staged
 
 
-@pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
-    with staged() as one:
+@pytest.fixture(scope="module", params=[Stage, HubStage], ids=["serve", "hub"])
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    with staged(request.param) as one:
         yield one
 
 

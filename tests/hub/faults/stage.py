@@ -29,6 +29,8 @@ DEADLINE = 15.0
 class Stage:
     """What the tests see of it, from their own threads."""
 
+    kind = "serve"
+
     def __init__(self, *, bounds: Bounds | None = None, keepalive: Keepalive | None = None) -> None:
         self.token, self.other_token = new_token(), new_token()
         self.port = 0
@@ -128,8 +130,12 @@ class Stage:
 
 
 @contextmanager
-def staged(*, bounds: Bounds | None = None, keepalive: Keepalive | None = None) -> Iterator[Stage]:
-    stage = Stage(bounds=bounds, keepalive=keepalive)
+def staged(
+    like: Stage | type[Stage] = Stage, *, bounds: Bounds | None = None, keepalive: Keepalive | None = None
+) -> Iterator[Stage]:
+    """One of the same kind as `like`."""
+    kind = like if isinstance(like, type) else type(like)
+    stage = kind(bounds=bounds, keepalive=keepalive)
     stage.start()
     try:
         yield stage

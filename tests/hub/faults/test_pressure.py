@@ -113,7 +113,8 @@ async def test_nbp_07_a_reader_that_stops_costs_a_bounded_amount(stage: Stage) -
         await one.post(prompt(3, session, "flood"), acp_session_id=session)
         await until(lambda: stage.said >= 8 * MEBIBYTE)
         await survives(stage)
-        assert stage.said <= 24 * MEBIBYTE
+        if stage.kind == "serve":  # a hub lets its agent go on: what is not read yet is in the journal
+            assert stage.said <= 24 * MEBIBYTE
         assert memory() - before <= 32 * MEBIBYTE
         await drop(writer)
     await until(stage.ended.is_set)
@@ -141,7 +142,7 @@ async def test_nbp_10_three_hundred_connections_leave_nothing(stage: Stage) -> N
 
 
 async def test_nbp_11_a_client_that_has_vanished_is_noticed(stage: Stage) -> None:
-    with staged(keepalive=Keepalive(every=1.0, within=1.5)) as watchful:
+    with staged(stage, keepalive=Keepalive(every=1.0, within=1.5)) as watchful:
         async with socket(watchful) as one:
             # A machine without power sends nothing, no pong and no goodbye.
             await one.say(NEW)
@@ -152,7 +153,7 @@ async def test_nbp_11_a_client_that_has_vanished_is_noticed(stage: Stage) -> Non
 
 
 async def test_nbp_x1_a_websocket_that_nobody_reads_is_given_up(stage: Stage) -> None:
-    with staged(bounds=Bounds(patience=0.2)) as impatient:
+    with staged(stage, bounds=Bounds(patience=0.2)) as impatient:
         async with socket(impatient) as one:
             session = (await one.call(NEW))["result"]["sessionId"]
             one.reader._transport.pause_reading()  # type: ignore[attr-defined]
@@ -162,7 +163,7 @@ async def test_nbp_x1_a_websocket_that_nobody_reads_is_given_up(stage: Stage) ->
 
 
 async def test_nbp_x2_a_stream_that_nobody_reads_is_given_up(stage: Stage) -> None:
-    with staged(bounds=Bounds(unread=MEBIBYTE, patience=0.2)) as impatient:
+    with staged(stage, bounds=Bounds(unread=MEBIBYTE, patience=0.2)) as impatient:
         async with connection(impatient) as one:
             session = await one.new_session()
             await one.post(prompt(3, session, "flood"), acp_session_id=session)
@@ -172,7 +173,7 @@ async def test_nbp_x2_a_stream_that_nobody_reads_is_given_up(stage: Stage) -> No
 
 
 async def test_nbp_x3_a_connection_without_readers_is_forgotten(stage: Stage) -> None:
-    with staged(bounds=Bounds(idle=0.1)) as forgetful:
+    with staged(stage, bounds=Bounds(idle=0.1)) as forgetful:
         async with connection(forgetful) as one:
             await until(lambda: forgetful.running == 0)
             assert (await one.post(NEW)).status_code == 404

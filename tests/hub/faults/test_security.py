@@ -11,6 +11,7 @@ import pytest
 from dragoman.cli.parser import make_parser
 from dragoman.errors import LocalMistake
 from dragoman.hub.listening import open_socket
+from dragoman.hub.settings import HubSettings
 from tests.hub.faults.stage import Stage
 from tests.hub.faults.talk import (
     INITIALIZE,
@@ -118,6 +119,7 @@ async def test_nse_16_garbage_instead_of_http_hurts_nobody(stage: Stage, garbage
 async def test_nse_17_only_this_machine_is_listened_to(stage: Stage) -> None:
     assert stage.address == "127.0.0.1"
     assert make_parser().parse_args(["serve", "--", "agent"]).listen.startswith("127.0.0.1:")
+    assert HubSettings().listen.startswith("127.0.0.1:")
     for everybody in ("0.0.0.0", "::"):
         with pytest.raises(LocalMistake, match="TLS is needed"):
             open_socket(everybody, 0, tls=None, insecure=False)

@@ -167,7 +167,7 @@ async def test_nws_x3_binary_messages_and_early_answers_mean_nothing(stage: Stag
 
 
 async def test_nws_x4_a_server_that_goes_says_so(stage: Stage) -> None:
-    with staged() as leaving:
+    with staged(stage) as leaving:
         async with socket(leaving) as one:
             leaving.stop()
             assert await one.closed() == 1001
@@ -176,9 +176,23 @@ async def test_nws_x4_a_server_that_goes_says_so(stage: Stage) -> None:
 
 async def test_nws_x5_an_agent_that_ends_is_named_as_the_reason(stage: Stage) -> None:
     async with socket(stage) as one:
-        stage.end_agents()
-        assert await one.closed() == 1011
+        if stage.kind == "hub":
+            await started_anew(stage, one)
+        else:
+            stage.end_agents()
+            assert await one.closed() == 1011
     await survives(stage)
+
+
+async def started_anew(stage: Stage, one: Socket) -> None:
+    """A hub says what became of the turn, keeps the connection, and starts its agent again."""
+    session = (await one.call(NEW))["result"]["sessionId"]
+    await one.say(prompt(2, session, "wait"))
+    assert text_of(await one.hear()) == "waiting"
+    stage.end_agents()
+    ended = await one.hear()
+    assert "cut short" in ended["error"]["message"]
+    assert (await one.call(prompt(3, session, "there?")))["result"]["stopReason"] == "end_turn"
 
 
 async def test_nws_x6_a_client_that_leaves_ends_its_turn(stage: Stage) -> None:
