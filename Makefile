@@ -72,8 +72,9 @@ $(READY_BROWSER): $(READY_PY)
 	@command -v tmux >/dev/null 2>&1 || { test "$$(id -u)" = 0 && apt-get install -y -qq tmux; } >/dev/null 2>&1 || true
 	@touch $@
 
+# The hub with its page and the built-in reviewer.
 run: $(READY_PY)
-	@$(PY) examples/talk.py $(ARGS)
+	@$(PY) -m dragoman hub --link $(ARGS)
 
 test: check-format check-lint check-types check-tests
 

@@ -10,6 +10,7 @@ from dragoman.cli import hub_status, hub_tokens
 
 EPILOG = """examples:
   dragoman hub                                    the built-in agents, at http://127.0.0.1:8765/
+  dragoman hub --link                             and an address of the page that is good at once
   dragoman hub --listen 127.0.0.1:9000 --journal ~/work/hub.db
   dragoman hub --config hub.toml --check          is the configuration right?
   dragoman hub token add phone --scope observe --scope approve
@@ -48,6 +49,9 @@ def _fill(hub: argparse.ArgumentParser) -> None:
     )
     hub.add_argument(
         "--check", action="store_true", help="read the configuration, say what it means, and end"
+    )
+    hub.add_argument(
+        "--link", action="store_true", help="print an address of the page that lets its reader in"
     )
     hub.add_argument("--json", action="store_true", help="say where it is as JSON, on one line")
     more = hub.add_subparsers(metavar="COMMAND", title="commands beside running it")
@@ -110,6 +114,8 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, lambda: (again if asked.is_set() else asked).set())
     async with running(settings, page=_page()) as run:
+        if chosen.link:
+            run.token = run.token or _token_of_page(run.store)
         _on_hangup(chosen, run)
         _say(chosen, run)
         await asked.wait()
@@ -117,6 +123,17 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
         # Turns that are still running go on with agents that outlive us, until the next hub or their time.
         await run.hub.aclose(keep_agents=_is_busy(run.hub))
     return 0
+
+
+PAGE = "page"
+A_DAY = 86_400.0
+
+
+def _token_of_page(store: Any) -> str:
+    """Another one at each start, so that none is written down for long; open pages keep theirs for a day."""
+    known = {token.name for token in store.read()}
+    token: str = store.rotate(PAGE, grace=A_DAY) if PAGE in known else store.add(PAGE)
+    return token
 
 
 def _is_busy(hub: Any) -> bool:
@@ -158,8 +175,9 @@ def _say(chosen: argparse.Namespace, run: Any) -> None:
 
         print(json.dumps({"page": page, "acp": ws, "token": run.token}), flush=True)
         return
-    print(f"The page:   {page}\nFor clients: {ws}", flush=True)
+    print(f"The page:     {page}\nFor clients:  {ws}", flush=True)
     if run.token:
         print(f"The token, which is shown only now: {run.token}", file=sys.stderr, flush=True)
     else:
         print("Clients bring a token of yours; `dragoman hub token add NAME` makes another.", file=sys.stderr)
+        print("`dragoman hub --link` prints an address of the page that is good at once.", file=sys.stderr)
