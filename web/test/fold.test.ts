@@ -76,9 +76,11 @@ test("the queue is what the events say", () => {
   const fold = folded([
     event("queued", { key: "a", prompt: prompt("1") }), event("queued", { key: "b", prompt: prompt("2") }),
     event("edited", { key: "b", prompt: prompt("3") }), started("a", "1"), event("queued", { key: "c", prompt: prompt("4") }), event("withdrawn", { key: "c" }),
+    ended("c", { stopReason: "cancelled" }),
   ]);
   assert.deepEqual(fold.queue.map((one) => [one.key, one.prompt[0].text]), [["b", "3"]]);
   assert.deepEqual(fold.turn?.key, "a");
+  assert.ok(fold.items.every((item) => item.kind !== "end"));
   assert.ok(["a", "b", "c"].every((key) => fold.taken.has(key)));
 });
 

@@ -37,6 +37,7 @@ export class Fold {
   /** Which item a message went into, by its cursor: where a search result is found. */
   where = new Map<string, Item>();
   private touched: Item | null = null;
+  private withdrawn = new Set<string>();
   /** Whether a turn begins here, and the plan that stood before it: it may go on one from an earlier page. */
   private begun = false;
   private inherited: Plan | null = null;
@@ -166,6 +167,7 @@ export class Fold {
         return;
       case "withdrawn":
         this.queue = this.queue.filter((one) => one.key !== params.key);
+        this.withdrawn.add(params.key);
         return;
       case "asked":
         return this.ask({ ...params, sessionId: this.sessionId }, at);
@@ -211,6 +213,10 @@ export class Fold {
   }
 
   private finished(params: any, at: Where): void {
+    // A prompt that was taken out of the queue is answered as well, but was no turn.
+    const queued = this.queue.some((one) => one.key === params.key);
+    this.queue = this.queue.filter((one) => one.key !== params.key);
+    if (queued || this.withdrawn.has(params.key)) return;
     const started = this.turn?.started;
     this.turn = null;
     const { stopReason, error, usage } = params;
