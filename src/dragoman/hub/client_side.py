@@ -184,11 +184,17 @@ class HubClient:
             return  # too late, or never asked
         session, sequence = found
         one = session.requests.get(sequence)
-        if one is not None:
-            self.hub.desk.answered(self, session, one, result)
+        if one is None or (error is not None and self.hub.desk.others_may_answer(self, session, one)):
+            return  # whoever cannot answer does not decide for those who can
+        self.hub.desk.answered(self, session, one, result)
         session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
 
     # Rights.
+
+    def can_answer(self, method: str) -> bool:
+        """Whether it may decide what an agent asks people, and knows the question."""
+        knows = method != "elicitation/create" or isinstance(self.capabilities.get("elicitation"), dict)
+        return knows and self.grant.may("approve")
 
     def needs(self, scope: Scope) -> None:
         if not self.grant.may(scope):

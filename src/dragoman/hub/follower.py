@@ -130,7 +130,7 @@ class Follower:
         if method not in ASKED:
             if open_request.lender is not self.client:
                 return UNSET
-        elif not self.client.grant.may("approve"):
+        elif not self.client.can_answer(method):
             return UNSET
         number = self.client.next_id()
         self._asked[sequence] = number

@@ -9,12 +9,20 @@ from __future__ import annotations
 import asyncio
 
 from dragoman import Agent, Turn
-from dragoman.schema.v1 import PermissionOption
+from dragoman.schema.v1 import (
+    ElicitationAcceptAction,
+    ElicitationSchema,
+    PermissionOption,
+    StringPropertySchema,
+)
 
 OPTIONS = [
     PermissionOption(option_id="allow", name="Allow", kind="allow_once"),
     PermissionOption(option_id="reject", name="Reject", kind="reject_once"),
 ]
+
+
+FORM = ElicitationSchema(properties={"name": StringPropertySchema(title="Name")}, required=["name"])
 
 
 class Gate:
@@ -45,6 +53,9 @@ def obedient(gate: Gate | None = None) -> Agent:
             await turn.say("yes" if allowed else "no")
         elif word == "read":
             await turn.say(await turn.read_text_file(rest))
+        elif word == "form":
+            answer = await turn.elicit("Who are you?", FORM)
+            await turn.say("accept" if isinstance(answer, ElicitationAcceptAction) else "cancel")
         elif word == "wait":
             gate.waiting.set()
             try:

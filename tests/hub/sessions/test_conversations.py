@@ -323,3 +323,39 @@ async def test_closing_a_session_ends_its_turn() -> None:
             assert (await client.answer(turn))["result"]["stopReason"] == "cancelled"
         assert gate.prompts == ["wait"]
         assert session not in stage.hub.sessions
+
+
+async def test_a_client_that_cannot_answer_does_not_decide_for_those_who_can() -> None:
+    async with staged({"one": obedient}) as stage:
+        able = await stage.client().begin()
+        session = await able.new()
+        unable = await stage.client(Grant("unable")).begin()
+        await unable.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        turn = able.prompt(session, "ask")
+        error = {"code": -32601, "message": "Method not found"}
+        unable.say({"id": (await unable.asked())["id"], "error": error})
+        able.allow(await able.asked())
+        await able.answer(turn)
+        assert able.texts() == ["yes"]
+        await able.transport.aclose()
+        alone = unable.prompt(session, "ask")
+        asked = await unable.asked(after=len(unable.heard))
+        unable.say({"id": asked["id"], "error": error})
+        await unable.answer(alone)
+        assert unable.texts()[-1] == "no", "whoever is alone decides, also by an error"
+
+
+async def test_a_form_that_no_client_here_can_show_is_cancelled() -> None:
+    async with staged({"one": obedient}) as stage:
+        plain = await stage.client().begin()
+        session = await plain.new()
+        await plain.answer(plain.prompt(session, "form"))
+        assert plain.texts() == ["cancel"]
+        able = await stage.client(Grant("able")).begin(elicitation={"form": {}})
+        await able.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        turn = plain.prompt(session, "form")
+        asked = await able.asked("elicitation/create")
+        able.say({"id": asked["id"], "result": {"action": "accept", "content": {"name": "x"}}})
+        await plain.answer(turn)
+        assert plain.texts()[-1] == "accept"
+        assert not [one for one in plain.heard if one.get("method") == "elicitation/create"]
