@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,7 @@ async def test_whatever_a_handler_makes_of_its_cancel_the_answer_is_cancelled(
         answer, _ = await talk.turn("pause")  # long enough for the one that was left behind to speak up
         assert answer["result"] == {"stopReason": "end_turn"}
         assert talk.words(since=since) == "startedpaused"
+        talk.peer.send_signal(signal.SIGKILL)  # how one that swallows ends is the matter of SUP-X10
 
 
 @fault("CAN-X18", stage="blocking")
@@ -89,3 +91,4 @@ async def test_a_handler_that_blocks_its_thread_does_not_hold_the_answer(agent: 
         await talk.replies()
         await talk.peer.send(cancel(talk.session))
         assert (await talk.answer_to("turn", seconds=2))["result"] == STOPPED
+        talk.peer.send_signal(signal.SIGKILL)  # how one that blocks ends is the matter of SUP-X12

@@ -12,8 +12,10 @@ from tests.faults.cases import cases, fault
 from tests.faults.talk import Talk, code, line, opening, prompt, request, starting
 from tests.faults.tried import Command
 from tests.faults.watch import cpu, eventually, state, zombies
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(40)
+together = SideBySide()
 
 IN_TIME = 12.0
 """Seconds; it should be five, but the machine may be busy."""
@@ -33,6 +35,7 @@ async def ends(talk: Talk, how: int | None) -> int:
 
 
 @cases({"SUP-01": None, "SUP-04": signal.SIGTERM, "SUP-X1": signal.SIGINT})
+@together
 async def test_an_idle_agent_ends_when_it_is_told_to(agent: Command, case: int | None) -> None:
     async with opening(agent) as talk:
         status = await ends(talk, case)
@@ -42,6 +45,7 @@ async def test_an_idle_agent_ends_when_it_is_told_to(agent: Command, case: int |
 
 
 @cases({"SUP-02": None, "SUP-05": signal.SIGTERM, "SUP-X2": signal.SIGINT})
+@together
 async def test_a_turn_does_not_keep_the_agent_from_ending(agent: Command, case: int | None) -> None:
     async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "/wait 60"))
@@ -60,6 +64,7 @@ async def test_a_turn_does_not_keep_the_agent_from_ending(agent: Command, case: 
         "SUP-X6": signal.SIGKILL,
     }
 )
+@together
 async def test_the_children_of_a_turn_end_with_the_agent(agent: Command, case: int | None) -> None:
     async with opening(agent) as talk:
         await talk.peer.send(prompt("child", talk.session, "/child 60"))
@@ -70,6 +75,7 @@ async def test_the_children_of_a_turn_end_with_the_agent(agent: Command, case: i
 
 
 @cases({"SUP-X7": None, "SUP-X8": signal.SIGTERM})
+@together
 async def test_an_agent_ends_before_it_was_told_anything(agent: Command, case: int | None) -> None:
     async with starting(agent) as talk:
         await talk.peer.send(line(request(1, "initialize"))[:10])
@@ -80,6 +86,7 @@ async def test_an_agent_ends_before_it_was_told_anything(agent: Command, case: i
 
 
 @fault("SUP-X9")
+@together
 async def test_two_hundred_turns_end_with_the_agent(agent: Command) -> None:
     async with opening(agent) as talk:
         for number in range(200):
@@ -89,6 +96,7 @@ async def test_two_hundred_turns_end_with_the_agent(agent: Command) -> None:
 
 
 @cases({"SUP-X10": None, "SUP-X11": signal.SIGTERM}, stage="stubborn")
+@together
 async def test_a_handler_that_swallows_its_cancellation_does_not_keep_the_agent(
     agent: Command, case: int | None
 ) -> None:
@@ -99,6 +107,7 @@ async def test_a_handler_that_swallows_its_cancellation_does_not_keep_the_agent(
 
 
 @cases({"SUP-X12": None, "SUP-X13": signal.SIGTERM}, stage="blocking")
+@together
 async def test_a_handler_that_blocks_its_thread_does_not_keep_the_agent(
     agent: Command, case: int | None
 ) -> None:
@@ -109,6 +118,7 @@ async def test_a_handler_that_blocks_its_thread_does_not_keep_the_agent(
 
 
 @fault("SUP-X14", stage="stubborn")
+@together
 async def test_a_handler_that_blocks_the_loop_does_not_keep_the_agent_from_sigterm(agent: Command) -> None:
     async with opening(agent, env=AT_ONCE) as talk:
         await talk.peer.send(prompt("turn", talk.session, "block the loop"))
@@ -119,6 +129,7 @@ async def test_a_handler_that_blocks_the_loop_does_not_keep_the_agent_from_sigte
 
 
 @fault("SUP-10")
+@together
 async def test_what_was_sent_to_a_stopped_agent_is_answered_when_it_goes_on(agent: Command) -> None:
     async with opening(agent) as talk:
         talk.peer.send_signal(signal.SIGSTOP)
@@ -145,6 +156,7 @@ async def test_a_turn_survives_being_stopped(agent: Command) -> None:
 
 
 @fault("SUP-X16")
+@together
 async def test_a_stopped_agent_ends_when_it_goes_on_if_it_was_told_to_meanwhile(agent: Command) -> None:
     async with opening(agent) as talk:
         talk.peer.send_signal(signal.SIGSTOP)
@@ -156,6 +168,7 @@ async def test_a_stopped_agent_ends_when_it_goes_on_if_it_was_told_to_meanwhile(
 
 
 @fault("SUP-X17")
+@together
 async def test_ten_signals_are_one(agent: Command) -> None:
     async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "/child 60"))
@@ -177,6 +190,7 @@ async def test_a_child_that_ends_is_reaped(agent: Command) -> None:
 
 
 @fault("SUP-X39")
+@together
 async def test_a_child_that_is_killed_ends_its_turn_and_is_reaped(agent: Command) -> None:
     async with opening(agent) as talk:
         await talk.peer.send(prompt("child", talk.session, "/child 60"))
@@ -189,6 +203,7 @@ async def test_a_child_that_is_killed_ends_its_turn_and_is_reaped(agent: Command
 
 
 @fault("SUP-X40")
+@together
 async def test_few_descriptors_are_enough(agent: Command) -> None:
     async with opening(["/bin/sh", "-c", 'ulimit -n 24 && exec "$@"', "sh", *agent]) as talk:
         for _ in range(30):
@@ -198,6 +213,7 @@ async def test_few_descriptors_are_enough(agent: Command) -> None:
 
 
 @fault("SUP-X41")
+@together
 async def test_a_background_job_of_a_shell_does_not_hear_ctrl_c(agent: Command) -> None:
     async with opening(["/bin/sh", "-c", 'trap "" INT && exec "$@"', "sh", *agent]) as talk:
         talk.peer.send_signal(signal.SIGINT)
@@ -206,6 +222,7 @@ async def test_a_background_job_of_a_shell_does_not_hear_ctrl_c(agent: Command) 
 
 
 @fault("SUP-X18")
+@together
 async def test_a_signal_that_means_nothing_changes_nothing(agent: Command) -> None:
     async with opening(agent) as talk:
         for number in (signal.SIGPIPE, signal.SIGCHLD, signal.SIGWINCH, signal.SIGURG, signal.SIGCONT):

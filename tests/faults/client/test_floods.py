@@ -13,8 +13,10 @@ from tests.faults.client.agents.floods import PIECES, SIZE
 from tests.faults.client.cases import cases, fault
 from tests.faults.client.running import AT_ONCE, WELL, complete, running
 from tests.faults.watch import cpu, settled
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
+together = SideBySide()
 
 
 @fault("CBP-01")
@@ -65,6 +67,7 @@ async def test_a_flood_is_survived(fault: str, case: int, tmp_path: Path) -> Non
 
 
 @cases({"CBP-X04": ("--timeout", "3"), "CBP-X05": ("--start-timeout", "3"), "CBP-X07": ("--timeout", "3")})
+@together
 async def test_an_endless_flood_ends_with_the_deadline(
     fault: str, case: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -74,6 +77,7 @@ async def test_an_endless_flood_ends_with_the_deadline(
 
 
 @fault("CBP-X08")
+@together
 async def test_a_client_that_waits_for_its_agent_sleeps(fault: str, tmp_path: Path) -> None:
     async with running("floods", fault, tmp_path, *AT_ONCE) as run:
         await run.noted("working")

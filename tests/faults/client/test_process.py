@@ -11,11 +11,14 @@ import pytest
 
 from tests.faults.client.cases import cases, fault
 from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, complete, running
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
+together = SideBySide()
 
 
 @cases({"CLI-01": (9, "configuration"), "CLI-X18": (9, "line 19999 of my last words"), "CLI-X19": (9, "")})
+@together
 async def test_an_agent_that_ends_at_once_is_reported(
     fault: str, case: tuple[int, str], tmp_path: Path
 ) -> None:
@@ -28,6 +31,7 @@ async def test_an_agent_that_ends_at_once_is_reported(
 
 
 @cases({"CLI-02": "no-such-program", "CLI-X14": "/", "CLI-X27": "/etc/hostname", "CLI-X28": "'unclosed"})
+@together
 async def test_a_command_that_cannot_be_started_is_named(case: str, tmp_path: Path) -> None:
     run = await complete("", "", tmp_path, command=case)
     assert run.status in (2, 127)
@@ -44,6 +48,7 @@ async def test_a_command_that_cannot_be_started_is_named(case: str, tmp_path: Pa
         "CLI-X21": 9,
     }
 )
+@together
 async def test_a_death_in_the_middle_is_noticed_at_once(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("process", fault, tmp_path)
     assert (run.status, run.outcome) == (case, "agent_died")
@@ -60,6 +65,7 @@ async def test_a_death_in_the_middle_is_noticed_at_once(fault: str, case: int, t
         "CLI-X29": ("--timeout", "1.5"),
     }
 )
+@together
 async def test_an_agent_that_hangs_meets_its_deadline(
     fault: str, case: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -77,6 +83,7 @@ def test_an_agent_that_never_answers_is_given_up_without_being_asked_to() -> Non
 
 
 @cases({"CLI-07": 10, "CLI-X16": 10, "CLI-08": 10, "CLI-X06": 10, "CLI-X22": 10, "CLI-X26": 10})
+@together
 async def test_nothing_is_left_of_an_agent_after_the_turn(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("process", fault, tmp_path, *(AT_ONCE if fault == "CLI-X16" else ()))
     assert (run.status, run.text) == (0, WELL)
@@ -84,6 +91,7 @@ async def test_nothing_is_left_of_an_agent_after_the_turn(fault: str, case: int,
 
 
 @fault("CLI-X17")
+@together
 async def test_a_child_that_holds_the_output_does_not_hide_the_death(fault: str, tmp_path: Path) -> None:
     run = await complete("process", fault, tmp_path)
     assert (run.status, run.text) == (9, WELL)
@@ -91,12 +99,14 @@ async def test_a_child_that_holds_the_output_does_not_hide_the_death(fault: str,
 
 
 @fault("CLI-X20")
+@together
 async def test_an_agent_that_leaves_after_its_answer_has_done_its_work(fault: str, tmp_path: Path) -> None:
     run = await complete("process", fault, tmp_path)
     assert (run.status, run.text) == (0, WELL)
 
 
 @fault("CLI-X04")
+@together
 async def test_an_agent_that_closes_its_input_can_still_end_its_turn(fault: str, tmp_path: Path) -> None:
     run = await complete("process", fault, tmp_path, *AT_ONCE)
     assert (run.status, run.text) == (0, WELL)
@@ -111,6 +121,7 @@ async def test_an_agent_that_closes_its_input_can_still_end_its_turn(fault: str,
         "CLI-X23": (signal.SIGTERM, 143),
     }
 )
+@together
 async def test_a_signal_to_the_client_ends_both(fault: str, case: tuple[int, int], tmp_path: Path) -> None:
     async with running("process", fault, tmp_path, *AT_ONCE) as run:
         await run.noted("working")
@@ -131,20 +142,22 @@ async def test_a_signal_to_the_client_ends_both(fault: str, case: tuple[int, int
 
 
 @fault("CLI-X10")
+@together
 async def test_a_second_ctrl_c_ends_an_agent_that_ignores_the_first(fault: str, tmp_path: Path) -> None:
     async with running("process", fault, tmp_path) as run:
         await run.noted("working")
         run.peer.send_signal(signal.SIGINT)
-        await run.peer.read_until(lambda text: b'"note"' in text)
+        await run.peer.read_until(lambda text: b'"note"' in text, seconds=IN_TIME)
         run.peer.send_signal(signal.SIGINT)
         await run.done(seconds=12)
     assert run.status == 130
 
 
 @fault("CLI-X31")
+@together
 async def test_a_ctrl_c_that_comes_too_late_interrupts_nothing(tmp_path: Path) -> None:
     async with running("process", "CLI-X03", tmp_path) as run:
-        run.out += await run.peer.read_until(lambda text: b'"event":"end"' in text)
+        run.out += await run.peer.read_until(lambda text: b'"event":"end"' in text, seconds=IN_TIME)
         for _ in range(3):
             run.peer.send_signal(signal.SIGINT)
         await run.done()
@@ -152,6 +165,7 @@ async def test_a_ctrl_c_that_comes_too_late_interrupts_nothing(tmp_path: Path) -
 
 
 @fault("CLI-X25")
+@together
 async def test_a_reader_that_leaves_ends_the_run(fault: str, tmp_path: Path) -> None:
     async with running("process", fault, tmp_path, *AT_ONCE, format_="text") as run:
         await run.noted("working")
@@ -162,6 +176,7 @@ async def test_a_reader_that_leaves_ends_the_run(fault: str, tmp_path: Path) -> 
 
 
 @fault("CLI-11")
+@together
 async def test_secrets_stay_with_the_client(fault: str, tmp_path: Path) -> None:
     secrets = {"MY_API_KEY": "hunter2", "AWS_SECRET_ACCESS_KEY": "hunter3", "DATABASE_URL": "hunter4"}
     run = await complete("process", fault, tmp_path, env=secrets)
@@ -170,6 +185,7 @@ async def test_secrets_stay_with_the_client(fault: str, tmp_path: Path) -> None:
 
 
 @fault("CLI-X24")
+@together
 async def test_a_secret_that_is_named_is_handed_on(fault: str, tmp_path: Path) -> None:
     secrets = {"MY_API_KEY": "hunter2", "OTHER_API_KEY": "hunter3"}
     run = await complete("process", fault, tmp_path, "--env", "MY_API_KEY", env=secrets)
@@ -178,6 +194,7 @@ async def test_a_secret_that_is_named_is_handed_on(fault: str, tmp_path: Path) -
 
 
 @fault("CLI-13")
+@together
 async def test_an_agent_inherits_three_descriptors(fault: str, tmp_path: Path) -> None:
     shell = ["/bin/sh", "-c", 'exec 7</etc/hostname 9>&1 && exec "$@"', "sh"]
     run = await complete("process", fault, tmp_path, prefix=shell)
@@ -186,6 +203,7 @@ async def test_an_agent_inherits_three_descriptors(fault: str, tmp_path: Path) -
 
 
 @fault("CLI-X05")
+@together
 async def test_endless_complaints_are_drained(fault: str, tmp_path: Path) -> None:
     run = await complete("process", fault, tmp_path)
     assert (run.status, run.text) == (0, WELL)
@@ -193,6 +211,7 @@ async def test_endless_complaints_are_drained(fault: str, tmp_path: Path) -> Non
 
 
 @fault("CLI-X07")
+@together
 async def test_an_agent_that_stops_listening_cannot_keep_us(fault: str, tmp_path: Path) -> None:
     long = tmp_path / "prompt.txt"
     long.write_text("word " * 600_000)
