@@ -69,6 +69,11 @@ class ChatApp(App[int]):
         self.push_screen(StartScreen(self.house), self._begin)
 
     @property
+    def _is_free(self) -> bool:
+        """Whether no dialog is open: a question is not to be covered by something else."""
+        return isinstance(self.screen, ChatScreen | StartScreen)
+
+    @property
     def chat(self) -> ChatScreen | None:
         return next((screen for screen in self.screen_stack if isinstance(screen, ChatScreen)), None)
 
@@ -92,11 +97,11 @@ class ChatApp(App[int]):
         self.exit(0)
 
     def action_help(self) -> None:
-        if not isinstance(self.screen, HelpScreen):
+        if self._is_free:
             self.push_screen(HelpScreen())
 
     def action_sessions(self) -> None:
-        if not isinstance(self.screen, SessionsScreen):
+        if self._is_free:
             self.push_screen(SessionsScreen(self.house), self._go_on)
 
     async def _go_on(self, wanted: Wanted | None) -> None:
@@ -107,7 +112,7 @@ class ChatApp(App[int]):
         await self._begin(wanted)
 
     def action_new(self) -> None:
-        if not isinstance(self.screen, StartScreen):
+        if isinstance(self.screen, ChatScreen):
             self._ask_what()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

@@ -39,9 +39,9 @@ def footing(conversation: Conversation, width: int) -> Content:
     pieces = [(f"{mark} {words}", style)]
     if conversation.is_busy:
         pieces.append((f" {time.monotonic() - conversation.began:.0f} s", "dim"))
-    done, steps = conversation.transcript.facts.steps_done
-    if steps and done < steps:
-        pieces.append((f" · plan {done}/{steps}", "dim"))
+        done, steps = conversation.transcript.facts.steps_done
+        if steps:
+            pieces.append((f" · plan {done}/{steps}", "dim"))
     hint = _hint(conversation)
     if hint:
         pieces.append((f" · {hint}", "dim"))

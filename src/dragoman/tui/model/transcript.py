@@ -82,6 +82,7 @@ class Transcript:
         """The person said this; some agents say it again, which is not shown twice."""
         self._end_speech()
         self._plan = None
+        self.facts.plan = ()
         said = Said("user", text)
         said.is_done = True
         self._expected = text

@@ -6,6 +6,7 @@ is shown whole and never opened by us.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -13,12 +14,12 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Checkbox, Input, Select, SelectionList, Static
-from textual.widgets.selection_list import Selection
+from textual.widgets import Button, Input, Select, Static
 
 from dragoman.tui.ports import Field, Filled, Form, NotTaken, Value
 from dragoman.tui.screens.dialog import Dialog
 from dragoman.tui.text.harmless import harmless, harmless_line
+from dragoman.tui.widgets.ticks import Ticks
 
 
 class FormScreen(Dialog[Filled]):
@@ -29,11 +30,10 @@ class FormScreen(Dialog[Filled]):
         & #body { height: auto; max-height: 1fr; }
         & #buttons { height: 1; margin-top: 1; }
         & Button { margin-right: 2; }
-        & SelectionList { height: auto; max-height: 8; }
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [("ctrl+s", "send", "Send"), ("ctrl+r", "decline", "Decline")]
+    BINDINGS: ClassVar[list[BindingType]] = [("ctrl+s", "send", "Send"), ("f4", "decline", "Decline")]
 
     def __init__(self, form: Form) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class FormScreen(Dialog[Filled]):
     def compose(self) -> ComposeResult:
         dialog = Vertical(classes="dialog")
         dialog.border_title = "Question"
-        dialog.border_subtitle = "ctrl+s send · ctrl+r decline · esc cancel"
+        dialog.border_subtitle = "ctrl+s send · F4 decline · esc cancel"
         with dialog:
             with VerticalScroll(id="body", can_focus=False):
                 yield Static(Content.styled(f"{harmless_line(self.form.agent) or 'The agent'} asks:", "bold"))
@@ -63,7 +63,7 @@ class FormScreen(Dialog[Filled]):
     def on_mount(self) -> None:
         body = self.query_one("#body")
         body.styles.max_height = max(3, self.app.size.height - 7)
-        inputs = [*self.query("Input, Checkbox, Select, SelectionList").results(Widget)]
+        inputs = [*self.query("Input, Select, Ticks").results(Widget)]
         (inputs[0] if inputs else self.query_one("#decline")).focus()
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
@@ -124,35 +124,31 @@ def _field(at: int, field: Field) -> ComposeResult:
 
 def _widget(ident: str, field: Field) -> Widget:
     default: Any = field.default
+    if isinstance(default, bool):
+        default = "yes" if default else "no"
     match field.kind:
-        case "yes_no":
-            return Checkbox(Content("yes"), value=default is True, id=ident, compact=True)
-        case "one":
-            options = [(Content(harmless_line(title)), value) for value, title in field.choices]
-            known = default in [value for value, _ in field.choices]
-            chosen: dict[str, Any] = {"value": default} if known else {}
+        case "yes_no" | "one":
+            options = [(Content(harmless_line(title)), value) for value, title in _choices(field)]
+            chosen: dict[str, Any] = {"value": default} if default in [value for _, value in options] else {}
             return Select(options, id=ident, compact=True, prompt="choose", **chosen)
         case "several":
-            given = default if isinstance(default, list) else []
-            selections = [
-                Selection(Content(harmless_line(title)), value, value in given)
-                for value, title in field.choices
-            ]
-            return SelectionList[str](*selections, id=ident, compact=True)
+            return Ticks(field.choices, default if isinstance(default, list) else (), id=ident)
         case "unknown":
             return Static(
                 Content("(This client does not know fields of this type; it stays empty.)"), classes="quiet"
             )
     text = "" if default is None else str(default)
-    return Input(harmless_line(text), id=ident, password=field.is_secret, compact=True)
+    return Input(harmless_line(text), id=ident, password=field.is_secret, compact=True, select_on_focus=False)
+
+
+def _choices(field: Field) -> Sequence[tuple[str, str]]:
+    return (("yes", "yes"), ("no", "no")) if field.kind == "yes_no" else field.choices
 
 
 def _said(widget: Widget, field: Field) -> Value | None:
     """What the person said; None if nothing."""
-    if isinstance(widget, Checkbox):
-        return widget.value
-    if isinstance(widget, SelectionList):
-        return list(widget.selected)
+    if isinstance(widget, Ticks):
+        return widget.ticked
     if isinstance(widget, Select):
         return None if widget.is_blank() else str(widget.value)
     assert isinstance(widget, Input)

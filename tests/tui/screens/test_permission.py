@@ -1,0 +1,79 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from dragoman import Agent, Turn
+from dragoman.schema import v1
+from dragoman.tui.person import AtScreen
+from dragoman.tui.ports import Question, Wanted
+from dragoman.tui.screens import permission
+from tests.tui.stage import StageHouse, on_stage
+
+pytestmark = pytest.mark.bound(60)
+
+OPTIONS = (
+    v1.PermissionOption(option_id="yes", name="[b]Yes\x07", kind="allow_once"),
+    v1.PermissionOption(option_id="ever", name="For ever", kind="allow_always"),
+    v1.PermissionOption(option_id="no", name="No", kind="reject_once"),
+)
+
+
+def quiet() -> Agent:
+    agent = Agent("quiet")
+
+    @agent.prompt
+    async def nothing(turn: Turn) -> None:
+        return None
+
+    return agent
+
+
+async def test_every_key_says_what_it_says_and_nothing_is_chosen_by_default(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "somebody wants to run:\nCommand:\n" + "\n".join(f"  line {n}" for n in range(100)) + "\n  [red]end"
+    )
+    question = Question(text=text, why="no rule speaks about it", options=OPTIONS)
+    house = StageHouse(project, quiet=quiet())
+    async with on_stage(house, Wanted(agent="quiet", cwd=str(project))) as eyes:
+        await eyes.see("● ready")
+        typed = [0.0]
+        person = AtScreen(eyes.app, lambda: typed[0])
+
+        async def asked(*keys: str) -> str | None:
+            answer = asyncio.create_task(person.ask(question))
+            await eyes.see("Permission", "line 0", "1 [b]Yes␇", "no rule speaks")
+            await eyes.press(*keys)
+            return await answer
+
+        assert await asked("y") == "yes"
+        assert await asked("a") == "ever"
+        assert await asked("n") == "no"
+        assert await asked("x", "9", "3") == "no"
+        assert await asked("enter", "escape") is None
+        assert await asked("down", "down", "enter") == "ever"
+
+        answer = asyncio.create_task(person.ask(question))
+        await eyes.see("line 0")
+        for _ in range(12):
+            await eyes.press("pagedown")
+        await eyes.see("[red]end")
+        answer.cancel()
+        await asyncio.wait([answer])
+        await eyes.lose("Permission")
+
+        # What was typed for the prompt is no answer: not before the keyboard was still for a while.
+        monkeypatch.setattr(permission, "STILL", 1000.0)
+        import time
+
+        typed[0] = time.monotonic()
+        answer = asyncio.create_task(person.ask(question))
+        await eyes.see("Permission")
+        await eyes.press("y", "1", "enter", "escape")
+        await eyes.see("Permission")
+        assert not answer.done()
+        monkeypatch.setattr(permission, "STILL", -1.0)
+        await eyes.press("n")
+        assert await answer == "no"

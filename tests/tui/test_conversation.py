@@ -1,0 +1,164 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from dragoman import Agent, Turn
+from dragoman.schema import v1
+from dragoman.tui.conversation import Conversation, mentions
+from dragoman.tui.model.entries import Noted, Said
+from dragoman.tui.model.transcript import Transcript
+from dragoman.tui.ports import Filled, Form, Question, Wanted
+from tests.tui.stage import StageHouse
+
+pytestmark = pytest.mark.bound(30)
+
+
+class Nobody:
+    async def ask(self, question: Question) -> str | None:
+        return None
+
+    async def fill(self, form: Form) -> Filled:
+        return Filled(action="cancel")
+
+
+class Scene:
+    def __init__(self) -> None:
+        self.changed = asyncio.Event()
+        self.transcript = Transcript()
+        self.conversation = Conversation(self.transcript, self.changed.set)
+        self.transcript.wake = self.changed.set
+
+    async def until(self, state: str) -> None:
+        async with asyncio.timeout(20):
+            while self.conversation.state != state:
+                self.changed.clear()
+                await self.changed.wait()
+
+    @property
+    def words(self) -> list[str]:
+        return [e.text for e in self.transcript.entries if isinstance(e, Said | Noted)]
+
+
+def agent_of(gate: asyncio.Event | None = None) -> Agent:
+    agent = Agent("slow")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        await turn.say(f"<{turn.text}>")
+        if turn.text.startswith("wait"):
+            await (gate or asyncio.Event()).wait()
+
+    return agent
+
+
+@asynccontextmanager
+async def conversing(folder: Path, agent: Agent) -> AsyncIterator[Scene]:
+    scene = Scene()
+    house = StageHouse(folder, slow=agent)
+    talking = scene.conversation.converse(house, Wanted(agent="slow", cwd=str(folder)), Nobody())
+    task = asyncio.create_task(talking)
+    try:
+        await scene.until("idle")
+        yield scene
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def heard(scene: Scene, text: str) -> None:
+    async with asyncio.timeout(20):
+        while not any(text in words for words in scene.words):
+            scene.changed.clear()
+            await scene.changed.wait()
+
+
+async def test_what_is_said_during_a_turn_waits_its_turn(project: Path) -> None:
+    gate = asyncio.Event()
+    async with conversing(project, agent_of(gate)) as scene:
+        scene.conversation.submit("wait")
+        await heard(scene, "<wait>")
+        scene.conversation.submit("second")
+        scene.conversation.submit("third")
+        assert list(scene.conversation.queue) == ["second", "third"]
+        assert scene.conversation.withdraw() == "third"
+        gate.set()
+        await heard(scene, "<second>")
+        await scene.until("idle")
+        assert scene.transcript.prompts == ["wait", "second"]
+
+
+async def test_steering_stops_the_turn_and_speaks_next(project: Path) -> None:
+    async with conversing(project, agent_of()) as scene:
+        scene.conversation.submit("wait")
+        await heard(scene, "<wait>")
+        scene.conversation.submit("later")
+        await scene.conversation.steer("now")
+        await heard(scene, "<later>")
+        assert [w for w in scene.words if w.startswith("<")] == ["<wait>", "<now>", "<later>"]
+
+
+async def test_after_a_cancel_the_queue_waits_until_the_person_goes_on(project: Path) -> None:
+    async with conversing(project, agent_of()) as scene:
+        scene.conversation.submit("wait")
+        await heard(scene, "<wait>")
+        scene.conversation.submit("later")
+        await scene.conversation.cancel()
+        await heard(scene, "Cancelled.")
+        await scene.until("idle")
+        assert list(scene.conversation.queue) == ["later"]
+        scene.conversation.go_on()
+        await heard(scene, "<later>")
+
+
+async def test_too_many_prompts_are_refused(project: Path) -> None:
+    async with conversing(project, agent_of()) as scene:
+        scene.conversation.submit("wait")
+        await heard(scene, "<wait>")
+        assert [scene.conversation.submit(str(n)) for n in range(51)] == [True] * 50 + [False]
+
+
+async def test_an_agent_that_fails_a_turn_is_told_and_talked_to_again(project: Path) -> None:
+    agent = Agent("slow")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        if turn.text == "fail":
+            raise RuntimeError("broken")
+        await turn.say("well")
+
+    async with conversing(project, agent) as scene:
+        scene.conversation.submit("fail")
+        await heard(scene, "The turn failed")
+        scene.conversation.submit("again")
+        await heard(scene, "well")
+
+
+async def test_a_house_that_cannot_open_says_why(project: Path) -> None:
+    scene = Scene()
+    agent = Agent("picky")
+
+    @agent.new_session
+    async def refuse(request: v1.NewSessionRequest) -> v1.NewSessionResponse:
+        raise RuntimeError("no")
+
+    agent.prompt(lambda turn: None)
+    await scene.conversation.converse(
+        StageHouse(project, picky=agent), Wanted(agent="picky", cwd=str(project)), Nobody()
+    )
+    assert scene.conversation.state == "failed"
+    assert "F5 tries again" in scene.words[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("look at @src/a.py, and @b.md.", ["src/a.py", "b.md"]),
+        ('@"two words.txt" twice @"two words.txt"', ["two words.txt"]),
+        ("me@example.org is no file", []),
+    ],
+)
+def test_files_are_named_with_an_at_sign(text: str, found: list[str]) -> None:
+    assert mentions(text) == found
