@@ -85,6 +85,8 @@ def test_totals_count_everything_also_what_is_not_listed() -> None:
     assert (status.totals.queue, status.totals.asking, status.totals.lag) == (2, 3, 5_000)
     many = full(ShownHub(sessions=[session(str(n)) for n in range(LISTED + 10)]))
     assert len(many.sessions) == LISTED
+    crowd = [SeenConnection(token="phone", transport="http") for _ in range(LISTED + 1)]
+    assert len(full(ShownHub(connections=crowd)).connections) == LISTED
     assert many.totals.sessions == {"idle": LISTED + 10}
 
 

@@ -96,10 +96,8 @@ class HubMeters:
         self._started.set(status.started)
         self._draining.set(status.health == "draining")
         for family, counts in ((self._sessions, totals.sessions), (self._connections, totals.connections)):
-            for (label,), gauge in family.members():
-                gauge.set(
-                    counts.get(label, 0)
-                )  # what was there before is told as 0, so that a graph goes down
+            for (label,), gauge in family.members():  # what was there before is told as 0: a graph goes down
+                gauge.set(counts.get(label, 0))
             for label, count in counts.items():
                 family.of(label).set(count)
         self._queue.set(totals.queue)
