@@ -13,7 +13,7 @@ markers =
     timeout(seconds): how long at most
 """
 
-FOUR = """
+FIVE = """
 import asyncio
 import pytest
 from tests.together import SideBySide
@@ -36,6 +36,10 @@ async def test_of_three(name, tmp_path):
     assert name != "bad"
 
 @together
+def test_in_a_thread(tmp_path):
+    assert tmp_path.is_dir()
+
+@together
 @pytest.mark.bound(0.1)
 async def test_that_never_ends():
     await asyncio.Event().wait()
@@ -44,9 +48,9 @@ async def test_that_never_ends():
 
 def test_each_keeps_its_own_end(pytester: pytest.Pytester) -> None:
     pytester.makeini(SETTINGS)
-    pytester.makepyfile(FOUR)
+    pytester.makepyfile(FIVE)
     result = pytester.runpytest("-p", "no:cacheprovider", "-p", "no:dragoman", "-v", "-n", "0")
-    result.assert_outcomes(passed=2, failed=2)
+    result.assert_outcomes(passed=3, failed=2)
     result.stdout.re_match_lines_random(
         [r".*test_of_three\[bad\] FAILED.*", r".*test_that_never_ends FAILED.*"]
     )

@@ -9,7 +9,8 @@
 All tests of the group run when the first of them is wanted, a few at a time; each keeps its own id, its own
 folder, its own bound in time, and its own failure. They may use parameters and `tmp_path`, nothing else: what
 is shared with a neighbour is no longer tried alone. What they wait for must be their own processes, never the
-machine: a test that needs the processor for itself does not belong here.
+machine: a test that needs the processor for itself does not belong here. A test that is no coroutine runs in
+a thread, and brings its own deadlines.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class SideBySide:
         self._at_once = at_once
         self._ends: dict[str, BaseException | None] = {}
 
-    def __call__(self, body: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    def __call__(self, body: Callable[..., Awaitable[None] | None]) -> Callable[..., None]:
         names = [name for name in inspect.signature(body).parameters if name != "tmp_path"]
 
         @functools.wraps(body)
@@ -78,8 +79,11 @@ class SideBySide:
         error: BaseException | None = None
         async with free:
             try:
-                async with asyncio.timeout(marker.args[0] if marker else BOUND):
-                    await body(**given)
+                if inspect.iscoroutinefunction(body):
+                    async with asyncio.timeout(marker.args[0] if marker else BOUND):
+                        await body(**given)
+                else:
+                    await asyncio.to_thread(body, **given)
             except (Exception, pytest.fail.Exception, pytest.skip.Exception) as raised:  # noqa: BLE001 its own test tells
                 error = raised
         self._ends[item.nodeid] = error
