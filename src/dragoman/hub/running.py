@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.admission import Admission, local_hosts, names_of
+from dragoman.hub.alone import alone_in
 from dragoman.hub.app import HubApp
 from dragoman.hub.grants import LiveGrants
 from dragoman.hub.grants_store import TokenStore
@@ -77,12 +78,13 @@ def _open_door(settings: HubSettings) -> _Door:
 async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[Running]:
     """Serve until the block is left. Raises `LocalMistake` for what cannot be."""
     async with AsyncExitStack() as stack:
+        folder = _folder(settings)
+        stack.enter_context(alone_in(folder))
         door = _open_door(settings)
         stack.callback(door.socket.close)
         observer = Observer(spans=open_spans(settings.telemetry.otlp) if settings.telemetry.traces else None)
         stack.push_async_callback(observer.aclose)
         journal = observer.measured(await stack.enter_async_context(_journal(settings)))
-        folder = _folder(settings)
         hub = Hub(
             journal,
             specs_of(offered_agents(settings), folder / "agents"),
@@ -99,7 +101,7 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
         seen = observer.see(hub, url=door.url, journal=settings.journal_place)
         hub.status_of = lambda: observer.status(seen)
         pages = ObservingPages(admission, lambda: observer.metrics(seen), draining=lambda: hub.draining)
-        app = _app(hub, admission, settings, page, pages)
+        app = _app(hub, admission, settings, page, pages, observer)
         owner = Owner("hub watch")
         stack.push_async_callback(owner.aclose)
         owner.start(live.watch())
@@ -158,7 +160,14 @@ def _trace(observer: Observer) -> Trace:
     return trace
 
 
-def _app(hub: Hub, admission: Admission, settings: HubSettings, page: Any, pages: ObservingPages) -> HubApp:
+def _app(
+    hub: Hub,
+    admission: Admission,
+    settings: HubSettings,
+    page: Any,
+    pages: ObservingPages,
+    observer: Observer,
+) -> HubApp:
     return HubApp(
         hub,
         admission,
@@ -169,6 +178,7 @@ def _app(hub: Hub, admission: Admission, settings: HubSettings, page: Any, pages
         bounds=Bounds(unread=settings.limits.unread),
         connections=settings.limits.connections,
         connect_rate=Buckets(settings.limits.connect_rate),
+        on_refused=observer.refused,
     )
 
 

@@ -110,5 +110,6 @@ class Introductions:
             return found if isinstance(found, dict) else {}
         with contextlib.suppress(OSError):  # without it a kept agent is only asked less well
             self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+            path.touch(mode=0o600)
             path.write_bytes(msgspec.json.encode(answer))
         return answer

@@ -33,7 +33,7 @@ NWS-X1 | an id of more than 1024 characters | closed with 1008
 NWS-X2 | a second initialize | invalid request; the connection stays
 NWS-X3 | binary messages, and answers before anything was asked | mean nothing
 NWS-X4 | the server goes | closed with 1001
-NWS-X5 | the agent ends | `serve` closes with 1011; a hub ends the turn, keeps the connection and starts the agent again
+NWS-X5 | the agent ends | `serve` closes with 1011; a hub ends the turn and starts it again
 NWS-X6 | the client is gone in the middle of a turn | the turn ends
 NWS-X7 | a text that is not UTF-8 | closed with 1007
 NSE-01 | a handshake from a page of somebody else | 403
@@ -75,7 +75,7 @@ NBP-01 | a WebSocket message of 128 MiB | closed with 1009; 64 MiB at most
 NBP-02 | a post of 128 MiB, announced or not | 413; 64 MiB at most
 NBP-04 | a message that unpacks to a large one | compression is not negotiated
 NBP-05 | a body that unpacks to a large one | 415, not unpacked
-NBP-07 | a reader of a stream that stops while 64 MiB are said | 32 MiB at most; others are served; a hub's agent goes on
+NBP-07 | a reader of a stream that stops while 64 MiB are said | 32 MiB at most; others are served
 NBP-08 | 200 idle WebSockets | all are served, 512 KiB each at most
 NBP-10 | 300 connections opened and dropped | descriptors and memory come back
 NBP-11 | a client that vanishes without a goodbye | is noticed; its turn ends

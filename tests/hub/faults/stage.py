@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dragoman import Agent, Turn
 from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.hub.endpoint import Endpoint
+from dragoman.hub.endpoint import Endpoint, Visit
 from dragoman.hub.listening import Keepalive, listening, open_socket
 from dragoman.sdk.serve import serving
 from dragoman.transport.http_server import Bounds
@@ -87,7 +87,7 @@ class Stage:
             if self._tasks:
                 await asyncio.wait(self._tasks)
 
-    def _accept(self, transport: MessageTransport, grant: Grant) -> None:
+    def _accept(self, transport: MessageTransport, visit: Visit) -> None:
         self.accepted += 1
         task = asyncio.create_task(self._serve(transport))
         self._tasks.add(task)
