@@ -120,6 +120,7 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
         _say(chosen, run)
         await asked.wait()
         await first_of(drain(run.hub), again.wait())
+        run.app.endpoint.leave()  # clients hear that we go, not that their agents did
         # Turns that are still running go on with agents that outlive us, until the next hub or their time.
         await run.hub.aclose(keep_agents=_is_busy(run.hub))
     return 0

@@ -92,7 +92,7 @@ def _run(chosen: argparse.Namespace) -> int:
         headers = authorization(chosen.token_file)
         if not headers:
             raise LocalMistake(WANTED)
-        url = socket_address(chosen.url) if chosen.url else find_hub(_address_file())
+        url = socket_address(chosen.url) if chosen.url else find_hub(address_file())
         return asyncio.run(_watch(chosen, url, headers))
     except LocalMistake as error:
         print(f"dragoman hub status: {harmless_line(str(error))}", file=sys.stderr)
@@ -111,7 +111,7 @@ def _run(chosen: argparse.Namespace) -> int:
 # Where the hub is.
 
 
-def _address_file() -> Path:
+def address_file() -> Path:
     from dragoman.journal.history import history_path
 
     return history_path().parent / "hub" / "address"

@@ -18,7 +18,7 @@ INTRODUCTION = {
     "protocolVersion": 1,
     "clientCapabilities": {},
     "clientInfo": {"name": "dragoman-status", "version": "1"},
-    "_meta": {"dragoman": {"events": False}},
+    "_meta": {"dragoman": {"lazy": True}},
 }
 
 

@@ -15,7 +15,7 @@ class Refused(Exception):
 
 def hub_of(url: str | None, token_file: str | None) -> tuple[str, dict[str, str]]:
     """The address of the hub that is meant, and the header for it. Raises `LocalMistake`."""
-    from dragoman.cli.hub_status import NotAnswered, _address_file, find_hub, socket_address
+    from dragoman.cli.hub_status import NotAnswered, address_file, find_hub, socket_address
     from dragoman.cli.tokens import authorization
     from dragoman.errors import LocalMistake
 
@@ -26,7 +26,7 @@ def hub_of(url: str | None, token_file: str | None) -> tuple[str, dict[str, str]
             "`dragoman hub token add NAME` makes one"
         )
     try:
-        return (socket_address(url) if url else find_hub(_address_file())), headers
+        return (socket_address(url) if url else find_hub(address_file())), headers
     except NotAnswered as error:
         raise OSError(str(error)) from None
 
@@ -84,7 +84,7 @@ async def talking(url: str, headers: dict[str, str]) -> AsyncIterator[Talk]:
     transport = await open_websocket(url, headers=headers)
     try:
         talk = Talk(transport)
-        params = {"protocolVersion": 1, "_meta": {"dragoman": {"events": False}}}
+        params = {"protocolVersion": 1, "_meta": {"dragoman": {"lazy": True}}}
         await talk.call("initialize", params)
         yield talk
     finally:

@@ -53,9 +53,13 @@ class HubApp:
         bounds: Bounds | None = None,
         connections: int = 256,
         connect_rate: Buckets | None = None,
+        on_refused: Callable[[str], None] | None = None,
     ) -> None:
         self.hub = hub
-        self.endpoint = Endpoint(admission, self._accept, path=ACP, limits=limits, bounds=bounds)
+        self.endpoint = Endpoint(
+            admission, self._accept, path=ACP, limits=limits, bounds=bounds, on_refused=on_refused
+        )
+        self._on_refused = on_refused or (lambda why: None)
         self._admission = admission
         self._page = page
         self._observed = observed
@@ -90,6 +94,7 @@ class HubApp:
         late = not self._admission.holds(grant)  # revoked between the door and the first word
         if len(self.hub.clients) >= self._most or wait > 0 or self.hub.draining or late:
             log.warning("a connection of %s is refused", grant.name)
+            self._on_refused("rate" if wait > 0 else "token" if late else "connections")
             self.hub.owner.start(_refuse(transport))
             return
         spoken = self._in_version_1(transport, visit)

@@ -51,6 +51,8 @@ PROTOCOL = frozenset({"v1", "v2", "auto"})
 AGENT_ENDED = (1011, "the agent has ended")
 GOING_AWAY = (1001, "the server is going away")
 
+NOTHING_THERE = Refused(404, "there is nothing at this path")
+
 ONCE = frozenset({b"host", b"origin", b"authorization", b"acp-connection-id", b"acp-session-id"})
 """Headers that must not be there twice: somebody in front of us may have looked at the other one."""
 
@@ -66,13 +68,16 @@ class Endpoint:
         path: str = "/acp",
         limits: Limits = NETWORK,
         bounds: Bounds | None = None,
+        on_refused: Callable[[str], None] | None = None,
     ) -> None:
+        """`on_refused` hears of everybody who is turned away, by the status that they were told."""
         self._admission = admission
         self._accept = accept
         self._path = path
         self._limits = limits
         self._bounds = bounds or Bounds()
         self._http = HttpConnections(self._accept_http, limits=limits, body=limits.frame, bounds=self._bounds)
+        self._on_refused = on_refused or (lambda status: None)
         self._sockets: set[AsgiWebSocket] = set()
 
     def leave(self) -> None:
@@ -93,7 +98,7 @@ class Endpoint:
         address, *_ = scope.get("client") or ("",)
         admitted = self._admission.admit(dict(scope["headers"]), ticket=ticket, address=address)
         if isinstance(admitted, Grant) and scope["path"] not in (self._path, TICKET):
-            return Refused(404, "there is nothing at this path")
+            return NOTHING_THERE
         return admitted
 
     async def _websocket(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -101,7 +106,9 @@ class Endpoint:
         admitted = self._admit(scope, ticket=query.get("ticket", ""))
         await receive()  # the handshake, which must be taken before it is answered
         if isinstance(admitted, Refused) or scope["path"] != self._path:
-            await _turn_away(scope, admitted, send)
+            refused = admitted if isinstance(admitted, Refused) else NOTHING_THERE
+            self._on_refused(str(refused.status))
+            await _turn_away(scope, refused, send)
             return
         # Whoever names a dialect need not begin as the protocol does.
         greeting = Greeting() if query.get("dialect", "v1") in PROTOCOL else None
@@ -131,6 +138,7 @@ class Endpoint:
             return
         admitted = self._admit(scope)
         if isinstance(admitted, Refused):
+            self._on_refused(str(admitted.status))
             _note(scope, admitted)
             await respond(send, admitted.status, b"", headers=admitted.headers)
             return
@@ -154,10 +162,8 @@ def _query(scope: Any) -> dict[str, str]:
     return {name: values[0] for name, values in query.items()}
 
 
-async def _turn_away(scope: Any, refused: Refused | Grant, send: Send) -> None:
+async def _turn_away(scope: Any, refused: Refused, send: Send) -> None:
     """Say no to a handshake, with its status where the server can."""
-    if isinstance(refused, Grant):
-        refused = Refused(404, "there is nothing at this path")
     _note(scope, refused)
     if "websocket.http.response" in (scope.get("extensions") or {}):
         start = {"type": "websocket.http.response.start", "status": refused.status}

@@ -325,10 +325,10 @@ class Hub:
         if wait > 0:
             raise ErrorAnswer(-32029, f"Too many prompts: wait {wait:.0f} s", {"retryAfter": wait})
 
-    async def introduction(self, agent: str) -> dict[str, Any]:
-        """What the agent says of itself; it is started if it never has been."""
+    async def introduction(self, agent: str, *, start: bool) -> dict[str, Any]:
+        """What the agent says of itself; if it never has, it is started for it, or nothing is known."""
         seat = self.pool.seat(agent)
-        if seat.initialized:
+        if seat.initialized or not start:
             return seat.initialized
         return (await self.pool.life(agent)).initialized
 

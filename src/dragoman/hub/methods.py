@@ -98,18 +98,18 @@ class Methods:
         client.name = name if isinstance(name, str) and 8 <= len(name) <= 64 else ""
         capabilities = value_of(params.get("clientCapabilities"), {})
         client.capabilities = capabilities if isinstance(capabilities, dict) else {}
-        answer = await self._introduced(client, lenient=bool(ours))
+        answer = await self._introduced(client, lenient=bool(ours), lazy=ours.get("lazy") is True)
         client.initialized = True
         self._hub.arrived(client)
         return answer
 
-    async def _introduced(self, client: HubClient, *, lenient: bool) -> dict[str, Any]:
+    async def _introduced(self, client: HubClient, *, lenient: bool, lazy: bool) -> dict[str, Any]:
         if not client.grant.may_use(client.agent):
             raise ErrorAnswer(
                 -32003, f"Forbidden: this token may not use {client.agent}", {"scope": "agents"}
             )
         try:
-            agent = await self._hub.introduction(client.agent)
+            agent = await self._hub.introduction(client.agent, start=not lazy)
         except DragomanError as error:
             if not lenient:
                 raise

@@ -69,6 +69,7 @@ class Showing:
             "modes": shown.get("modes"),
             "configOptions": shown.get("configOptions"),
             "availableCommands": memory.update(b"available_commands_update").get("availableCommands"),
+            "promptCapabilities": self._prompts(memory.agent),
             "plan": memory.update(b"plan").get("entries"),
             "usage": usage or None,
             "turn": None if turn is None else {"key": turn.key, "by": turn.by},
@@ -77,6 +78,12 @@ class Showing:
                 self._hub.desk.told(session, one) for one in session.requests.values() if one.method in ASKED
             ],
         }
+
+    def _prompts(self, agent: str) -> Any:
+        """What the agent takes besides text, if it has ever said so."""
+        seat = self._hub.pool.seats.get(agent)
+        can = seat.initialized.get("agentCapabilities") if seat is not None else None
+        return can.get("promptCapabilities") if isinstance(can, dict) else None
 
     def described(self, session: HubSession) -> dict[str, Any]:
         memory = session.memory
