@@ -8,6 +8,9 @@ import pytest
 
 from tests.cli.run.running import DRAGOMAN, home, run, scripted
 from tests.cli.run.teletype import in_terminal
+from tests.together import SideBySide
+
+together = SideBySide()
 
 KEEPER = "agent keeper\n  can load\non prompt\n  say $session\n"
 
@@ -52,6 +55,7 @@ def test_changes_are_put_back_if_that_is_wanted(project: Path, tmp_path: Path) -
     assert (project / "a.txt").read_text() == "before\n"
 
 
+@together
 def test_our_own_records_are_no_changes(tmp_path: Path) -> None:
     done = run("--agent", "echo", "--format", "json", "Hello", folder=tmp_path)
     assert done.named("changes")[0]["files"] == []
@@ -79,12 +83,14 @@ def test_the_last_session_of_a_folder_is_gone_on_with(project: Path, tmp_path: P
     assert "no session" in elsewhere.err
 
 
+@together
 def test_a_session_is_gone_on_with_by_its_id(tmp_path: Path) -> None:
     agent = scripted(tmp_path, KEEPER)
     done = run("--agent", agent, "--format", "json", "--session", "session-7", "x", folder=tmp_path)
     assert (done.status, done.named("session")[0]["sessionId"], done.text) == (0, "session-7", "session-7")
 
 
+@together
 def test_a_replay_is_told_as_one_and_not_shown(tmp_path: Path) -> None:
     script = "agent keeper\n  can load\non load\n  say old\n  answer {}\non prompt\n  say new\n"
     agent = scripted(tmp_path, script)
@@ -96,6 +102,7 @@ def test_a_replay_is_told_as_one_and_not_shown(tmp_path: Path) -> None:
     assert run("--agent", agent, "--session", "s", "x", folder=tmp_path).out == "new\n"
 
 
+@together
 def test_history_is_kept_unless_nobody_wants_it(tmp_path: Path) -> None:
     path = tmp_path / ".local/share/dragoman/history.db"
     run("--agent", "echo", "--no-history", "Hello", folder=tmp_path)
@@ -105,6 +112,7 @@ def test_history_is_kept_unless_nobody_wants_it(tmp_path: Path) -> None:
         assert database.execute("select count(*) from sqlite_master").fetchone()[0] > 0
 
 
+@together
 def test_the_history_says_how_a_run_ended(tmp_path: Path) -> None:
     agent = scripted(tmp_path, "agent rude\non prompt\n  die 1\n")
     run("--agent", agent, "Hello", folder=tmp_path)
@@ -115,6 +123,7 @@ def test_the_history_says_how_a_run_ended(tmp_path: Path) -> None:
     assert "agent_died" in listed.stdout
 
 
+@together
 def test_a_history_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / ".local").write_text("in the way")
     done = run("--agent", "echo", "Hello", folder=tmp_path)

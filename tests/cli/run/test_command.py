@@ -8,24 +8,31 @@ import pytest
 
 from dragoman.cli.run.exits import EXITS
 from tests.cli.run.running import RUN, home, run, scripted
+from tests.together import SideBySide
+
+together = SideBySide()
 
 
+@together
 def test_the_text_is_on_standard_output_and_nothing_else(tmp_path: Path) -> None:
     done = run("--agent", "echo", "Hello", folder=tmp_path)
     assert done == (0, "You said: Hello\n", "")
 
 
+@together
 def test_without_an_agent_the_echo_answers_and_says_so(tmp_path: Path) -> None:
     done = run("Hello", folder=tmp_path)
     assert (done.status, done.out) == (0, "You said: Hello\n")
     assert "--agent" in done.err
 
 
+@together
 def test_quiet_is_the_text_alone(tmp_path: Path) -> None:
     done = run("--agent", "echo", "--format", "quiet", "/think a lot", folder=tmp_path)
     assert done == (0, "I have thought about it.\n", "")
 
 
+@together
 def test_json_begins_with_the_schema_and_ends_with_the_outcome(tmp_path: Path) -> None:
     done = run("--agent", "echo", "--format", "json", "/usage 100", folder=tmp_path)
     first, last = done.events[0], done.events[-1]
@@ -38,6 +45,7 @@ def test_json_begins_with_the_schema_and_ends_with_the_outcome(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"])
+@together
 def test_the_status_is_the_stop_reasons(reason: str, tmp_path: Path) -> None:
     done = run("--agent", "echo", "--format", "json", f"/stop {reason}", folder=tmp_path)
     assert done.status == EXITS[reason].status
@@ -58,6 +66,7 @@ def test_the_status_is_the_stop_reasons(reason: str, tmp_path: Path) -> None:
         ('on prompt\n  answer {"stopReason": "tired"}', "protocol_error"),
     ],
 )
+@together
 def test_every_bad_end_has_a_status_and_a_message(script: str, outcome: str, tmp_path: Path) -> None:
     agent = scripted(tmp_path, f"agent bad\n{script}\n")
     done = run("--agent", agent, "--format", "json", "Hello", folder=tmp_path)
@@ -67,6 +76,7 @@ def test_every_bad_end_has_a_status_and_a_message(script: str, outcome: str, tmp
     assert "Traceback" not in done.err
 
 
+@together
 def test_an_agent_that_does_not_exist_is_told_at_once(tmp_path: Path) -> None:
     done = run("--agent", "/no/such/agent --acp", "Hello", folder=tmp_path)
     assert (done.status, done.out) == (127, "")
@@ -89,6 +99,7 @@ def test_an_agent_that_does_not_exist_is_told_at_once(tmp_path: Path) -> None:
         (["--agent", "echo", "--session", "abc", "x"], "cannot go on with a stored session"),
     ],
 )
+@together
 def test_a_mistake_ends_with_status_two_and_what_to_do(
     arguments: list[str], why: str, tmp_path: Path
 ) -> None:
@@ -99,25 +110,29 @@ def test_a_mistake_ends_with_status_two_and_what_to_do(
     assert done.out == ""
 
 
+@together
 def test_the_help_has_every_status(tmp_path: Path) -> None:
     done = run("--help", folder=tmp_path)
     assert done.status == 0
     assert all(f"{exit_.status:>3}  {name}" in done.out for name, exit_ in EXITS.items())
 
 
+@together
 def test_the_deadline_ends_the_turn(tmp_path: Path) -> None:
-    done = run("--agent", "echo", "--timeout", "1", "--format", "json", "/wait 60", folder=tmp_path)
+    done = run("--agent", "echo", "--timeout", "3", "--format", "json", "/wait 60", folder=tmp_path)
     assert (done.status, done.events[-1]["outcome"]) == (124, "timeout")
     assert done.events[-1]["stopReason"] == "cancelled"  # the agent was asked, and answered
 
 
+@together
 def test_silence_ends_the_turn(tmp_path: Path) -> None:
     agent = scripted(tmp_path, "agent mute\non prompt\n  say one\n  unanswered\n")
-    done = run("--agent", agent, "--silence", "0.5", "Hello", folder=tmp_path)
+    done = run("--agent", agent, "--silence", "2", "Hello", folder=tmp_path)
     assert (done.status, done.out) == (124, "one\n")
     assert "silence" in done.err
 
 
+@together
 def test_an_agent_that_never_introduces_itself_is_given_up(tmp_path: Path) -> None:
     agent = scripted(tmp_path, "agent mute\non initialize\n  unanswered\n")
     done = run("--agent", agent, "--start-timeout", "0.5", "Hello", folder=tmp_path)
@@ -125,6 +140,7 @@ def test_an_agent_that_never_introduces_itself_is_given_up(tmp_path: Path) -> No
     assert "initialize" in done.err
 
 
+@together
 def test_what_comes_after_the_answer_is_shown(tmp_path: Path) -> None:
     agent = scripted(tmp_path, 'agent late\non prompt\n  say first\n  stop end_turn\n  say " and last"\n')
     assert run("--agent", agent, "Hello", folder=tmp_path).out == "first and last\n"
@@ -132,6 +148,7 @@ def test_what_comes_after_the_answer_is_shown(tmp_path: Path) -> None:
     assert [event.get("phase", "turn") for event in events] == ["turn", "after"]
 
 
+@together
 def test_what_is_said_in_another_session_is_not_shown(tmp_path: Path) -> None:
     foreign = (
         '{"sessionId": "other", "update": {"sessionUpdate": "agent_message_chunk", '
@@ -141,6 +158,7 @@ def test_what_is_said_in_another_session_is_not_shown(tmp_path: Path) -> None:
     assert run("--agent", agent, "Hello", folder=tmp_path).out == "yours\n"
 
 
+@together
 def test_no_escape_sequence_passes(tmp_path: Path) -> None:
     nasty = "\\u001b]52;c;aGFjaw==\\u0007\\u009b2J"
     script = f'agent nasty\non prompt\n  say "{nasty}"\n  complain "{nasty}"\n  tool "{nasty}"\n'
@@ -151,6 +169,7 @@ def test_no_escape_sequence_passes(tmp_path: Path) -> None:
         assert not any(found in done.out + done.err for found in "\x1b\x07\x9b")
 
 
+@together
 def test_a_closed_output_ends_the_run_and_the_agent(tmp_path: Path) -> None:
     with subprocess.Popen(
         [*RUN, "--agent", "echo", "/stream 100000000 100"],
@@ -165,6 +184,7 @@ def test_a_closed_output_ends_the_run_and_the_agent(tmp_path: Path) -> None:
         assert process.wait(timeout=10) == 141
 
 
+@together
 def test_secrets_stay_here_unless_they_are_named(tmp_path: Path) -> None:
     agent = f"{RUN[0]} -c \"import os,sys; sys.exit(' '.join(sorted(os.environ)))\""
     env = home(tmp_path, A_SECRET="s3cret", B_SECRET="hidden")
@@ -176,6 +196,7 @@ def test_secrets_stay_here_unless_they_are_named(tmp_path: Path) -> None:
     assert " C " in shown
 
 
+@together
 def test_what_an_agent_says_beside_its_error_is_told(tmp_path: Path) -> None:
     agent = scripted(tmp_path, 'agent bad\non prompt\n  fail -32603 Broken {"details": "no such model"}\n')
     done = run("--agent", agent, "Hello", folder=tmp_path)
@@ -183,6 +204,7 @@ def test_what_an_agent_says_beside_its_error_is_told(tmp_path: Path) -> None:
     assert "Broken (no such model)" in done.err
 
 
+@together
 def test_standard_streams_may_be_closed(tmp_path: Path) -> None:
     command = " ".join([*RUN, "--agent", "echo", "Hello"])
     for closed, out in (("2>&-", b"You said: Hello\n"), ("<&-", b"You said: Hello\n"), (">&-", b"")):

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run.running import home, run, scripted
+from tests.together import SideBySide
+
+together = SideBySide()
 
 FORM = json.dumps(
     {
@@ -23,6 +26,7 @@ FORM = json.dumps(
 ASKER = f'agent asker\non prompt\n  call elicitation/create {FORM} as=got\n  say "$got"\n'
 
 
+@together
 def test_headless_reading_is_allowed_and_the_rest_denied(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("inside")
     assert run("--agent", "echo", "--format", "quiet", "/read a.txt", folder=tmp_path).out == "inside\n"
@@ -41,6 +45,7 @@ def test_headless_reading_is_allowed_and_the_rest_denied(tmp_path: Path) -> None
         ("all", "/run true", 0),
     ],
 )
+@together
 def test_approve_answers_for_the_person(approve: str, prompt: str, status: int, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("inside")
     done = run("--agent", "echo", "--approve", approve, "--format", "json", prompt, folder=tmp_path)
@@ -49,6 +54,7 @@ def test_approve_answers_for_the_person(approve: str, prompt: str, status: int, 
     assert (tmp_path / "b.txt").exists() == (prompt == "/ask b.txt" and status == 0)
 
 
+@together
 def test_a_policy_decides_before_approve_does(tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text(
         'version = 1\n[[rule]]\ndecision = "allow"\nkind = "edit"\npath = "*.txt"\n'
@@ -58,6 +64,7 @@ def test_a_policy_decides_before_approve_does(tmp_path: Path) -> None:
     assert run("--agent", "echo", "--policy", "rules.toml", "/write a.md x", folder=tmp_path).status == 7
 
 
+@together
 def test_a_policy_that_cannot_be_read_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text("[[rule]]\nverdict = 1\n")
     done = run("--agent", "echo", "--policy", "rules.toml", "x", folder=tmp_path)
@@ -65,6 +72,7 @@ def test_a_policy_that_cannot_be_read_is_a_mistake(tmp_path: Path) -> None:
     assert "rules.toml" in done.err
 
 
+@together
 def test_a_denial_that_the_agent_worked_around_is_no_failure(tmp_path: Path) -> None:
     script = 'agent stubborn\non prompt\n  ask "Delete" kind=delete\n  ask "Look" kind=read\n  say done\n'
     done = run("--agent", scripted(tmp_path, script), "--format", "json", "x", folder=tmp_path)
@@ -72,6 +80,7 @@ def test_a_denial_that_the_agent_worked_around_is_no_failure(tmp_path: Path) -> 
     assert done.status == 0
 
 
+@together
 def test_an_option_of_an_unknown_kind_is_not_chosen(tmp_path: Path) -> None:
     script = (
         'agent sly\non prompt\n  ask "Delete" kind=delete\n    option allow_everything Allow\n  say done\n'
@@ -81,6 +90,7 @@ def test_an_option_of_an_unknown_kind_is_not_chosen(tmp_path: Path) -> None:
     assert [event["outcome"] for event in done.named("decision")] == ["deny"]
 
 
+@together
 def test_a_question_that_nobody_answers_ends_the_run(tmp_path: Path) -> None:
     agent = scripted(tmp_path, ASKER)
     done = run("--agent", agent, "--format", "json", "x", folder=tmp_path)
@@ -94,6 +104,7 @@ def test_a_question_that_nobody_answers_ends_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["answers.json", "answers.toml"])
+@together
 def test_a_question_is_answered_from_a_file(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text('{"branch": "main"}' if name.endswith("json") else 'branch = "main"')
     agent = scripted(tmp_path, ASKER)
@@ -103,6 +114,7 @@ def test_a_question_is_answered_from_a_file(name: str, tmp_path: Path) -> None:
     assert [event["action"] for event in done.named("question")] == ["accept"]
 
 
+@together
 def test_a_login_that_the_agent_handles_is_tried_once(tmp_path: Path) -> None:
     auth = 'auth {"id": "key", "name": "API key"}'
     refused = '  fail -32000 "Authentication required"\n'
@@ -115,6 +127,7 @@ def test_a_login_that_the_agent_handles_is_tried_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("asked_for", [True, False])
+@together
 def test_a_line_of_shell_is_run_by_a_shell_only_where_that_was_asked_for(
     asked_for: bool, tmp_path: Path
 ) -> None:
