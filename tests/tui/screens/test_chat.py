@@ -215,7 +215,8 @@ async def test_hostile_text_is_shown_and_not_obeyed_down_to_forty_columns_withou
         assert not {"\x1b", "\x07", "\x9b", "\u202e", "\u2066"} & set(eyes.screen)
         (said,) = [e for e in eyes.chat.transcript.entries if isinstance(e, Said) and e.who == "agent"]
         assert len(said.text) > 200_000
-        eyes.chat.view.scroll_home(animate=False)
+        view = eyes.chat.view
+        await eyes.until(lambda: view.scroll_home(animate=False) or "❯ go" in eyes.screen, "the beginning")
         await eyes.see(
             "[red]␛[31mtool\\u2066", "[b]note: ␛[H", "[u]step␇", "␛[2J␛]0;owned␇[bold red]markup[/]"
         )

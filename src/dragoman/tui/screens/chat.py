@@ -85,6 +85,7 @@ class ChatScreen(Screen[None]):
         self._asides: set[asyncio.Task[None]] = set()
         self._clock: Timer | None = None
         self._beat = 0
+        self._shown: dict[str, Content] = {}
         self._moved = True
 
     def compose(self) -> ComposeResult:
@@ -166,19 +167,24 @@ class ChatScreen(Screen[None]):
             self.transcript.touch(entry)
 
     def _show_state(self) -> None:
+        """The lines around the conversation, as far as they are different now: each costs a drawing."""
         conversation, width = self.conversation, max(10, self.size.width - 2)
         talk = conversation.talk
         agent = self.wanted.agent if talk is None else talk.agent
-        self.query_one("#heading", Static).update(
-            heading(agent, self.wanted.cwd, self.transcript.facts, width)
-        )
-        self.query_one("#footing", Static).update(footing(conversation, width))
-        queue = self.query_one("#queue", Static)
         waiting = [f"⋯ {cut(harmless_line(text), width - 3)}" for text in list(conversation.queue)[:3]]
         if len(conversation.queue) > len(waiting):
             waiting.append(f"⋯ and {len(conversation.queue) - len(waiting)} more")
-        queue.display = bool(waiting)
-        queue.update(Content("\n".join(waiting)))
+        state = {
+            "heading": heading(agent, self.wanted.cwd, self.transcript.facts, width),
+            "footing": footing(conversation, width),
+            "queue": Content("\n".join(waiting)),
+        }
+        for name, content in state.items():
+            before = self._shown.get(name)
+            if before is None or not content.is_same(before):
+                self._shown[name] = content
+                self.query_one(f"#{name}", Static).update(content, layout=name == "queue")
+        self.query_one("#queue").display = bool(waiting)
 
     def _terminal(self, terminal_id: str) -> Output | None:
         talk = self.conversation.talk
