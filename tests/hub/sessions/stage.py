@@ -80,6 +80,12 @@ class Talker:
                 self._news.clear()
                 await self._news.wait()
 
+    async def until_ended(self) -> None:
+        async with asyncio.timeout(WITHIN):
+            while not self.ended_with:
+                self._news.clear()
+                await self._news.wait()
+
     async def answer(self, request: int) -> dict[str, Any]:
         return await self.until(lambda one: one.get("id") == request and "method" not in one)
 

@@ -1,0 +1,191 @@
+"""`dragoman hub` and `dragoman inbox` as a person runs them: one real hub for all of this."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.cli.inbox import option_of, shown
+from dragoman.transport.websocket import open_websocket
+from tests.hub.sessions.stage import Talker
+
+pytestmark = [pytest.mark.bound(50), pytest.mark.timeout(120)]
+
+DRAGOMAN = [sys.executable, "-m", "dragoman"]
+
+
+class Running:
+    """A hub as a process, with its files in a folder of the test's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.config = folder / "hub.toml"
+        self.config.write_text('listen = "127.0.0.1:0"\ndefault_agent = "echo"\nknown_agents = false\n')
+        kept = {name: value for name, value in os.environ.items() if "DRAGOMAN" not in name}
+        self.env = {**kept, "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+        self.log = (folder / "log").open("wb")
+        command = [*DRAGOMAN, "hub", "--config", str(self.config), "--json"]
+        self.process = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, stderr=self.log)
+        assert self.process.stdout is not None
+        said = json.loads(self.process.stdout.readline())
+        self.url, self.token, self.page = said["acp"], said["token"], said["page"]
+
+    async def client(self, **ours: Any) -> Talker:
+        headers = {"authorization": f"Bearer {self.token}"}
+        return await Talker(await open_websocket(self.url, headers=headers), **ours).begin()
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        env = {**self.env, "DRAGOMAN_TOKEN": self.token}
+        return subprocess.run([*DRAGOMAN, *arguments], env=env, capture_output=True, text=True, check=False)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.log.close()
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    made = Running(tmp_path_factory.mktemp("hub"))
+    yield made
+    made.close()
+
+
+async def test_what_an_agent_asks_is_answered_from_a_terminal(hub: Running) -> None:
+    client = await hub.client()
+    session = await client.new(str(hub.folder))
+    turn = client.prompt(session, f"/ask {hub.folder}/made")
+    await client.asked()
+    listed = await asyncio.to_thread(hub.run, "inbox", "--list")
+    assert listed.returncode == 0
+    name = listed.stdout.split()[0]
+    assert name.startswith(session[:8])
+    assert f"{hub.folder}/made" in listed.stdout
+    wrong = await asyncio.to_thread(hub.run, "inbox", "--answer", name, "perhaps")
+    assert (wrong.returncode, "has no option" in wrong.stderr) == (2, True)
+    answered = await asyncio.to_thread(hub.run, "inbox", "--answer", name, "allow")
+    assert answered.returncode == 0, answered.stderr
+    await client.answer(turn)
+    assert (hub.folder / "made").exists()
+    empty = json.loads((await asyncio.to_thread(hub.run, "inbox", "--json")).stdout)
+    assert empty == {"requests": []}
+    await client.transport.aclose()
+
+
+async def test_the_status_tells_of_agents_and_sessions(hub: Running) -> None:
+    client = await hub.client()
+    session = await client.new(str(hub.folder))
+    status = json.loads((await asyncio.to_thread(hub.run, "hub", "status", "--json")).stdout)
+    assert session in {one["sessionId"] for one in status["sessions"]}
+    (echo,) = [one for one in status["agents"] if one["name"] == "echo"]
+    assert (echo["state"], echo["rss"] > 1_000_000) == ("up", True)
+    await client.transport.aclose()
+
+
+async def test_a_hangup_reads_the_configuration_again(hub: Running) -> None:
+    before = hub.config.read_text()
+    hub.config.write_text(before + '[agents.second]\ncommand = ["true"]\ntitle = "Second"\n')
+    hub.process.send_signal(signal.SIGHUP)
+    async with asyncio.timeout(20):
+        while True:
+            client = await hub.client(lazy=True)
+            shown = client.heard[0]["result"]["_meta"]["dragoman"]["agents"]
+            await client.transport.aclose()
+            if "second" in {one["name"] for one in shown}:
+                break
+    hub.config.write_text("nonsense = 1\n")
+    hub.process.send_signal(signal.SIGHUP)
+    client = await hub.client(lazy=True)  # a bad file changes nothing
+    assert client.heard[0]["result"]["_meta"]["dragoman"]["agent"] == "echo"
+    await client.transport.aclose()
+    hub.config.write_text(before)
+
+
+async def test_a_token_that_is_revoked_ends_its_connections(hub: Running) -> None:
+    made = await asyncio.to_thread(
+        hub.run, "hub", "token", "add", "--config", str(hub.config), "guest", "--scope", "observe"
+    )
+    assert made.returncode == 0, made.stderr
+    token = made.stdout.split()[-1]
+    headers = {"authorization": f"Bearer {token}"}
+    async with asyncio.timeout(20):
+        guest = None
+        while guest is None:
+            try:
+                guest = Talker(await open_websocket(hub.url, headers=headers), lazy=True)
+            except Exception:  # noqa: BLE001 -- the hub looks for new tokens once a second
+                await asyncio.sleep(0.05)
+        await guest.begin()
+        revoke = ("hub", "token", "revoke", "--config", str(hub.config), "guest")
+        assert (await asyncio.to_thread(hub.run, *revoke)).returncode == 0
+        await guest.until_ended()
+    await guest.transport.aclose()
+
+
+def test_a_bad_configuration_is_told_with_its_lines(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text('listen = "nowhere"\n\n[limits]\nsessions = -1\nspeed = 9\n')
+    command = [*DRAGOMAN, "hub", "--config", str(bad), "--check"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.returncode == 2
+    for place in (f"{bad}:1", f"{bad}:4", f"{bad}:5"):
+        assert place in said.stderr
+
+
+async def test_a_hub_lets_turns_end_before_it_goes(tmp_path: Path) -> None:
+    hub = Running(tmp_path)
+    client = await hub.client(events=True)
+    session = await client.new(str(tmp_path))
+    turn = client.prompt(session, "/wait 0.5")
+    await client.until(lambda one: one.get("params", {}).get("event") == "turn_started")
+    hub.process.send_signal(signal.SIGTERM)
+    answer = await client.answer(turn)
+    assert answer["result"]["stopReason"] == "end_turn"
+    await client.until_ended()
+    await asyncio.to_thread(hub.close)
+    assert hub.process.returncode == 0
+    assert hub.token.encode() not in (tmp_path / "log").read_bytes()
+    await client.transport.aclose()
+
+
+ASKED: dict[str, Any] = {
+    "sessionId": "0123456789",
+    "request": "7",
+    "method": "session/request_permission",
+    "agent": "one",
+    "title": "A title",
+    "params": {
+        "toolCall": {"title": "rm -rf \u202etxt.x", "rawInput": {"command": "rm\x1b[2J -rf /"}},
+        "options": [
+            {"optionId": "a", "name": "Allow", "kind": "allow_once"},
+            {"optionId": "r", "name": "Reject", "kind": "reject_once"},
+        ],
+    },
+}
+
+
+def test_what_is_asked_is_shown_whole_and_cannot_deceive() -> None:
+    text = shown(ASKED)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "-rf /" in text
+
+
+@pytest.mark.parametrize(
+    ("said", "option"),
+    [("1", "a"), ("2", "r"), ("allow", "a"), ("reject_once", "r"), ("r", "r"), ("3", None)],
+)
+def test_an_option_is_named_in_many_ways(said: str, option: str | None) -> None:
+    assert option_of(ASKED, said) == option
