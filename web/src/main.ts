@@ -89,10 +89,10 @@ function after(): void {
 
 function pendingPrompts(tail: HTMLElement): void {
   const open = app.open!;
-  const key = open.sending.map((one) => one.key + (one.error ?? "")).join() + String(Boolean(open.fold.turn)) + open.state;
+  const key = open.sending.map((one) => one.key + (one.error ?? "")).join() + String(Boolean(open.fold.turn)) + open.state + open.info?.state + String(open.fold.items.length > 0);
   if (tail.dataset.shown === key) return;
   tail.dataset.shown = key;
-  const nodes = open.sending.filter((one) => !open.fold.taken.has(one.key)).map((one) => {
+  const nodes: HTMLElement[] = open.sending.filter((one) => !open.fold.taken.has(one.key)).map((one) => {
     const bubble = el("div", "bubble", ...one.prompt.map((block) => block.type === "text" ? el("div", "said", plain(block.text ?? "")) : blockView(block, true)));
     const made = el("div", `user sending ${one.error ? "bad" : ""}`, bubble, el("p", "faint", one.error ? `Not sent: ${plain(one.error)}` : "Sending …"));
     if (one.error) {
@@ -105,9 +105,16 @@ function pendingPrompts(tail: HTMLElement): void {
     }
     return el("div", "item drawn", made);
   });
-  if (open.fold.turn) nodes.push(el("div", "working", el("i"), el("i"), el("i")));
+  if (open.fold.turn && open.info?.state !== "waiting") nodes.push(el("div", "working", el("i"), el("i"), el("i")));
+  if (open.state === "open" && !open.fold.items.length && !nodes.length) nodes.push(beginning());
   if (open.state === "opening") nodes.push(el("div", "skeleton", el("i"), el("i"), el("i")));
   tail.replaceChildren(...nodes);
+}
+
+function beginning(): HTMLElement {
+  const hint = (key: string, what: string): HTMLElement => el("p", "faint", el("kbd", "", key), ` ${what}`);
+  const folder = plain(app.open!.info?.cwd ?? "");
+  return el("div", "empty", el("p", "empty-title", "What shall it do?"), el("p", "faint", folder), hint("/", "commands of the agent"), hint("@", "files of the folder"));
 }
 
 let hadTurn = "";
@@ -197,7 +204,13 @@ function sessionMenu(event: Event): void {
   const open = app.open;
   if (!open) return;
   const ends = (word: string, method: string) => (): void => confirm(`${word} this session?`, plain(open.info?.title || "Untitled session"), word, () => {
-    app.rpc.call(method, { sessionId: open.id }).then(() => go("#/"), (error: Error) => app.say(error.message));
+    app.rpc.call(method, { sessionId: open.id }).then(
+      () => {
+        go("#/");
+        void app.refresh();
+      },
+      (error: Error) => app.say(error.message),
+    );
   });
   menu(event, [
     ["What the last turn changed", changes],

@@ -104,13 +104,10 @@ class Line {
     return true;
   }
 
+  /** Agents write lines on purpose: each stays one, as in a chat and unlike in a book. */
   private lineEnd(): boolean {
-    const hard = this.held.endsWith("  ");
     this.held = this.held.trimEnd();
-    if (hard) return this.push({ t: "br" }, this.at + 1);
-    this.held += " ";
-    this.at += 1;
-    return true;
+    return this.push({ t: "br" }, this.at + 1);
   }
 
   private code(): boolean {

@@ -41,7 +41,9 @@ function layoutSwitch(draw: () => void): HTMLElement {
 function fileView(app: App, open: Conversation, file: FileChange, draw: () => void): HTMLElement {
   const whole = parseUnified(file.diff ?? "");
   const head = el("div", "file-head", iconNode(file.kind === "added" ? "new" : file.kind === "removed" ? "delete" : "edit"));
-  head.append(el("span", "path", shown(file.path, true)), el("span", "faint", shown(file.kind)), tally(whole));
+  const name = el("span", "path", shown(within(file.path, open.info?.cwd ?? ""), true));
+  name.title = file.path;
+  head.append(name, el("span", "faint", shown(file.kind)), tally(whole));
   const keep = button("Keep", "small", () => {
     open.keep(file);
     draw();
@@ -54,6 +56,12 @@ function fileView(app: App, open: Conversation, file: FileChange, draw: () => vo
   for (const hunk of hunks) made.append(hunkView(app, open, file, hunk, draw));
   if (!whole.length && !hunks.length) made.append(el("p", "faint", "Not shown: binary, or too large."));
   return made;
+}
+
+/** A path as it is seen from the session's folder. */
+function within(path: string, folder: string): string {
+  const start = `${folder.replace(/\/+$/, "")}/`;
+  return path.startsWith(start) ? path.slice(start.length) : path;
 }
 
 function hunkView(app: App, open: Conversation, file: FileChange, hunk: { id: string | number; text: string }, draw: () => void): HTMLElement {

@@ -93,13 +93,21 @@ export class Completion {
     if (this.element.hidden) return false;
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step) this.chosen = (this.chosen + step + this.found.length) % this.found.length;
-    else if (event.key === "Enter" || event.key === "Tab") this.take(this.chosen);
+    else if (event.key === "Enter" && this.isWritten()) {
+      this.hide(); // there is nothing to complete: the key is for sending
+      return false;
+    } else if (event.key === "Enter" || event.key === "Tab") this.take(this.chosen);
     else if (event.key === "Escape") this.hide();
     else return false;
     this.mark();
     event.preventDefault();
     event.stopPropagation();
     return true;
+  }
+
+  private isWritten(): boolean {
+    const written = this.field.value.slice(this.from, this.field.selectionStart);
+    return written === this.found[this.chosen].insert.trim();
   }
 
   private take(at: number): void {

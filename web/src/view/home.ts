@@ -68,16 +68,13 @@ function row(app: App, session: SessionInfo): TemplateResult {
       <span class="dot ${session.state}" role="img" aria-label=${WORDS[session.state] ?? session.state}></span>
       <span class="session-title">${title}</span>
       <span class="session-when">${ago(session.updatedAt)}</span>
-      <span class="session-under">${agentTitle(app, session.agent)} · ${plain(lastPart(session.cwd ?? ""))}
+      <span class="session-under">${plain(session.agent ?? "")} · ${plain(lastPart(session.cwd ?? ""))}
         ${session.queue ? html` · ${session.queue} queued` : nothing}</span>
       ${session.asking ? html`<span class="badge">${session.asking}</span>` : unread ? html`<span class="new" role="img" aria-label="unread"></span>` : nothing}
     </a>
   </li>`;
 }
 
-export function agentTitle(app: App, name: string): string {
-  return plain(app.agents.find((agent) => agent.name === name)?.title || name || "");
-}
 
 export function sidebarHead(app: App, act: { search(): void; start(): void; menu(event: Event): void }): TemplateResult {
   return html`<header class="side-head">

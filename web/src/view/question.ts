@@ -7,11 +7,12 @@ import type { App } from "../model/app";
 import { nameOf } from "../model/app";
 import { Fold } from "../model/fold";
 import type { Asked, Message, PermissionOption, ToolCall } from "../model/types";
+import { risksIn, risksOfPath } from "../text/risk";
 import { ago, button, el, lastPart, shown } from "./dom";
 import { formOf } from "./form";
 import { iconNode } from "./icons";
 import { away } from "./markdown";
-import { toolParts } from "./tool";
+import { commandOf, toolParts } from "./tool";
 
 const cards = new Map<string, HTMLElement>();
 
@@ -38,17 +39,21 @@ function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: 
   const heading = el("h3", "card-title", shown(title, true));
   card.setAttribute("aria-label", `Waits for you: ${title}`);
   card.append(el("header", "card-head", el("span", "tool-icon", iconNode(kind)), heading));
-  if (!inSession) card.append(origin(app, asked, session?.cwd ?? ""));
-  const risks = risksOf(asked);
-  if (risks.length) card.append(el("ul", "risks", ...risks.map((risk) => el("li", "", shown(risk)))));
+  if (!inSession) card.append(origin(asked, session?.cwd ?? ""));
+  card.append(warnings(risksOf(asked, asked.params.toolCall ?? {}, session?.cwd ?? "")));
   const body = el("div", "card-body");
   card.append(body);
   return [card, body];
 }
 
-function origin(app: App, asked: Asked, cwd: string): HTMLElement {
-  const agent = app.agents.find((one) => one.name === asked.agent)?.title ?? asked.agent ?? "";
-  const link = el("a", "origin", shown([asked.title || "Untitled session", agent, lastPart(cwd)].filter(Boolean).join(" · ")));
+function warnings(risks: string[]): HTMLElement {
+  const list = el("ul", "risks", ...risks.map((risk) => el("li", "", shown(risk))));
+  list.hidden = !risks.length;
+  return list;
+}
+
+function origin(asked: Asked, cwd: string): HTMLElement {
+  const link = el("a", "origin", shown([asked.title || "Untitled session", asked.agent, lastPart(cwd)].filter(Boolean).join(" · ")));
   link.href = `#/s/${encodeURIComponent(asked.sessionId)}`;
   const when = ago(asked.askedAt);
   return el("div", "card-origin", link, when ? el("span", "faint", when === "now" ? "just now" : `${when} ago`) : null);
@@ -83,7 +88,9 @@ async function tellMore(app: App, asked: Asked, card: HTMLElement, body: HTMLEle
   const known = fold.tools.get(asked.params.toolCall.toolCallId)?.call;
   if (!known) return;
   const call: ToolCall = { ...known, ...asked.params.toolCall };
-  body.replaceChildren(...toolParts({ ...call, content: known.content, rawInput: known.rawInput }));
+  const whole = { ...call, content: known.content, rawInput: known.rawInput };
+  body.replaceChildren(...toolParts(whole));
+  card.querySelector(".risks")?.replaceWith(warnings(risksOf(asked, whole, app.sessions.get(asked.sessionId)?.cwd ?? "")));
   card.querySelector(".tool-icon")?.replaceChildren(iconNode(call.kind ?? "other"));
 }
 
@@ -113,10 +120,16 @@ function elicitation(app: App, asked: Asked, inSession: boolean): HTMLElement {
 }
 
 /** The rule that asked and what was found dangerous, in whatever shape the hub gives them. */
-export function risksOf(asked: Asked): string[] {
+function risksOf(asked: Asked, call: ToolCall, folder: string): string[] {
   const meta = asked.params._meta?.dragoman ?? {};
-  const given = [asked.rule, meta.rule, meta.risk, meta.risks, meta.findings].flat();
-  return [...new Set(given.map(worded).filter(Boolean))];
+  const told = [asked.rule, meta.rule].map(worded).filter(Boolean).map((rule) => `Asked because of the rule ${rule}`);
+  const found = [meta.risk, meta.risks, meta.findings].flat().map(worded).filter(Boolean);
+  const paths = (call.content ?? []).flatMap((part) => (part.type === "diff" && part.path ? [part.path] : []));
+  const seen = [
+    ...risksIn(commandOf(call.rawInput)).map((risk) => `This command ${risk}.`),
+    ...paths.flatMap((path) => risksOfPath(path, folder).map((risk) => `${path} ${risk}.`)),
+  ];
+  return [...new Set([...told, ...found, ...seen])];
 }
 
 function worded(value: unknown): string {

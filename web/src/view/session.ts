@@ -12,7 +12,6 @@ import { parseUnified, counts } from "../text/diff";
 import type { Composer } from "./composer";
 import { askText } from "./dialogs";
 import { lastPart } from "./dom";
-import { agentTitle } from "./home";
 import { icon } from "./icons";
 import { questionCard } from "./question";
 import type { Timeline } from "./timeline";
@@ -29,7 +28,7 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
       <a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a>
       <div class="session-name">
         <h2 class="session-h" title=${title}><button type="button" class="plain" @click=${acts.rename} title="Rename">${title}</button></h2>
-        <p class="faint one-line">${agentTitle(app, open.info?.agent ?? "")} · <span title=${open.info?.cwd ?? ""}>${plain(lastPart(open.info?.cwd ?? ""))}</span></p>
+        <p class="faint one-line">${plain(open.info?.agent ?? "")} · <span title=${open.info?.cwd ?? ""}>${plain(lastPart(open.info?.cwd ?? ""))}</span></p>
       </div>
       ${usage(open)}${state(open)}
       <button type="button" class="round quiet" aria-label="Session menu" aria-haspopup="menu" @click=${acts.menu}>${icon("menu")}</button>

@@ -9,6 +9,7 @@ import { type ItemView, viewOf } from "./items";
 
 const NEAR_END = 80;
 const NEAR_START = 1500;
+const LAST = 8;
 
 interface Place {
   item: Item;
@@ -80,6 +81,8 @@ export class Timeline {
     }
     if (!this.stuck && !inFront) this.unseen += Math.max(0, items.length - this.order.length);
     this.order = [...items];
+    // Who is at the end shall see what comes at once, and not a place that is filled a moment later.
+    if (this.stuck) for (const item of items.slice(-LAST)) this.fill(this.places.get(item.id)!);
     // Browsers keep the place by themselves, except at the very top and where they cannot.
     if (inFront && !this.stuck && Math.abs(this.element.scrollTop - top) < 2) {
       this.element.scrollTop = top + this.element.scrollHeight - before;

@@ -48,7 +48,8 @@ export function newSession(app: App, go: (id: string) => void): void {
     radio.name = "agent";
     radio.value = agent.name;
     radio.checked = agent.name === chosen;
-    const words = el("span", "", el("strong", "", shown(agent.title || agent.name)), el("span", "faint", shown(agent.description ?? "")));
+    const about = [...new Set([agent.title, agent.description])].filter(Boolean).join(" · ");
+    const words = el("span", "", el("strong", "", shown(agent.name)), el("span", "faint", shown(about)));
     list.append(el("label", "agent-choice", radio, words));
   }
   const folder = el("input");
