@@ -17,8 +17,10 @@ from dragoman.blocking.serving import serve_over
 from dragoman.errors import LocalMistake
 from tests.blocking.ends import ROOT, command
 from tests.faults.talk import Talk, cancel, cancel_request, code, line, opening, prompt, request
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(20)
+together = SideBySide()
 
 
 @asynccontextmanager
@@ -34,6 +36,7 @@ def reason(answer: dict[str, object]) -> object:
     return result["stopReason"]
 
 
+@together
 async def test_a_cancel_is_heard_while_the_handler_computes() -> None:
     async with talking() as talk:
         await talk.peer.send(prompt("p", talk.session, "compute"))
@@ -42,6 +45,7 @@ async def test_a_cancel_is_heard_while_the_handler_computes() -> None:
         assert reason(await talk.answer_to("p", seconds=10)) == "cancelled"
 
 
+@together
 async def test_other_requests_are_answered_while_the_handler_computes() -> None:
     async with talking() as talk:
         await talk.peer.send(prompt("p", talk.session, "compute"))
@@ -51,6 +55,7 @@ async def test_other_requests_are_answered_while_the_handler_computes() -> None:
         assert reason(await talk.answer_to("p", seconds=10)) == "cancelled"
 
 
+@together
 async def test_a_handler_of_another_request_can_be_cancelled_too() -> None:
     async with talking() as talk:
         await talk.peer.send(request("h", "_hang"))
@@ -59,6 +64,7 @@ async def test_a_handler_of_another_request_can_be_cancelled_too() -> None:
         assert code(await talk.answer_to("h", seconds=10)) == -32800
 
 
+@together
 async def test_prompts_of_one_session_wait_for_each_other() -> None:
     async with talking() as talk:
         orders = [prompt(number, talk.session, f"stop {reason}") for number, reason in enumerate(REASONS)]
@@ -70,6 +76,7 @@ async def test_prompts_of_one_session_wait_for_each_other() -> None:
 REASONS = ["end_turn", "max_tokens", "refusal"] * 5
 
 
+@together
 async def test_a_cancel_hits_what_waits_and_nothing_that_comes_after_it() -> None:
     async with talking() as talk:
         session = talk.session
@@ -80,6 +87,7 @@ async def test_a_cancel_hits_what_waits_and_nothing_that_comes_after_it() -> Non
         assert [reason(answer) for answer in answers] == ["cancelled", "cancelled", "refusal"]
 
 
+@together
 async def test_a_session_that_is_closed_ends_its_turn_first() -> None:
     async with talking() as talk:
         await talk.peer.send(prompt("p", talk.session, "compute"))
@@ -89,6 +97,7 @@ async def test_a_session_that_is_closed_ends_its_turn_first() -> None:
         assert code(await talk.ask("session/prompt", {"sessionId": talk.session, "prompt": []})) == -32002
 
 
+@together
 async def test_a_thousand_requests_in_one_write_are_all_answered() -> None:
     async with talking() as talk:
         await talk.peer.send(b"".join(line(request(number, "_double", number)) for number in range(1000)))
@@ -96,6 +105,7 @@ async def test_a_thousand_requests_in_one_write_are_all_answered() -> None:
         assert [answer["result"] for answer in answers] == [2 * number for number in range(1000)]
 
 
+@together
 async def test_a_hundred_turns_at_once_do_not_keep_other_requests_out() -> None:
     async with talking() as talk:
         sessions = [await talk.new_session() for _ in range(100)]
@@ -106,6 +116,7 @@ async def test_a_hundred_turns_at_once_do_not_keep_other_requests_out() -> None:
         assert {reason(answer) for answer in answers} == {"cancelled"}
 
 
+@together
 async def test_a_client_that_does_not_read_does_not_fill_the_memory() -> None:
     async with talking() as talk:
         before = resident(talk.peer.pid)
@@ -124,6 +135,7 @@ def resident(pid: int) -> int:
     return int(status.partition("VmRSS:")[2].split()[0])
 
 
+@together
 async def test_work_that_came_with_the_end_of_input_is_finished() -> None:
     async with talking() as talk:
         await talk.peer.send(prompt("p", talk.session, "count 3"))
@@ -135,6 +147,7 @@ async def test_work_that_came_with_the_end_of_input_is_finished() -> None:
 
 @pytest.mark.parametrize("order", ["compute", "chatter", "wait", "ignore 60"])
 @pytest.mark.parametrize("how", [None, signal.SIGTERM, signal.SIGINT], ids=["eof", "term", "int"])
+@together
 async def test_it_ends_in_time_whatever_its_handler_does(order: str, how: int | None) -> None:
     async with talking() as talk:
         await talk.peer.send(prompt("p", talk.session, order))
@@ -147,6 +160,7 @@ async def test_it_ends_in_time_whatever_its_handler_does(order: str, how: int | 
         assert "Traceback" not in talk.peer.stderr
 
 
+@together
 async def test_it_ends_when_nobody_reads_any_more() -> None:
     async with talking() as talk:
         await talk.peer.send(prompt("p", talk.session, "chatter"))

@@ -17,8 +17,10 @@ from tests.faults.cases import cases, fault
 from tests.faults.talk import code, line, notification, opening, prompt, read, request
 from tests.faults.tried import Command
 from tests.faults.watch import cpu, descriptors, eventually, pipes
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(40)
+together = SideBySide()
 
 IN_TIME = 5.0
 INITIALIZE = line(request("i", "initialize", {"protocolVersion": 1, "clientCapabilities": {}}))
@@ -117,6 +119,7 @@ def test_a_terminal_may_be_input_and_output(agent: Command) -> None:
 
 
 @fault("SUP-07")
+@together
 async def test_a_client_that_hangs_up_while_it_is_talked_to_ends_the_agent(agent: Command) -> None:
     async with opening(agent) as talk:
         await talk.peer.send(prompt("turn", talk.session, "/stream 100000000 100"))
@@ -126,6 +129,7 @@ async def test_a_client_that_hangs_up_while_it_is_talked_to_ends_the_agent(agent
 
 
 @fault("SUP-X29")
+@together
 async def test_a_client_that_hung_up_while_idle_is_noticed_at_the_next_word(agent: Command) -> None:
     async with opening(agent) as talk:
         talk.peer.close_stdout()
@@ -134,6 +138,7 @@ async def test_a_client_that_hung_up_while_idle_is_noticed_at_the_next_word(agen
 
 
 @fault("SUP-X30")
+@together
 async def test_an_agent_whose_client_hung_up_does_not_spin(agent: Command) -> None:
     async with opening(agent) as talk:
         await talk.replies()
@@ -147,6 +152,7 @@ async def test_an_agent_whose_client_hung_up_does_not_spin(agent: Command) -> No
 
 
 @fault("SUP-08")
+@together
 async def test_a_closed_stderr_does_no_harm(agent: Command) -> None:
     async with opening(agent) as talk:
         talk.peer.close_stderr()
@@ -159,6 +165,7 @@ async def test_a_closed_stderr_does_no_harm(agent: Command) -> None:
 
 
 @fault("SUP-X31")
+@together
 async def test_a_stderr_that_nobody_reads_does_not_stop_the_agent(agent: Command, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "stderr")
     unread = os.open(tmp_path / "stderr", os.O_RDWR)
@@ -175,6 +182,7 @@ async def test_a_stderr_that_nobody_reads_does_not_stop_the_agent(agent: Command
 
 
 @fault("SUP-X32", stage="noisy")
+@together
 async def test_what_is_printed_never_reaches_the_wire(agent: Command) -> None:
     # With this, Python would write what is printed before `serve` through to the wire at once.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -197,6 +205,7 @@ async def test_what_is_printed_never_reaches_the_wire(agent: Command) -> None:
 
 
 @fault("SUP-X33")
+@together
 async def test_children_do_not_hold_the_wire(agent: Command) -> None:
     async with opening(agent) as talk:
         wire = pipes(talk.peer.pid)
@@ -210,6 +219,7 @@ async def test_children_do_not_hold_the_wire(agent: Command) -> None:
 
 
 @fault("SUP-X34")
+@together
 async def test_the_folder_of_an_agent_may_vanish(agent: Command, tmp_path: Path) -> None:
     (folder := tmp_path / "gone").mkdir()
     async with opening(agent, cwd=folder) as talk:
@@ -226,12 +236,14 @@ async def test_the_folder_of_an_agent_may_vanish(agent: Command, tmp_path: Path)
         "SUP-X37": {"PYTHONUNBUFFERED": "1", "PYTHONDEVMODE": "1", "HOME": "/nope", "TMPDIR": "/nope"},
     }
 )
+@together
 async def test_the_environment_changes_no_text(agent: Command, case: dict[str, str]) -> None:
     async with opening(agent, env=case) as talk:
         await talk.echoes("é€😀")
 
 
 @fault("SUP-X38")
+@together
 async def test_a_hundred_trees_leave_no_descriptor_behind(agent: Command) -> None:
     async with opening(agent) as talk:
         await talk.turn("/child 0")

@@ -9,8 +9,10 @@ import pytest
 
 from tests.faults.client.cases import cases, fault
 from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, Run, complete
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
+together = SideBySide()
 
 UNHARMED = [
     *("CEN-01", "CEN-02", "CEN-04", "CEN-05", "CEN-07", "CEN-08", "CEN-10", "CEN-17", "CEN-19"),
@@ -20,6 +22,7 @@ DANGEROUS = [chr(code) for code in (*range(9), *range(11, 32), *range(127, 160),
 
 
 @cases(dict.fromkeys(UNHARMED, WELL))
+@together
 async def test_the_turn_completes_and_its_text_is_shown(fault: str, case: str, tmp_path: Path) -> None:
     run = await complete("envelope", fault, tmp_path)
     assert run.text == case
@@ -37,6 +40,7 @@ async def test_the_turn_completes_and_its_text_is_shown(fault: str, case: str, t
 
 
 @cases({"CEN-11": {11, 10}, "CEN-X09": {10, 11}, "CEN-X10": {10, 11}, "CEN-X11": {11}, "CEN-X29": {8}})
+@together
 async def test_an_error_of_any_shape_is_reported(fault: str, case: set[int], tmp_path: Path) -> None:
     run = await complete("envelope", fault, tmp_path, format_="text")
     assert run.status in case
@@ -46,6 +50,7 @@ async def test_an_error_of_any_shape_is_reported(fault: str, case: set[int], tmp
 
 
 @cases({"CEN-13": 10, "CEN-14": 8, "CEN-15": 10, "CEN-X22": 10, "CEN-X23": 10, "CEN-X24": 10, "CEN-X26": 10})
+@together
 async def test_an_introduction_that_is_none_ends_the_run(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("envelope", fault, tmp_path)
     assert run.status == case
@@ -55,12 +60,14 @@ async def test_an_introduction_that_is_none_ends_the_run(fault: str, case: int, 
 
 
 @cases(dict.fromkeys(["CEN-X07", "CEN-X08", "CEN-X30"], 10))
+@together
 async def test_a_session_without_a_name_is_none(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("envelope", fault, tmp_path)
     assert (run.status, run.outcome) == (case, "protocol_error")
 
 
 @cases({"CEN-X05": 10, "CEN-X06": 10, "CEN-X27": 130, "CEN-X28": 5, "CEN-X31": 3, "CEN-X32": 4})
+@together
 async def test_every_end_of_a_turn_has_its_status(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("envelope", fault, tmp_path)
     assert run.status == case
@@ -92,6 +99,7 @@ def test_what_an_agent_asks_is_answered_or_refused(fault: str, case: object, ask
 
 
 @fault("CEN-20")
+@together
 async def test_updates_behind_the_answer_are_shown(fault: str, tmp_path: Path) -> None:
     run = await complete("envelope", fault, tmp_path)
     assert run.status == 0
@@ -99,6 +107,7 @@ async def test_updates_behind_the_answer_are_shown(fault: str, tmp_path: Path) -
 
 
 @fault("CEN-X25")
+@together
 async def test_an_agent_that_goes_on_for_ever_after_its_answer_is_left(fault: str, tmp_path: Path) -> None:
     run = await complete("envelope", fault, tmp_path, *AT_ONCE)
     assert run.status == 0
@@ -106,12 +115,14 @@ async def test_an_agent_that_goes_on_for_ever_after_its_answer_is_left(fault: st
 
 
 @fault("CEN-X01")
+@together
 async def test_what_is_said_before_the_session_is_open_is_shown(fault: str, tmp_path: Path) -> None:
     run = await complete("envelope", fault, tmp_path)
     assert (run.status, run.text) == (0, f"early {WELL}")
 
 
 @cases({"CEN-X20": 64})
+@together
 async def test_updates_of_other_sessions_cost_nothing(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("envelope", fault, tmp_path)
     assert (run.status, run.text) == (0, WELL)
@@ -119,6 +130,7 @@ async def test_updates_of_other_sessions_cost_nothing(fault: str, case: int, tmp
 
 
 @cases({"CEN-22": "text", "CEN-X39": "quiet", "CEN-X40": "json"})
+@together
 async def test_no_escape_sequence_reaches_the_terminal(case: str, tmp_path: Path) -> None:
     run = await complete("envelope", "CEN-22", tmp_path, "--verbose", format_=case)
     shown = "\n".join(text.decode() for text in (*run.out, run.peer.unfinished)) + run.err

@@ -66,7 +66,7 @@ async def test_a_flood_is_survived(fault: str, case: int, tmp_path: Path) -> Non
         assert run.folder.noted("answered") is True
 
 
-@cases({"CBP-X04": ("--timeout", "3"), "CBP-X05": ("--start-timeout", "3"), "CBP-X07": ("--timeout", "3")})
+@cases({"CBP-X04": ("--timeout", "4"), "CBP-X05": ("--start-timeout", "4"), "CBP-X07": ("--timeout", "4")})
 @together
 async def test_an_endless_flood_ends_with_the_deadline(
     fault: str, case: tuple[str, str], tmp_path: Path

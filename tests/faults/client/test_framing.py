@@ -10,8 +10,10 @@ import pytest
 from tests.faults.client.cases import cases, fault
 from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, Run, complete, running
 from tests.faults.watch import MEBIBYTE
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
+together = SideBySide()
 
 NOISE = [
     *("CFR-X03", "CFR-X05", "CFR-X06", "CFR-X09", "CFR-X10", "CFR-X15", "CFR-X16", "CFR-X17"),
@@ -24,6 +26,7 @@ ALONE = [
 
 
 @cases(dict.fromkeys(ALONE, WELL))
+@together
 async def test_the_turn_completes_and_its_text_is_shown(fault: str, case: str, tmp_path: Path) -> None:
     run = await complete("framing", fault, tmp_path)
     assert run.text == case
@@ -45,6 +48,7 @@ def test_noise_costs_only_itself(fault: str, case: tuple[int, str], noisy: Run) 
 
 
 @cases({"CFR-07": 8, "CFR-X14": 24})
+@together
 async def test_a_large_update_is_shown_whole(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("framing", fault, tmp_path)
     assert run.status == 0
@@ -53,6 +57,7 @@ async def test_a_large_update_is_shown_whole(fault: str, case: int, tmp_path: Pa
 
 
 @fault("CFR-08")
+@together
 async def test_a_line_of_256_mebibytes_costs_no_memory(fault: str, tmp_path: Path) -> None:
     run = await complete("framing", fault, tmp_path)
     assert run.folder.noted("sent") == 256
@@ -61,16 +66,18 @@ async def test_a_line_of_256_mebibytes_costs_no_memory(fault: str, tmp_path: Pat
 
 
 @fault("CFR-X23")
+@together
 async def test_an_endless_line_instead_of_an_introduction_ends_with_the_deadline(
     fault: str, tmp_path: Path
 ) -> None:
-    run = await complete("framing", fault, tmp_path, "--start-timeout", "2", *AT_ONCE)
+    run = await complete("framing", fault, tmp_path, "--start-timeout", "4", *AT_ONCE)
     assert (run.status, run.outcome) == (124, "timeout")
     assert run.seconds < IN_TIME
     assert run.growth <= 128
 
 
 @fault("CFR-15")
+@together
 async def test_half_a_surrogate_pair_does_not_end_the_turn(fault: str, tmp_path: Path) -> None:
     run = await complete("framing", fault, tmp_path)
     assert run.status == 0
@@ -78,6 +85,7 @@ async def test_half_a_surrogate_pair_does_not_end_the_turn(fault: str, tmp_path:
 
 
 @cases({"CFR-X04": "é😀漢", "CFR-X08": "all\u2028is\u2029well\u0085\u000b\u000c!"})
+@together
 async def test_characters_come_through_one_by_one(fault: str, case: str, tmp_path: Path) -> None:
     run = await complete("framing", fault, tmp_path)
     assert run.status == 0
@@ -85,6 +93,7 @@ async def test_characters_come_through_one_by_one(fault: str, case: str, tmp_pat
 
 
 @fault("CFR-X01")
+@together
 async def test_half_a_message_is_not_shown_and_the_death_is_reported(fault: str, tmp_path: Path) -> None:
     run = await complete("framing", fault, tmp_path)
     assert (run.status, run.outcome) == (9, "agent_died")
@@ -93,6 +102,7 @@ async def test_half_a_message_is_not_shown_and_the_death_is_reported(fault: str,
 
 
 @fault("CFR-X12")
+@together
 async def test_an_answer_without_its_newline_counts_at_the_end_of_the_output(
     fault: str, tmp_path: Path
 ) -> None:
@@ -102,6 +112,7 @@ async def test_an_answer_without_its_newline_counts_at_the_end_of_the_output(
 
 
 @cases({"CFR-X11": 32, "CFR-X19": 64})
+@together
 async def test_lines_that_say_nothing_cost_nothing(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("framing", fault, tmp_path)
     assert (run.status, run.text) == (0, WELL)
@@ -109,6 +120,7 @@ async def test_lines_that_say_nothing_cost_nothing(fault: str, case: int, tmp_pa
 
 
 @fault("CFR-X13")
+@together
 async def test_people_see_the_text_and_not_the_noise(tmp_path: Path) -> None:
     async with running("framing", "CFR-02", tmp_path, format_="text") as run:
         run.peer.close_stdin()

@@ -11,8 +11,10 @@ import pytest
 
 from tests.faults.client.cases import cases, fault
 from tests.faults.client.running import AT_ONCE, WELL, Folder, Run, complete, running
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
+together = SideBySide()
 
 ALL = ("--approve", "all")
 
@@ -133,6 +135,7 @@ def test_a_command_runs_where_it_was_told_to(fault: str, tried: Run) -> None:
 
 
 @fault("CTE-05")
+@together
 async def test_endless_output_costs_no_memory(fault: str, tmp_path: Path) -> None:
     run = await complete("terminals", fault, tmp_path, *ALL)
     assert run.status == 0
@@ -141,6 +144,7 @@ async def test_endless_output_costs_no_memory(fault: str, tmp_path: Path) -> Non
 
 
 @cases({"CTE-07": 3, "CTE-X05": 4})
+@together
 async def test_a_released_terminal_takes_its_children_along(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("terminals", fault, tmp_path, *ALL)
     assert run.status == 0
@@ -150,12 +154,14 @@ async def test_a_released_terminal_takes_its_children_along(fault: str, case: in
 
 
 @cases({"CTE-08": 0, "CTE-X01": 9})
+@together
 async def test_a_terminal_ends_with_the_run(fault: str, case: int, tmp_path: Path) -> None:
     run = await complete("terminals", fault, tmp_path, *ALL)
     assert run.status == case
 
 
 @cases({"CTE-X16": signal.SIGTERM, "CTE-X19": signal.SIGKILL})
+@together
 async def test_a_terminal_ends_with_a_client_that_is_ended(fault: str, case: int, tmp_path: Path) -> None:
     async with running("terminals", "CTE-X16", tmp_path, *ALL, *AT_ONCE) as run:
         await run.noted("working")
@@ -165,6 +171,7 @@ async def test_a_terminal_ends_with_a_client_that_is_ended(fault: str, case: int
 
 
 @fault("CTE-X17")
+@together
 async def test_calls_in_any_order_are_all_answered(fault: str, tmp_path: Path) -> None:
     run = await complete("terminals", fault, tmp_path, *ALL)
     assert run.status == 0
@@ -172,6 +179,7 @@ async def test_calls_in_any_order_are_all_answered(fault: str, tmp_path: Path) -
 
 
 @fault("CTE-X18")
+@together
 async def test_no_command_runs_without_permission(fault: str, tmp_path: Path) -> None:
     run = await complete("terminals", fault, tmp_path)
     assert run.folder.noted("refused") is not None
