@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.journal.redaction import REDACTED, redact
+from dragoman.journal.redaction import REDACTED, redact, redact_all
 
 
 def frame(value: Any) -> bytes:
@@ -141,3 +141,30 @@ def test_a_redacted_frame_is_still_one_line_of_json(value: Any) -> None:
     kept = redact(frame(value))
     json.loads(kept)
     assert b"\n" not in kept
+
+
+PIECES = st.sampled_from(
+    [
+        "hello ",
+        '"',
+        "pass",
+        "word=1",
+        "sk-" + "a" * 20,
+        "API_KEY=",
+        "abc",
+        "Bearer ",
+        "0123456789",
+        "\n",
+        "env",
+    ]
+)
+
+
+@given(st.lists(st.lists(PIECES, max_size=4).map("".join), max_size=80))
+def test_many_frames_come_out_as_each_would_alone(texts: list[str]) -> None:
+    frames = [frame({"params": {"update": {"text": text}}}) for text in texts]
+    assert list(redact_all(frames)) == [redact(one) for one in frames]
+
+
+def test_another_way_to_redact_is_asked_for_every_frame() -> None:
+    assert list(redact_all([b"a", b"b"], bytes.upper)) == [b"A", b"B"]

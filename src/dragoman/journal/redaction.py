@@ -12,6 +12,7 @@ that was cut in two by a stream of chunks. A frame that holds nothing of this is
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -93,6 +94,46 @@ def redact(frame: bytes) -> bytes:
         if hint in low:
             return _shapes(_structure(frame), low)
     return frame
+
+
+TOGETHER = 32
+"""Frames that are looked at in one go. A hint in one of them makes all of them be looked at again."""
+
+
+def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) -> Sequence[bytes]:
+    """Each frame as `how` makes it. With ours, frames of one stream cost a tenth of what each would alone:
+    nearly all of them begin alike, and what is alike is looked at once.
+    """
+    if how is not redact or len(frames) < 2:
+        return [how(frame) for frame in frames]
+    head = _shared_head(frames[0], frames[-1])
+    found: list[bytes] = []
+    for first in range(0, len(frames), TOGETHER):
+        found += _in_parts(frames[first : first + TOGETHER], head)
+    return found
+
+
+def _in_parts(frames: Sequence[bytes], head: str) -> Sequence[bytes]:
+    # The quote with which the head ends stays, so that no hint is cut in two.
+    low = "\n" + b"\n".join(frames).lower().decode("latin-1")
+    if head:
+        low = low.replace(head, '\n"')
+    if not any(hint in low for hint in _HINTS):
+        return frames
+    if len(frames) == 1:
+        return [redact(frames[0])]
+    half = len(frames) // 2
+    return [*_in_parts(frames[:half], head), *_in_parts(frames[half:], head)]
+
+
+def _shared_head(one: bytes, other: bytes) -> str:
+    """How both begin, behind a newline and up to a quote; nothing if that already needs a look."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    head = "\n" + one[: one.rfind(b'"', 0, low) + 1].lower().decode("latin-1")
+    return "" if head == "\n" or any(hint in head for hint in _HINTS) else head
 
 
 def _shapes(frame: bytes, low: str) -> bytes:
