@@ -30,7 +30,7 @@ def run(chosen: argparse.Namespace) -> int:
     """`dragoman chat`; returns the exit status."""
     if find_spec("textual") is None:
         return _refuse("needs the extra 'tui': pip install 'dragoman[tui]'")
-    if not (os.isatty(0) and os.isatty(1)):
+    if not (os.isatty(0) and os.isatty(2)):  # where Textual reads and draws
         return _refuse("needs a terminal; `dragoman run` does one turn without one")
     try:
         house, wanted = make_house(chosen)
@@ -48,7 +48,7 @@ def make_house(chosen: argparse.Namespace) -> tuple[House, Wanted | None]:
     from dragoman.cli.chat.rules import Rules
     from dragoman.tui.ports import Wanted
 
-    cwd = _folder(chosen.cwd)
+    cwd = chosen.cwd if chosen.hub and chosen.cwd else _folder(chosen.cwd)
     rules = Rules(policy=chosen.policy, approve=chosen.approve, shell_lines=chosen.shell_lines)
     house: LocalHouse
     if chosen.hub:
@@ -57,7 +57,7 @@ def make_house(chosen: argparse.Namespace) -> tuple[House, Wanted | None]:
         house = HubHouse(cwd, rules, url=chosen.hub, headers=authorization(chosen.token_file))
     else:
         house = LocalHouse(cwd, rules, variables=chosen.env, record=not chosen.no_history)
-    rules.check([cwd])
+    rules.check([] if chosen.hub else [cwd])
     session = "last" if chosen.continue_ else chosen.resume
     if session is not None and chosen.agent is None:
         return house, house.remembered(session, cwd)

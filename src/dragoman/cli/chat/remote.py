@@ -14,9 +14,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from dragoman import connect
 from dragoman.cli.chat.house import LocalHouse
+from dragoman.cli.chat.hub_talk import HubTalking, asked
 from dragoman.cli.chat.rules import Rules
 from dragoman.cli.chat.talk import Source, Talking, opened
-from dragoman.errors import CallFailed, DragomanError, LocalMistake, NotAdvertised
+from dragoman.errors import LocalMistake, NotAdvertised
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.transport.address import RemoteAddress, parse_address
 from dragoman.transport.contract import Transport
@@ -38,7 +39,7 @@ class HubHouse(LocalHouse):
 
     async def agents(self) -> Sequence[AgentChoice]:
         async with connect(self._url, headers=self._headers) as agent:
-            told = await _asked(agent, "_dragoman/hub/agents", {})
+            told = await asked(agent, "_dragoman/hub/agents", {})
             listed = told.get("agents") if isinstance(told, dict) else None
             found = (
                 [_choice(one) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
@@ -48,8 +49,13 @@ class HubHouse(LocalHouse):
 
     @asynccontextmanager
     async def open(self, wanted: Wanted, person: Person, listener: Listener) -> AsyncIterator[Talking]:
-        source = Source(name=wanted.agent or "hub", target=lambda: self._dial(wanted.agent), is_local=False)
-        async with opened(source, wanted, person, listener, rules=self._rules) as talk:
+        source = Source(
+            name=wanted.agent or "hub",
+            target=lambda: self._dial(wanted.agent),
+            is_nameless=not wanted.agent,
+            is_local=False,
+        )
+        async with opened(source, wanted, person, listener, rules=self._rules, kind=HubTalking) as talk:
             self._talk = talk
             try:
                 yield talk
@@ -83,7 +89,7 @@ class HubHouse(LocalHouse):
         return rows + (await self._searched(agent, query) if query else [])
 
     async def _searched(self, agent: AgentHandle, query: str) -> list[SessionRow]:
-        told = await _asked(agent, "_dragoman/hub/search", {"text": query, "limit": LISTED})
+        told = await asked(agent, "_dragoman/hub/search", {"text": query, "limit": LISTED})
         found = told.get("found") if isinstance(told, dict) else None
         return [
             SessionRow(
@@ -111,14 +117,6 @@ def with_agent(url: str, agent: str) -> str:
     parts = urlsplit(url)
     query = [(name, value) for name, value in parse_qsl(parts.query) if name != "agent"]
     return urlunsplit(parts._replace(query=urlencode([*query, ("agent", agent)])))
-
-
-async def _asked(agent: AgentHandle, method: str, params: dict[str, Any]) -> Any:
-    """What a hub says beyond the protocol; nothing if it is none, or does not allow it."""
-    try:
-        return await agent.call(method, params)
-    except (CallFailed, DragomanError):
-        return None
 
 
 def _choice(one: dict[str, Any]) -> AgentChoice:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dragoman import Client, TurnResult, supervised
 from dragoman.agents import VERSION
-from dragoman.cli.chat.changes import Compared, Look
+from dragoman.cli.chat.changes import Look
 from dragoman.cli.chat.files import Files
 from dragoman.cli.chat.forms import ScreenForms
 from dragoman.cli.chat.past import Past
@@ -32,7 +32,7 @@ from dragoman.sdk.supervision.session import SupervisedSession
 from dragoman.sdk.supervision.starting import Startable
 from dragoman.sdk.supervision.supervisor import Supervised
 from dragoman.tui.model.transcript import Transcript
-from dragoman.tui.ports import Happening, Listener, Person, Wanted
+from dragoman.tui.ports import Happening, Listener, Person, Review, Wanted
 from dragoman.workspace.policy.elicitation import ElicitationDesk
 from dragoman.workspace.settings import FileSettings, TerminalSettings
 from dragoman.workspace.workspace import Workspace
@@ -118,12 +118,16 @@ class Talking:
             self._note("This agent cannot go on with a stored session: what you see above, it does not know.")
 
     async def _make(self, agent: Supervised) -> None:
+        if not self.is_local:
+            self._session = await agent.new_session(cwd=self.cwd)
+            return
         with self.workspace.opening(cwd=self.cwd, settings=_settings(agent)) as opening:
             self._session = await agent.new_session(cwd=self.cwd)
             opening.settle(self._session.id)
 
     def _lend(self, session_id: str, agent: Supervised) -> None:
-        self.workspace.open(session_id, cwd=self.cwd, settings=_settings(agent))
+        if self.is_local:
+            self.workspace.open(session_id, cwd=self.cwd, settings=_settings(agent))
 
     @property
     def wanted(self) -> Wanted:
@@ -218,7 +222,7 @@ class Talking:
         if self.is_local:
             await self._look.take()
 
-    async def review(self) -> Compared | None:
+    async def review(self) -> Review | None:
         return await self._look.compare()
 
     async def aclose(self) -> None:
@@ -236,10 +240,11 @@ async def opened(
     *,
     rules: Rules,
     past: Past | None = None,
+    kind: type[Talking] | None = None,
 ) -> AsyncIterator[Talking]:
     """The conversation, open. Raises `DragomanError` if it cannot be."""
     async with AsyncExitStack() as stack:
-        talk = Talking(source, wanted, person, listener, rules)
+        talk = (kind or Talking)(source, wanted, person, listener, rules)
         talk.past = past
         stack.push_async_callback(talk.aclose)
         await stack.enter_async_context(talk.workspace)

@@ -1,0 +1,86 @@
+"""A conversation through a hub: the files and changes are where the hub is, and the hub tells of them.
+
+What it says beyond the protocol is in docs/hub-protocol.md; a server that says nothing of it is no worse than
+any other agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dragoman.cli.chat.talk import Talking
+from dragoman.errors import CallFailed, DragomanError, LocalMistake
+from dragoman.schema import v1
+from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.tui.ports import ChangedFile, Review
+
+MOST_FILES = 8
+
+
+class HubTalking(Talking):
+    """A `Talk` whose agent works elsewhere."""
+
+    @property
+    def _hub(self) -> AgentHandle:
+        return self.session.agent.handle
+
+    async def files(self, query: str) -> Sequence[str]:
+        params = {"sessionId": self.session.id, "pattern": query, "limit": MOST_FILES}
+        return [
+            path
+            for path in _listed(await asked(self._hub, "_dragoman/hub/files", params), "files")
+            if isinstance(path, str)
+        ]
+
+    async def attachments(self, paths: Sequence[str]) -> Sequence[v1.ContentBlock]:
+        """Links: whether they lead anywhere, only the agent can tell."""
+        whole = [path if path.startswith("/") else f"{self.cwd}/{path}" for path in paths]
+        return [v1.ResourceLink(name=path.rpartition("/")[2], uri=f"file://{path}") for path in whole]
+
+    async def review(self) -> Review | None:
+        told = await asked(self._hub, "_dragoman/hub/changes", {"sessionId": self.session.id})
+        files = [_file(one) for one in _listed(told, "files") if isinstance(one, dict)]
+        return HubReview(self._hub, self.session.id, files) if files else None
+
+
+class HubReview:
+    """A `Review`."""
+
+    def __init__(self, hub: AgentHandle, session_id: str, files: Sequence[ChangedFile]) -> None:
+        self.files = files
+        self.notes: Sequence[str] = ()
+        self._hub = hub
+        self._session_id = session_id
+
+    async def revert(self, path: str) -> None:
+        try:
+            await self._hub.call("_dragoman/hub/revert", {"sessionId": self._session_id, "path": path})
+        except CallFailed as refused:
+            raise LocalMistake(refused.message) from refused
+
+
+async def asked(hub: AgentHandle, method: str, params: dict[str, Any]) -> Any:
+    """What a hub says beyond the protocol; nothing if it is none, or does not allow it."""
+    try:
+        return await hub.call(method, params)
+    except DragomanError:
+        return None
+
+
+def _listed(told: Any, name: str) -> list[Any]:
+    found = told.get(name) if isinstance(told, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _file(one: dict[str, Any]) -> ChangedFile:
+    diff = one.get("diff")
+    lines = diff.splitlines() if isinstance(diff, str) else []
+    return ChangedFile(
+        path=str(one.get("path")),
+        kind=str(one.get("kind")),
+        diff=diff if isinstance(diff, str) else None,
+        added=sum(line.startswith("+") and not line.startswith("+++") for line in lines),
+        removed=sum(line.startswith("-") and not line.startswith("---") for line in lines),
+        binary=bool(one.get("binary")),
+    )
