@@ -36,9 +36,17 @@ EXCUSE = 8 * 1024
 
 
 def open_http(
-    url: str, *, headers: Mapping[str, str] | None = None, limits: Limits = DEFAULT_LIMITS
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    all_or_nothing: bool = False,
 ) -> MessageTransport:
-    """A transport to an endpoint; nothing is sent before the first message."""
+    """A transport to an endpoint; nothing is sent before the first message.
+
+    With `all_or_nothing`, the loss of one session's stream ends the connection: whoever comes back with
+    another can mend what an error cannot.
+    """
     try:
         import httpx2
     except ImportError:
@@ -49,13 +57,17 @@ def open_http(
         timeout=httpx2.Timeout(30.0, read=None, pool=None),
         limits=httpx2.Limits(max_connections=None),  # each stream of a session may need one, for good
     )
-    return MessageTransport(HttpStream(client, url, limits), limits=limits)
+    stream = HttpStream(client, url, limits, all_or_nothing=all_or_nothing)
+    return MessageTransport(stream, limits=limits)
 
 
 class HttpStream:
     """The connection as a stream of messages."""
 
-    def __init__(self, client: httpx2.AsyncClient, url: str, limits: Limits) -> None:
+    def __init__(
+        self, client: httpx2.AsyncClient, url: str, limits: Limits, *, all_or_nothing: bool = False
+    ) -> None:
+        self._all_or_nothing = all_or_nothing
         self._client = client
         self._url = url
         self._limits = limits
@@ -157,7 +169,7 @@ class HttpStream:
 
     def _lost(self, session: str, why: BaseException | None) -> None:
         """A stream has ended for good. With the connection's own, the connection has."""
-        if not session:
+        if not session or self._all_or_nothing:
             self._heard.end(why)
             return
         for request in self._routes.open_in(session):

@@ -14,7 +14,6 @@ from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_to
 from dragoman.hub.endpoint import Endpoint
 from dragoman.hub.listening import listening, open_socket
 from dragoman.sdk.resuming import Notice, ResumingTransport, resuming
-from dragoman.sdk.resuming.opening import is_final
 from dragoman.testing import check_transport
 from dragoman.testing.transports import Recorder
 from dragoman.transport.contract import Limits, Transport
@@ -246,22 +245,6 @@ async def test_a_turn_survives_cuts_over_the_network(scheme: str) -> None:
         await editor.answer(4)
         assert updates(editor) == ["hello", "n1", "n3", "n4", "n5"]
         await transport.aclose()
-
-
-@pytest.mark.parametrize(
-    ("words", "at_first", "later"),
-    [
-        ("refused the connection with status 401", True, True),
-        ("answered initialize with status 403", True, True),
-        ("refused the connection with status 404", True, False),
-        ("refused the connection with status 429", False, False),
-        ("refused the connection with status 503", False, False),
-        ("cannot be reached: status unknown", False, False),
-    ],
-)
-def test_what_leaves_no_hope(words: str, at_first: bool, later: bool) -> None:
-    assert is_final(LinkClosed(words), False) is at_first
-    assert is_final(LinkClosed(words), True) is later
 
 
 @pytest.mark.bound(20)

@@ -52,7 +52,7 @@ def _opener(
             return await open_websocket(url, headers=headers, limits=limits)
         from dragoman.transport.http_client import open_http
 
-        return open_http(url, headers=headers, limits=limits)
+        return open_http(url, headers=headers, limits=limits, all_or_nothing=True)
 
     return open_
 
