@@ -20,6 +20,7 @@ from dragoman.tui.app import ChatApp
 from dragoman.tui.ports import AgentChoice, Listener, Person, SessionRow, Talk, Wanted
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
+PICTURES = Path(__file__).parent.parent.parent / "docs" / "pictures"
 PATIENCE = 20.0
 BEAT = 0.02
 
@@ -98,6 +99,17 @@ class Eyes:
             path.write_text(self._steady, "utf-8")
         kept = path.read_text("utf-8")
         await self.until(lambda: self._steady == kept, f"the screen to be like {path.name}")
+
+    def picture(self, name: str) -> None:
+        """For docs/chat.md, when the screens are written anew: what is on the screen now."""
+        if os.environ.get("DRAGOMAN_SNAPSHOTS") == "write":
+            svg = re.sub(r"/tmp/dc\d{7}", "~/project/shop", self.app.export_screenshot())
+            svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # nothing is fetched from anywhere
+            svg = re.sub(r"terminal-\d+-", "t-", svg)
+            lines = (line.rstrip() for line in svg.replace("Fira Code", "monospace").split("\n"))
+            (PICTURES / f"chat-{name}.svg").write_text(
+                "\n".join(line for line in lines if line) + "\n", "utf-8"
+            )
 
     @property
     def _steady(self) -> str:

@@ -62,15 +62,18 @@ async def test_a_turn_from_the_prompt_to_the_review_of_its_changes(shop: Path) -
         await eyes.see("Permission", "-    return prices[0]", "+    return sum(prices)", "(y)", "plan 1/2")
         assert file.read_text() == OLD
         await eyes.like("permission")
+        eyes.picture("permission")
         await eyes.press("y")
         await eyes.see("● ready", "Mended.", "Changed on disk: 1 file, +1 -1", "0.50 USD")
         assert file.read_text() == NEW
         await eyes.like("chat")
+        eyes.picture("conversation")
         await eyes.press("ctrl+t")
         await eyes.see("It takes the first price only.")
         await eyes.press("ctrl+g")
         await eyes.see("Changed on disk", "~ shop.py", "+    return sum(prices)")
         await eyes.like("review")
+        eyes.picture("review")
         await eyes.press("r")
         await eyes.see("put back")
         assert file.read_text() == OLD
