@@ -38,6 +38,4 @@ def alone_in(folder: Path) -> Iterator[None]:
 def _taken(folder: Path, descriptor: int) -> str:
     holder = os.pread(descriptor, 20, 0).decode(errors="replace")
     who = f"another hub (process {holder})" if holder.isdigit() else "another hub"
-    return (
-        f"{who} keeps its sessions in {folder.parent} already: end it, or use another folder"
-    )
+    return f"{who} keeps its sessions in {folder.parent} already: end it, or use another folder"

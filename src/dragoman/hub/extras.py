@@ -30,7 +30,11 @@ SKIPPED = frozenset({"node_modules", "__pycache__", "target", "dist", "build", "
 REMINDER = 24_000
 """Characters of the past that are told to an agent that has forgotten it: the latest."""
 
-SNAPSHOT_SECONDS = 5.0
+SNAPSHOT_SECONDS = 3.0
+"""A turn waits so long for a look at its folder, once: one that is too large is not looked at again."""
+
+LARGE = 1000
+"""Folders that are known to be too large; more than that, and all are forgotten."""
 
 
 class Extras:
@@ -40,6 +44,7 @@ class Extras:
         self._hub = hub
         self._watches_changes = changes
         self._snapshots: dict[str, Snapshot] = {}
+        self._too_large: set[str] = set()
         self._reminders: dict[str, str] = {}
 
     async def aclose(self) -> None:
@@ -63,10 +68,18 @@ class Extras:
         before = self._snapshots.pop(session.id, None)
         if before is not None:
             await before.aclose()
+        folder = session.memory.cwd
+        if folder in self._too_large:
+            return
         try:
             async with asyncio.timeout(SNAPSHOT_SECONDS):
-                self._snapshots[session.id] = await take_snapshot([session.memory.cwd])
-        except (DragomanError, OSError, TimeoutError) as error:
+                self._snapshots[session.id] = await take_snapshot([folder])
+        except TimeoutError:
+            log.info("what turns change will not be known in %s: it is too large", folder)
+            if len(self._too_large) >= LARGE:
+                self._too_large.clear()
+            self._too_large.add(folder)
+        except (DragomanError, OSError) as error:
             log.info("what the turn changes will not be known: %s", error)
 
     async def changes(self, session: HubSession) -> list[dict[str, Any]]:
