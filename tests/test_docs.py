@@ -17,6 +17,9 @@ from typing import NamedTuple
 import pytest
 
 from dragoman.testing import Script
+from tests.together import SideBySide
+
+together = SideBySide()
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -73,6 +76,7 @@ def in_language(language: str) -> list[Block]:
 
 
 @pytest.mark.parametrize("block", in_language("python"), ids=str)
+@together
 def test_a_python_block_works(block: Block, tmp_path: Path) -> None:
     what = kind(block.text)
     if what == "fragment":

@@ -9,6 +9,9 @@ import pytest
 
 from tests.interop.programs import AGENTS, CLIENTS, needs_node, tapped, tell
 from tests.interop.test_story import FUTURE, ORDERS, STORY, judge
+from tests.together import SideBySide
+
+together = SideBySide()
 
 CLIENT = [sys.executable, "-m", "tests.blocking.story_client"]
 AGENT = [sys.executable, "-m", "tests.blocking.story_agent"]
@@ -33,6 +36,7 @@ PAIRS = {
         for name, pair in PAIRS.items()
     ],
 )
+@together
 def test_the_story_ends_as_it_does_between_all_others(
     client: list[str], agent: list[str], tmp_path: Path
 ) -> None:

@@ -14,9 +14,11 @@ from dragoman.cli.run.exits import EXITS
 from dragoman.testing import RawPeer
 from dragoman.transport.tree import look_up
 from tests.interop.programs import ROOT
+from tests.together import SideBySide
 from tests.transport.programs import alive, eventually
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of POSIX")
+together = SideBySide()
 
 DOCTOR = [sys.executable, "-m", "dragoman", "doctor"]
 SCRIPT = [sys.executable, "-m", "dragoman", "agent", "script"]
@@ -38,6 +40,7 @@ def a_script(folder: Path, text: str) -> list[str]:
     return [*SCRIPT, str(folder / "x.script")]
 
 
+@together
 def test_a_healthy_agent_gets_a_line_for_every_step() -> None:
     done = examined("echo")
     assert (done.returncode, done.stderr) == (0, "")
@@ -49,6 +52,7 @@ def test_a_healthy_agent_gets_a_line_for_every_step() -> None:
     assert lines[-1] == "It works."
 
 
+@together
 def test_the_example_of_the_official_sdk_is_healthy() -> None:
     done = examined("--", sys.executable, "-m", "tests.interop.python.official_agent")
     assert done.returncode == 0, done.stdout
@@ -65,6 +69,7 @@ def test_the_example_of_the_official_sdk_is_healthy() -> None:
         ("on initialize\n  unanswered\n", "timeout"),
     ],
 )
+@together
 def test_the_exit_status_tells_the_outcome(tmp_path: Path, script: str, outcome: str) -> None:
     done = examined("--timeout", "1", "--json", "--", *a_script(tmp_path, f"agent x\n{script}"))
     assert done.stderr == ""
@@ -82,6 +87,7 @@ def test_every_status_is_the_one_of_run_and_stands_in_the_help_and_on_the_page()
         assert f"\n| {status} | `{outcome}` | " in page
 
 
+@together
 def test_a_failure_shows_means_advice_frames_and_standard_error(tmp_path: Path) -> None:
     command = a_script(tmp_path, 'agent x\non initialize\n  complain "unknown option --acp"\n  die 2\n')
     done = examined("--", *command)
@@ -91,6 +97,7 @@ def test_a_failure_shows_means_advice_frames_and_standard_error(tmp_path: Path) 
     assert done.stdout.splitlines()[-1].startswith("It does not work: after ")
 
 
+@together
 def test_what_a_terminal_would_obey_is_shown_instead(tmp_path: Path) -> None:
     noise = a_script(tmp_path, 'agent x\nstart\n  line "\\u001b]0;mine\\u0007"\n  complain "\\u001b[2J"\n')
     for arguments in (["--verbose"], ["--json"]):
@@ -100,6 +107,7 @@ def test_what_a_terminal_would_obey_is_shown_instead(tmp_path: Path) -> None:
         assert "mine" in done.stdout
 
 
+@together
 def test_secrets_are_in_no_output(tmp_path: Path) -> None:
     config = tmp_path / "dragoman" / "config.toml"
     config.parent.mkdir()
@@ -126,12 +134,14 @@ def test_secrets_are_in_no_output(tmp_path: Path) -> None:
         ([], 2, "required: AGENT"),
     ],
 )
+@together
 def test_a_mistake_is_told_on_standard_error(arguments: list[str], status: int, told: str) -> None:
     done = examined(*arguments)
     assert (done.returncode, done.stdout) == (status, "")
     assert told in done.stderr
 
 
+@together
 def test_a_well_known_agent_that_is_not_installed_is_examined_all_the_same(tmp_path: Path) -> None:
     done = examined("codex", PATH=str(tmp_path), HOME=str(tmp_path), SHELL="/bin/sh")
     assert done.returncode == 127
@@ -139,6 +149,7 @@ def test_a_well_known_agent_that_is_not_installed_is_examined_all_the_same(tmp_p
     assert "npm install -g @agentclientprotocol/codex-acp" in done.stdout
 
 
+@together
 def test_a_program_that_only_the_login_shell_knows_is_found_with_a_warning(tmp_path: Path) -> None:
     for name, text in {
         "shell": f'#!/bin/sh\nPATH="{tmp_path}/more:$PATH" exec /bin/sh -c "$4"\n',
@@ -154,6 +165,7 @@ def test_a_program_that_only_the_login_shell_knows_is_found_with_a_warning(tmp_p
 
 
 @pytest.mark.bound(15)  # what does not end by itself is given some seconds to
+@together
 async def test_an_interrupt_ends_the_agent_too(tmp_path: Path) -> None:
     agent = a_script(tmp_path, "agent x\non initialize\n  stall\n")
     async with RawPeer([*DOCTOR, "--", *agent]) as peer:

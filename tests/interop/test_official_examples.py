@@ -16,6 +16,7 @@ from dragoman.schema.v1 import AgentMessageChunk, ContentBlock, ResourceLink, Se
 from tests.interop.programs import AGENTS, CLIENTS, ROOT, environment, python, tell
 from tests.interop.python.fetch import VERSIONS, sources
 from tests.interop.test_story import ORDERS, STORY
+from tests.together import SideBySide
 
 COMING = VERSIONS[-1]
 
@@ -24,6 +25,7 @@ needs_sources = pytest.mark.skipif(
     reason="needs the official SDK's sources: python tests/interop/python/fetch.py",
 )
 pytestmark = [needs_sources, pytest.mark.bound(30)]
+together = SideBySide()
 
 every_version = pytest.mark.parametrize("version", VERSIONS)
 whoever_serves = pytest.mark.parametrize("served", ["by the official SDK", "by us"])
@@ -48,6 +50,7 @@ async def updates(command: list[str], version: str, *content: Any) -> list[Sessi
 
 @every_version
 @whoever_serves
+@together
 async def test_their_echo_agent_answers_us(version: str, served: str) -> None:
     command = example(version, "echo_agent.py", "EchoAgent", served)
     (update,) = await updates(command, version, "hello")
@@ -57,6 +60,7 @@ async def test_their_echo_agent_answers_us(version: str, served: str) -> None:
 
 
 @whoever_serves
+@together
 async def test_their_example_agent_gives_back_what_we_sent(served: str) -> None:
     command = example(VERSIONS[0], "agent.py", "ExampleAgent", served)
     sent: list[ContentBlock] = [
@@ -69,6 +73,7 @@ async def test_their_example_agent_gives_back_what_we_sent(served: str) -> None:
 
 
 @every_version
+@together
 def test_their_example_client_talks_to_our_agent(version: str) -> None:
     client = [sys.executable, str(sources(version) / "examples" / "client.py")]
     agent = [sys.executable, "examples/echo_agent.py"]
@@ -83,6 +88,7 @@ def test_their_example_client_talks_to_our_agent(version: str) -> None:
 @pytest.mark.parametrize(
     ("client", "agent"), [("ours", "official-python"), ("official-python", "ours"), ("ours", "adapted")]
 )
+@together
 def test_the_coming_version_tells_the_same_story(client: str, agent: str) -> None:
     sdk = sources(COMING) / "src"
     report = tell(CLIENTS[client], "story", list(ORDERS), AGENTS[agent], sdk=sdk)

@@ -9,6 +9,9 @@ import pytest
 
 from tests.interop.programs import AGENTS, CLIENTS, needs_node, python, tapped, tell
 from tests.interop.test_story import ORDERS, STORY
+from tests.together import SideBySide
+
+together = SideBySide()
 
 EXPECTED = {
     **STORY,
@@ -20,6 +23,7 @@ EXPECTED = {
 @pytest.mark.parametrize(
     ("client", "agent"), [("typescript", "official-python"), ("official-python", "typescript")]
 )
+@together
 def test_the_story_passes_through_a_proxy(client: str, agent: str, tmp_path: Path) -> None:
     before, behind = tmp_path / "before", tmp_path / "behind"
     command = [*python("our_proxy"), *tapped(behind, AGENTS[agent])]

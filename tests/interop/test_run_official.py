@@ -18,8 +18,10 @@ from tests.faults.client.running import Run, running
 from tests.interop.programs import AGENTS, ROOT, needs_node
 from tests.interop.python.fetch import VERSIONS, sources
 from tests.interop.test_official_examples import needs_sources
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
+together = SideBySide()
 
 STORIES = [
     pytest.param(AGENTS["official-python"], id="python"),
@@ -42,6 +44,7 @@ async def run(agent: list[str], place: Path, *options: str, words: str, **more: 
 
 @needs_sources
 @pytest.mark.parametrize("version", VERSIONS)
+@together
 async def test_their_echo_agent_is_run(version: str, tmp_path: Path) -> None:
     command = [sys.executable, str(sources(version) / "examples" / "echo_agent.py")]
     done = await run(command, tmp_path, words="hello", sdk=sources(version) / "src")
@@ -49,6 +52,7 @@ async def test_their_echo_agent_is_run(version: str, tmp_path: Path) -> None:
 
 
 @needs_sources
+@together
 async def test_their_example_agent_gets_text_and_file(tmp_path: Path) -> None:
     attached = tmp_path / "notes.txt"
     attached.write_text("a note")
@@ -62,6 +66,7 @@ async def test_their_example_agent_gets_text_and_file(tmp_path: Path) -> None:
 
 
 @told
+@together
 async def test_a_story_is_streamed(agent: list[str], tmp_path: Path) -> None:
     done = await run(agent, tmp_path, words="stream")
     kinds = [event["event"] for event in done.events]
@@ -75,6 +80,7 @@ async def test_a_story_is_streamed(agent: list[str], tmp_path: Path) -> None:
 
 @told_once
 @pytest.mark.parametrize(("approve", "chosen", "status"), [("all", "yes", 0), ("none", "no", 7)])
+@together
 async def test_a_tool_is_decided(
     agent: list[str], approve: str, chosen: str, status: int, tmp_path: Path
 ) -> None:
@@ -85,6 +91,7 @@ async def test_a_tool_is_decided(
 
 
 @told
+@together
 async def test_files_are_lent(agent: list[str], tmp_path: Path) -> None:
     written = tmp_path / "work" / "new.txt"
     done = await run(agent, tmp_path, "--approve", "all", words=f"write {written} some words")
@@ -95,12 +102,14 @@ async def test_files_are_lent(agent: list[str], tmp_path: Path) -> None:
 
 
 @told_once
+@together
 async def test_modes_and_options_are_set(agent: list[str], tmp_path: Path) -> None:
     done = await run(agent, tmp_path, "--mode", "loud", "--set", "model=large", words="settings")
     assert (done.status, done.text) == (0, "loud large")
 
 
 @told_once
+@together
 async def test_a_session_is_loaded(agent: list[str], tmp_path: Path) -> None:
     done = await run(agent, tmp_path, "--session", "stored", words="settings")
     replayed = [event["text"] for event in done.events if event.get("phase") == "replay"]
@@ -110,12 +119,14 @@ async def test_a_session_is_loaded(agent: list[str], tmp_path: Path) -> None:
 
 @told_once
 @pytest.mark.parametrize(("order", "status"), [("refuse", 8), ("crash", 11), ("elicit", 6)])
+@together
 async def test_every_end_has_its_status(agent: list[str], order: str, status: int, tmp_path: Path) -> None:
     done = await run(agent, tmp_path, words=order)
     assert done.status == status
 
 
 @told
+@together
 async def test_ctrl_c_cancels_the_turn(agent: list[str], tmp_path: Path) -> None:
     async with running("", "", tmp_path, command=shlex.join(agent), words=["wait"]) as started:
         await started.peer.read_until(lambda line: b'"waiting"' in line, seconds=20)

@@ -19,8 +19,10 @@ from dragoman.testing import ScriptedAgent
 from tests.faults.client.running import Folder, Run, running
 from tests.interop.recordings import ELSEWHERE, Conversation, conversations
 from tests.interop.test_recordings import PROBE, needs_recordings
+from tests.together import SideBySide
 
 pytestmark = [needs_recordings, pytest.mark.bound(60)]
+together = SideBySide()
 
 AGENTS = sorted((ELSEWHERE / "agents-v1").glob("*.ndjson"))
 SEEN = "reached the end"
@@ -135,6 +137,7 @@ def tools(spoken: list[Any]) -> int:
 
 
 @pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
+@together
 async def test_everything_that_an_agent_said_is_told(path: Path, tmp_path: Path) -> None:
     recording, run = await served(path, 0, tmp_path)
     spoken = recording.spoken()
@@ -155,6 +158,7 @@ LOADING = [
 
 
 @pytest.mark.parametrize(("path", "number", "session"), LOADING)
+@together
 async def test_a_loaded_session_is_replayed_and_goes_on(
     path: Path, number: int, session: str, tmp_path: Path
 ) -> None:

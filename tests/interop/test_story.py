@@ -15,6 +15,9 @@ import pytest
 
 from tests.interop.judges import Sent, refused_by_python, refused_by_typescript, sent
 from tests.interop.programs import AGENTS, CLIENTS, needs_node, tapped, tell
+from tests.together import SideBySide
+
+together = SideBySide()
 
 MESSAGE = "agent_message_chunk"
 
@@ -85,6 +88,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("client", "agent"), PAIRS)
+@together
 def test_every_pair_comes_to_the_same_end(client: str, agent: str, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     report = tell(CLIENTS[client], "story", list(ORDERS), tapped(journal, AGENTS[agent]))
@@ -98,6 +102,7 @@ def test_every_pair_comes_to_the_same_end(client: str, agent: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("client", ["ours", "official-python", pytest.param("typescript", marks=needs_node)])
+@together
 def test_the_smallest_agent_talks_to_every_client(client: str, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     agent = [sys.executable, "examples/echo_agent.py"]

@@ -31,8 +31,10 @@ from tests.agents.review.process import COMMAND as REVIEWER
 from tests.dialect.crow.talking import AGENT, TRANSLATE, Frame, talking
 from tests.interop.programs import ROOT, environment, needs_node
 from tests.interop.python.fetch import VERSIONS, sources
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(40)  # programs start slowly on a busy machine
+together = SideBySide()
 
 BEHIND = [*TRANSLATE, "--client", "v1", "--agent", "crow", "--", *AGENT]
 FRONT = [*TRANSLATE, "--client", "crow", "--agent", "v1"]
@@ -41,6 +43,7 @@ FRONT = [*TRANSLATE, "--client", "crow", "--agent", "v1"]
 # A crow client.
 
 
+@together
 def test_a_crow_client_has_code_reviewed_and_mended_cancels_and_loads(tmp_path: Path) -> None:
     folder = make_repository(tmp_path / "project")
     ledger = tmp_path / "ledger.json"
@@ -104,6 +107,7 @@ def test_a_crow_client_has_code_reviewed_and_mended_cancels_and_loads(tmp_path: 
     not sources(VERSIONS[0]).is_dir(),
     reason="needs the official SDK's sources: python tests/interop/python/fetch.py",
 )
+@together
 def test_a_crow_client_talks_to_the_official_example_agent(tmp_path: Path) -> None:
     example = sources(VERSIONS[0]) / "examples" / "agent.py"
     env = environment(sources(VERSIONS[0]) / "src")
@@ -188,6 +192,7 @@ class Walker:
         return seen
 
 
+@together
 async def test_a_client_of_the_official_python_sdk_drives_a_crow_agent() -> None:
     walker: Any = Walker()
     async with spawn_agent_process(walker, *BEHIND, cwd=ROOT) as (agent, _):
@@ -206,6 +211,7 @@ async def test_a_client_of_the_official_python_sdk_drives_a_crow_agent() -> None
 
 
 @needs_node
+@together
 def test_a_client_of_the_official_typescript_sdk_drives_a_crow_agent() -> None:
     client = Path(__file__).with_name("official_client.mjs")
     run = subprocess.run(
@@ -215,6 +221,7 @@ def test_a_client_of_the_official_typescript_sdk_drives_a_crow_agent() -> None:
     assert json.loads(run.stdout) == REPORT
 
 
+@together
 async def test_our_client_drives_two_sessions_of_a_crow_agent_at_once() -> None:
     client, ledger = Client("wren"), Ledger()
     asked: list[str] = []

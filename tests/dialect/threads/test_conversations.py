@@ -22,8 +22,10 @@ from tests.dialect.threads.agent import OLD
 from tests.dialect.threads.pipe import talking
 from tests.interop.programs import CLIENTS, needs_node, tell
 from tests.interop.python.fetch import VERSIONS, sources
+from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(40)  # programs start slowly on a busy machine
+together = SideBySide()
 
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
 AGENT = [sys.executable, str(Path(__file__).with_name("agent.py"))]
@@ -41,6 +43,7 @@ async def an_earlier_session(sessions: Path, folder: Path) -> str:
         return session.id
 
 
+@together
 async def test_a_client_from_the_document_talks_to_our_reviewer(tmp_path: Path) -> None:
     sessions, app = tmp_path / "sessions.db", tmp_path / "app.py"
     app.write_text(CODE)
@@ -80,6 +83,7 @@ async def test_a_client_from_the_document_talks_to_our_reviewer(tmp_path: Path) 
 
 
 @pytest.mark.skipif(not sources(VERSIONS[0]).is_dir(), reason="needs the official SDK's sources")
+@together
 async def test_a_client_from_the_document_talks_to_the_official_example() -> None:
     example = sources(VERSIONS[0]) / "examples" / "agent.py"
     env = {**os.environ, "PYTHONPATH": str(sources(VERSIONS[0]) / "src")}
@@ -91,6 +95,7 @@ async def test_a_client_from_the_document_talks_to_the_official_example() -> Non
         assert (await client.call("flyToTheMoon"))["error"]["code"] == -32601
 
 
+@together
 async def test_an_agent_from_the_document_is_driven_by_our_client(tmp_path: Path) -> None:
     ledger = Ledger()
     (tmp_path / "rows.txt").write_text("peas\nbeans\n")
@@ -128,6 +133,7 @@ def assert_all_was_read(found: Any, folder: Path) -> None:
     assert found["outside"]["code"] == 403
 
 
+@together
 async def test_a_client_that_lends_files_is_asked_for_them(tmp_path: Path) -> None:
     (tmp_path / "rows.txt").write_text("peas\nbeans\n")
     client = Client("lender")
@@ -152,6 +158,7 @@ async def test_a_client_that_lends_files_is_asked_for_them(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("client", ["official-python", pytest.param("typescript", marks=needs_node)])
+@together
 def test_an_agent_from_the_document_is_driven_by_the_official_clients(client: str) -> None:
     report = tell(CLIENTS[client], "hello", [], [*translated("--agent", "threads"), *AGENT])
     assert report == {
@@ -166,6 +173,7 @@ def test_an_agent_from_the_document_is_driven_by_the_official_clients(client: st
     }
 
 
+@together
 async def test_a_client_takes_the_document_at_its_word(tmp_path: Path) -> None:
     """The directions as printed: it streams to the agent, reads its files, and gets a message posted."""
     (tmp_path / "rows.txt").write_text("peas\nbeans\n")

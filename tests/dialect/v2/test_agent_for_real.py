@@ -16,6 +16,9 @@ import pytest
 from tests.interop.judges import refused_by_python, sent
 from tests.interop.programs import CLIENTS, needs_node, tapped, tell
 from tests.interop.test_story import ORDERS, STORY, said, used
+from tests.together import SideBySide
+
+together = SideBySide()
 
 AGENT = ["node", str(Path(__file__).parent / "agent.mjs")]
 
@@ -32,6 +35,7 @@ LEDGER = {
 
 @needs_node
 @pytest.mark.parametrize("client", CLIENTS)
+@together
 def test_v1_clients_tell_the_story_to_a_v2_agent(client: str, tmp_path: Path) -> None:
     ledger, journal = tmp_path / "ledger.json", tmp_path / "journal"
     translate = [sys.executable, "-m", "dragoman", "translate", "--agent", "v2", "--ledger", str(ledger)]
