@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
+import signal
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -60,10 +63,20 @@ class ChatApp(App[int]):
         self.theme = CALM.name if with_colours else PLAIN
 
     def on_mount(self) -> None:
+        self._heed_signals()
         if self.wanted is not None:
             self.push_screen(ChatScreen(self.house, self.wanted))
         else:
             self._ask_what()
+
+    def _heed_signals(self) -> None:
+        """Whoever ends us, or hangs up, gets the terminal back as it was, and no process is left."""
+        if self.is_headless:
+            return
+        for name in ("SIGTERM", "SIGHUP"):
+            if number := getattr(signal, name, None):
+                with contextlib.suppress(NotImplementedError):  # Windows
+                    asyncio.get_running_loop().add_signal_handler(number, self.call_later, self.action_leave)
 
     def _ask_what(self) -> None:
         self.push_screen(StartScreen(self.house), self._begin)

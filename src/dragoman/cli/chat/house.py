@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from dragoman.cli.agents_show import shown_command
@@ -59,6 +60,7 @@ class LocalHouse:
                 is_nameless=target.agent.source in (From.COMMAND, From.ADDRESS),
                 env=target.env,
                 tap=None if recorder is None else recorder.tap(stream),
+                on_stderr=None if recorder is None else partial(_complained, recorder, stream),
             )
             talk = await stack.enter_async_context(
                 opened(source, wanted, person, listener, rules=self._rules, past=past)
@@ -163,6 +165,10 @@ def _dialled(target: Target) -> Transport:
     found = target.open()
     assert not isinstance(found, Sequence)
     return found
+
+
+def _complained(recorder: HistoryRecorder, stream: str, chunk: bytes) -> None:
+    recorder.note(stream, stderr=chunk.decode(errors="replace"))
 
 
 async def _describe(recorder: HistoryRecorder, journal: Journal, stream: str, agent: str) -> None:
