@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from dragoman.errors import DragomanError, LinkClosed
 from dragoman.hub.recall import ASKED
-from dragoman.hub.rendering import Position, asked_again, messages
+from dragoman.hub.rendering import Position, asked_again, block_of
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
@@ -100,14 +100,10 @@ class Follower:
             (failed or self.client.give_up)("the session's journal could not be read to its end")
 
     def _tell(self, entries: Sequence[Stored]) -> None:
-        skip = self.position.part
-        block: list[bytes] = []
-        for stored in entries:
-            block += messages(self.session.id, stored, self, skip=skip)
-            skip = 0
+        block = block_of(self.session.id, entries, self, skip=self.position.part)
         self.position = Position(entries[-1].sequence)
         if block:
-            self.client.send(b"".join(block))
+            self.client.send(block)
 
     # The view.
 

@@ -109,6 +109,26 @@ def update_kind(frame: bytes, start: bytes) -> bytes | None:
     return frame[begin : frame.find(b'"', begin)]
 
 
+def all_begin(frames: Sequence[bytes], *heads: bytes) -> bool:
+    """Whether each frame begins with one of these, none of which begins with another. Much faster than to
+    look at one after the other.
+    """
+    block = b"\n" + b"\n".join(frames)
+    left = len(frames)
+    for head in heads:
+        left -= block.count(b"\n" + head)
+        if not left:
+            return True
+    return False
+
+
+def with_cursor(update: bytes, sequence: int) -> bytes:
+    """`with_ours` for an update, which nearly every frame is."""
+    if b'"_meta"' in update:
+        return with_ours(update, "params", {"cursor": str(sequence)})
+    return b'%b"_meta":{"dragoman":{"cursor":"%d"}},%b' % (UPDATE, sequence, update[len(UPDATE) :])
+
+
 def echoes(session_id: str, prompt: Sequence[Raw], key: str) -> list[bytes]:
     """A prompt as the updates that tell it to whoever did not write it."""
     begin = update_start(session_id) + b'user_message_chunk","content":'

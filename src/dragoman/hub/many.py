@@ -17,7 +17,26 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 EXTENSION = "dragoman.many"
 
 _TEXT = 0x81
-_SHORT = [bytes((_TEXT, size)) for size in range(126)]
+_KNOWN = 4096
+"""Sizes whose heads are kept: nearly all messages are smaller."""
+
+
+class _Heads(dict[int, bytes]):
+    """What stands before a message, by its size."""
+
+    def __missing__(self, size: int) -> bytes:
+        if size < 126:
+            head = bytes((_TEXT, size))
+        elif size < 65536:
+            head = bytes((_TEXT, 126)) + size.to_bytes(2, "big")
+        else:
+            head = bytes((_TEXT, 127)) + size.to_bytes(8, "big")
+        if size < _KNOWN:
+            self[size] = head
+        return head
+
+
+_heads = _Heads()
 
 
 class ManyProtocol(WebSocketsSansIOProtocol):
@@ -44,14 +63,7 @@ class ManyProtocol(WebSocketsSansIOProtocol):
 
 def framed(messages: Sequence[bytes]) -> bytes:
     """The messages as they stand on the wire."""
-    parts: list[bytes] = []
-    for message in messages:
-        size = len(message)
-        if size < 126:
-            parts.append(_SHORT[size])
-        elif size < 65536:
-            parts.append(b"\x81\x7e" + size.to_bytes(2, "big"))
-        else:
-            parts.append(b"\x81\x7f" + size.to_bytes(8, "big"))
-        parts.append(message)
+    parts: list[bytes] = [b""] * (2 * len(messages))
+    parts[::2] = map(_heads.__getitem__, map(len, messages))
+    parts[1::2] = messages
     return b"".join(parts)

@@ -7,19 +7,21 @@ messages gives each a cursor of its own, `17.1`, `17.2`, and the last one `17`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.hub.frames import (
     UPDATE,
+    all_begin,
     echoes,
     encoded,
     object_of,
     ours_in,
     parts_of,
     value_of,
+    with_cursor,
     with_ours,
 )
 from dragoman.hub.notes import TOLD, Note, event_of, read_note
@@ -93,7 +95,7 @@ def messages(session: str, stored: Stored, view: View, *, skip: int = 0) -> list
         if skip:
             return []
         if view.cursors:
-            frame = with_ours(frame, "params", {"cursor": str(stored.sequence)})
+            frame = with_cursor(frame, stored.sequence)
         return [frame + b"\n"]
     said = list(_READERS[stored.direction](session, stored, view))
     if not view.cursors:
@@ -105,6 +107,19 @@ def messages(session: str, stored: Stored, view: View, *, skip: int = 0) -> list
         ours = {"cursor": cursor, **(one.ours or {})}
         told.append((with_ours(one.message, one.member, ours) if one.member else one.message) + b"\n")
     return told[skip:]
+
+
+def block_of(session: str, entries: Sequence[Stored], view: View, *, skip: int = 0) -> bytes:
+    """The same for entries that follow each other; the first `skip` messages of the first are left out."""
+    frames = [stored.frame for stored in entries if stored.direction == "to_client"]
+    if not (skip or view.cursors) and len(frames) == len(entries) and all_begin(frames, UPDATE):
+        frames.append(b"")  # for the last newline
+        return b"\n".join(frames)
+    block: list[bytes] = []
+    for stored in entries:
+        block += messages(session, stored, view, skip=skip)
+        skip = 0
+    return b"".join(block)
 
 
 def asked_again(one: OpenRequest, view: View) -> bytes:

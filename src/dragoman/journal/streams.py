@@ -85,7 +85,7 @@ def append(
     return last
 
 
-def _insert(connection: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:
+def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
     """Many rows with one statement: each statement lets other threads run, and then waits for its turn."""
     whole = len(rows) - len(rows) % ROWS
     for first in range(0, whole, ROWS):

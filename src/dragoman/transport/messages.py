@@ -62,10 +62,13 @@ class MessageTransport:
     def write(self, block: bytes | bytearray | memoryview) -> None:
         if self._closed:
             raise LinkClosed(self._closed)
-        for line in bytes(block).split(b"\n"):
-            if line and not line.isspace():
-                self._outgoing.append(line)
-                self._pending += len(line)
+        lines = bytes(block).split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        if not all(lines) or any(map(bytes.isspace, lines)):
+            lines = [line for line in lines if line and not line.isspace()]
+        self._outgoing += lines
+        self._pending += sum(map(len, lines))
         self._work.set()
 
     @property
