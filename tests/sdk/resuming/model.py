@@ -1,6 +1,7 @@
 """A hub without any IO, made from docs/hub-protocol.md: it journals, renders by cursor, and knows keys.
 
-Its agent does what its prompts say, a letter a step: `u` is an update, `q` a question that is waited for.
+Its agent does what its prompts say, a letter a step: `u` is an update, `q` a question that is waited for, `x`
+a mistake that ends the turn with an error.
 Each step is taken when the test wants it, so that a connection can be cut between any two.
 """
 
@@ -106,6 +107,9 @@ class Hub:
             self._end(session, "end_turn")
         else:
             step, turn.steps = turn.steps[0], turn.steps[1:]
+            if step == "x":
+                self._end(session, "error")
+                return
             name = f"n{next(self._names)}"
             if step == "q":
                 turn.waits = name
@@ -199,7 +203,7 @@ class Line:
         session = self.hub.sessions[params["sessionId"]]
         mark = mark_of(params)
         self._announced[session.id] = set(mark["prompts"])
-        self._own |= set(mark["prompts"])
+        self._own |= {*mark["prompts"], *mark.get("wrote", ())}
         self._answer(number, {"modes": "m"})
         self.positions[session.id] = int(mark["after"] or "0")
         self._ask_open(session)
@@ -259,6 +263,9 @@ class Line:
             self._tell(at, {"method": "$/cancel_request", "params": {"requestId": number}})
 
     def _end(self, at: int, entry: Entry) -> None:
+        if entry.text == "error":
+            self.out.append({"id": self._waits[entry.key], "error": {"code": -32603, "message": "error"}})
+            return
         result = {"stopReason": entry.text, "_meta": {"dragoman": {"cursor": str(at + 1)}}}
         self.out.append({"id": self._waits[entry.key], "result": result})
 

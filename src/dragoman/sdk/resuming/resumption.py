@@ -282,7 +282,7 @@ class Resumption:
             log.info("the hub answered something that nobody waits for")
 
     def _answered(self, one: Open, heard: Response | Failure, frame: bytes) -> None:
-        self.to_editor += self._told.ended(one, self._connection)
+        self.to_editor += self._told.ended(one, self._connection, failed=isinstance(heard, Failure))
         if isinstance(heard, Failure):
             gone = one.repeated and one.method in ("session/close", "session/delete")
             if not (gone and heard.error.code == NOT_FOUND):

@@ -27,6 +27,7 @@ class Sessions:
     def __init__(self) -> None:
         self._cursors: dict[str, str] = {}
         self._open: dict[str, tuple[str, bytes]] = {}  # how to come back: the method, and its params so far
+        self._wrote: dict[str, list[str]] = {}  # keys of prompts that ended behind the cursor
         self._loading: dict[str, str] = {}  # the cursor of the last update of a replay that is not over
         self._skipping: dict[str, str] = {}  # up to this one
 
@@ -49,7 +50,7 @@ class Sessions:
             self.close(session)
 
     def close(self, session: str) -> None:
-        for kept in (self._cursors, self._open, self._loading, self._skipping):
+        for kept in (self._cursors, self._open, self._wrote, self._loading, self._skipping):
             kept.pop(session, None)
 
     def come_back(self, session: str, prompts: list[str]) -> tuple[str, bytes]:
@@ -59,6 +60,8 @@ class Sessions:
         if method == ATTACH:
             return method, _encode({"sessionId": session, "after": after})
         ours: dict[str, Any] = {"after": after, "prompts": prompts}
+        if wrote := self._wrote.get(session):
+            ours["wrote"] = wrote
         return method, put(params, ours)
 
     # How far the editor has been told.
@@ -66,7 +69,20 @@ class Sessions:
     def told(self, session: str, cursor: str) -> None:
         """The editor gets a message of this cursor; it may be none."""
         if cursor and session:
-            self._cursors[session] = cursor
+            self._move(session, cursor)
+
+    def told_end(self, session: str, cursor: str, key: str) -> None:
+        """The same for the end of a turn. An error has no place for a cursor: then the hub will come by the
+        prompt again, and must know that the editor need not be told its own words.
+        """
+        if cursor:
+            self.told(session, cursor)
+        elif key and session:
+            self._wrote.setdefault(session, []).append(key)
+
+    def _move(self, session: str, cursor: str) -> None:
+        self._cursors[session] = cursor
+        self._wrote.pop(session, None)
 
     def told_update(self, session: str, cursor: str) -> bool:
         """The same for an update. False if it had this one before and must not get it again."""
@@ -77,7 +93,7 @@ class Sessions:
             if target == cursor:
                 del self._skipping[session]
             return False
-        self._cursors[session] = cursor
+        self._move(session, cursor)
         if session in self._loading:
             self._loading[session] = cursor
         return True

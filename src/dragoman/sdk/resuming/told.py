@@ -64,7 +64,7 @@ class Told:
         params = bytes(heard.params) if self.shows else taken_out(heard.params, mark)
         return question, request(question.number, heard.method, params)
 
-    def ended(self, one: Open, connection: int) -> list[bytes]:
+    def ended(self, one: Open, connection: int, *, failed: bool) -> list[bytes]:
         """A request of the editor has its answer. With a turn, what was asked in it is over: the hub has not
         asked again what was settled while we were away.
         """
@@ -72,13 +72,15 @@ class Told:
             self.sessions.loaded(one.session)
         if one.method != "session/prompt":
             return []
+        if failed:
+            self.sessions.told_end(one.session, "", one.key)
         return [withdrawal(question) for question in self.asked.stale(one.session, connection)]
 
     def result(self, one: Open, result: Raw, frame: bytes) -> bytes:
         """The answer, and what it changes."""
         session, mark = look(result)
         if one.method == "session/prompt":
-            self.sessions.told(one.session, mark.cursor)
+            self.sessions.told_end(one.session, mark.cursor, one.key)
         elif one.method in ("session/new", "session/fork") and session:
             self.sessions.open(session, _params(one))
         elif one.method in ("session/load", "session/resume"):
