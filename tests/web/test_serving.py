@@ -56,6 +56,15 @@ async def test_every_answer_is_closed(page: Page, path: str) -> None:
     assert headers[b"cross-origin-opener-policy"] == b"same-origin"
 
 
+async def test_sockets_of_our_own_host_may_be_opened_and_a_strange_host_adds_nothing(page: Page) -> None:
+    _, headers, _ = await ask(page, "/", host="127.0.0.1:8765")
+    ours = b"connect-src 'self' ws://127.0.0.1:8765 wss://127.0.0.1:8765;"
+    assert ours in headers[b"content-security-policy"]
+    _, headers, _ = await ask(page, "/", host="x; script-src *")
+    assert b"connect-src 'self' ;" in headers[b"content-security-policy"]
+    assert b"*" not in headers[b"content-security-policy"]
+
+
 @pytest.mark.parametrize(
     "path", ["/no", "/../pyproject.toml", "/assets/", "/assets", "//", "/build.json", ""]
 )

@@ -81,7 +81,7 @@ function after(): void {
   if (!open) return;
   composer.update();
   const list = timeline();
-  list.update(open.fold.items, open.more);
+  list.update(open.fold.items, open.more, open.pages);
   pendingPrompts(list.tail);
   announce();
   if (wanted && wanted.sessionId === open.id && open.state === "open") void seek();
@@ -138,7 +138,7 @@ async function seek(): Promise<void> {
   for (let pages = 0; pages < 100; pages += 1) {
     const item = open.fold.where.get(found.cursor);
     if (item) {
-      timeline().update(open.fold.items, open.more);
+      timeline().update(open.fold.items, open.more, open.pages);
       timeline().reveal(found.cursor, item);
       return;
     }

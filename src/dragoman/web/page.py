@@ -12,6 +12,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import mimetypes
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ Headers = list[tuple[bytes, bytes]]
 
 STATIC = Path(__file__).parent / "static"
 
+# Not every browser takes a WebSocket of the same host for 'self'.
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -32,7 +34,7 @@ POLICY = "; ".join(
         # What a person attaches or asked to see; no address of an agent's is loaded.
         "img-src 'self' data: blob:",
         "media-src data: blob:",
-        "connect-src 'self'",
+        "connect-src 'self' {sockets}",
         "manifest-src 'self'",
         "worker-src 'self'",
         "base-uri 'none'",
@@ -43,7 +45,6 @@ POLICY = "; ".join(
     )
 )
 SAFETY: Headers = [
-    (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -51,6 +52,7 @@ SAFETY: Headers = [
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=(), payment=(), usb=()"),
     (b"x-frame-options", b"DENY"),
 ]
+HOST = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
 FOR_EVER = b"public, max-age=31536000, immutable"
 ASK_AGAIN = b"no-cache"
 UNKNOWN_TO_PYTHON = {".webmanifest": "application/manifest+json", ".js": "text/javascript"}
@@ -76,17 +78,29 @@ class Page:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return None
+        asked = dict(scope["headers"])
+        closed = (b"content-security-policy", _policy(asked.get(b"host", b"")))
         if scope["method"] not in ("GET", "HEAD"):
-            return await _answer(send, 405, [(b"allow", b"GET, HEAD")], b"", head=False)
+            return await _answer(send, 405, [(b"allow", b"GET, HEAD"), closed], b"", head=False)
         served = self._files.get("/index.html" if scope["path"] == "/" else scope["path"])
         head = scope["method"] == "HEAD"
         if served is None:
-            return await _answer(send, 404, [(b"content-type", b"text/plain")], b"nothing here\n", head=head)
-        return await _give(send, served, dict(scope["headers"]), head=head)
+            plain = [(b"content-type", b"text/plain"), closed]
+            return await _answer(send, 404, plain, b"nothing here\n", head=head)
+        return await _give(send, served, asked, closed, head=head)
 
 
-async def _give(send: Send, served: Served, asked: Mapping[bytes, bytes], *, head: bool) -> None:
+def _policy(host: bytes) -> bytes:
+    name = host.decode("ascii", "replace")
+    sockets = f"ws://{name} wss://{name}" if HOST.fullmatch(name) else ""
+    return POLICY.format(sockets=sockets).encode()
+
+
+async def _give(
+    send: Send, served: Served, asked: Mapping[bytes, bytes], closed: tuple[bytes, bytes], *, head: bool
+) -> None:
     headers = [
+        closed,
         (b"content-type", served.type),
         (b"cache-control", served.caching),
         (b"etag", served.tag),

@@ -226,7 +226,7 @@ export class App implements Owner {
     this.changed();
     window.setTimeout(() => {
       if (this.said === text) this.say("");
-    }, 6000);
+    }, 4000);
   }
 
   may(scope: string): boolean {

@@ -31,12 +31,14 @@ export class Conversation {
   why = "";
   cursor = "";
   more = false;
-  paging = false;
+  /** How often an earlier page was put in front: whoever draws has to keep the reader's place. */
+  pages = 0;
   sending: Sending[] = [];
   changes: FileChange[] | null = null;
   /** The cursor up to which a reconnected page still has to hear; empty when it is up to date. */
   behind = "";
   private kept = new Set<string>();
+  private fetching: Promise<boolean> | null = null;
   private earliest = "";
   private line: Message[] = [];
   private ready = false;
@@ -113,19 +115,24 @@ export class Conversation {
     return fold;
   }
 
-  /** One more page of what was before; false when there is none. */
-  async earlier(rpc: Rpc): Promise<boolean> {
-    if (!this.more || this.paging || !this.ready) return false;
-    this.paging = true;
+  /** One more page of what was before; false when there is none. Whoever asks while one is coming waits for that. */
+  earlier(rpc: Rpc): Promise<boolean> {
+    if (!this.more || !this.ready) return Promise.resolve(false);
+    this.fetching ??= this.fetchEarlier(rpc).finally(() => {
+      this.fetching = null;
+      this.changed();
+    });
+    return this.fetching;
+  }
+
+  private async fetchEarlier(rpc: Rpc): Promise<boolean> {
     try {
       const page = await this.page(rpc, this.earliest);
       this.fold.prepend(this.folded(page.messages));
+      this.pages += 1;
       return true;
     } catch {
       return false; // asked for again by the next scroll
-    } finally {
-      this.paging = false;
-      this.changed();
     }
   }
 

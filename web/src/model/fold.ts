@@ -16,6 +16,9 @@ const SPEECH: Record<string, Speech["kind"]> = {
 };
 const FIELDS = ["title", "name", "kind", "status", "content", "locations", "rawInput", "rawOutput"] as const;
 
+/** A session that streams for hours must not remember each of its messages. */
+const MOST_PLACES = 50_000;
+
 let serial = 0;
 
 export class Fold {
@@ -70,7 +73,9 @@ export class Fold {
       const request = params._meta?.dragoman?.request;
       if (typeof request === "string") this.ask({ sessionId: this.sessionId, request, method: message.method, params }, at);
     }
-    if (cursor && this.touched) this.where.set(cursor, this.touched);
+    if (!cursor || !this.touched) return;
+    this.where.set(cursor, this.touched);
+    if (this.where.size > MOST_PLACES) for (const first of this.where.keys()) return void this.where.delete(first);
   }
 
   private update(update: any, at: Where): void {

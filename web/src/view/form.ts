@@ -12,7 +12,6 @@ interface Field {
   format?: string;
   minLength?: number;
   maxLength?: number;
-  pattern?: string;
   minimum?: number;
   maximum?: number;
   items?: { enum?: string[]; anyOf?: { const: string; title?: string }[]; oneOf?: { const: string; title?: string }[] };
@@ -81,7 +80,8 @@ function written(field: Field, required: boolean): [HTMLElement, Read] {
   input.required = required;
   if (field.type === "number") input.step = "any";
   if (field.default !== undefined && field.default !== null) input.value = String(field.default);
-  for (const name of ["minLength", "maxLength", "pattern"] as const) {
+  // No `pattern`: an expression of an agent's could keep the browser busy for ever. The agent looks at the answer anyway.
+  for (const name of ["minLength", "maxLength"] as const) {
     if (field[name] !== undefined && field[name] !== null && !numeric) input.setAttribute(name, String(field[name]));
   }
   if (typeof field.minimum === "number") input.min = String(field.minimum);

@@ -55,7 +55,7 @@ class UserView implements ItemView {
       if ("block" in part) bubble.append(blockView(part.block, true));
       else {
         const text = el("div", "said");
-        unfolding(text, part.text, false);
+        unfolding(text, part.text, false, 3000);
         bubble.append(text);
       }
     }

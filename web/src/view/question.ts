@@ -66,6 +66,8 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
   if (!call.content?.length && call.rawInput === undefined && call.toolCallId) void tellMore(app, asked, card, body);
   const options: PermissionOption[] = Array.isArray(asked.params.options) ? asked.params.options : [];
   const choose = (optionId: string): void => {
+    // The card goes with its answer; who works with keys goes on writing.
+    if (inSession && !matchMedia("(pointer: coarse)").matches) document.querySelector<HTMLElement>(".composer textarea")?.focus();
     void app.answer(asked, { outcome: { outcome: "selected", optionId } });
   };
   const row = el("div", "card-actions");

@@ -30,6 +30,7 @@ export class Timeline {
   private stuck = true;
   private lastTop = 0;
   private unseen = 0;
+  private pages = 0;
   private watch: IntersectionObserver;
 
   constructor(private earlier: () => void) {
@@ -51,7 +52,9 @@ export class Timeline {
     return this.end;
   }
 
-  update(items: Item[], more: boolean): void {
+  /** `pages` is how often something was put in front; the reader then stays where they are, seen from the end. */
+  update(items: Item[], more: boolean, pages = 0): void {
+    const { scrollHeight, scrollTop } = this.element;
     this.list.classList.toggle("more-above", more);
     if (items.length !== this.order.length || items[0] !== this.order[0] || items.at(-1) !== this.order.at(-1)) {
       this.arrange(items);
@@ -63,13 +66,13 @@ export class Timeline {
         place.drawn = item.revision;
       }
     }
+    if (pages !== this.pages && !this.stuck) this.element.scrollTop = this.element.scrollHeight - (scrollHeight - scrollTop);
+    this.pages = pages;
     this.keep();
     if (more && this.element.scrollTop < NEAR_START) this.earlier();
   }
 
   private arrange(items: Item[]): void {
-    const before = this.element.scrollHeight;
-    const top = this.element.scrollTop;
     const inFront = this.order.length > 0 && items[0] !== this.order[0];
     const wanted = new Set(items.map((item) => item.id));
     for (const [id, place] of this.places) if (!wanted.has(id)) this.remove(id, place);
@@ -83,10 +86,6 @@ export class Timeline {
     this.order = [...items];
     // Who is at the end shall see what comes at once, and not a place that is filled a moment later.
     if (this.stuck) for (const item of items.slice(-LAST)) this.fill(this.places.get(item.id)!);
-    // Browsers keep the place by themselves, except at the very top and where they cannot.
-    if (inFront && !this.stuck && Math.abs(this.element.scrollTop - top) < 2) {
-      this.element.scrollTop = top + this.element.scrollHeight - before;
-    }
   }
 
   private add(item: Item): Place {

@@ -28,6 +28,7 @@ export class Connection {
   );
   private socket: WebSocket | null = null;
   private failures = 0;
+  private attempt = 0;
   private timer = 0;
   private pulse = 0;
   private stopped = true;
@@ -63,17 +64,21 @@ export class Connection {
   private async open(): Promise<void> {
     window.clearTimeout(this.timer);
     this.drop();
+    const mine = ++this.attempt;
     this.set("connecting", "");
     try {
       const ticket = await this.ticket();
-      if (ticket === null || this.stopped) return;
+      if (ticket === null || this.stopped || mine !== this.attempt) return;
       await this.connect(ticket);
-      if (this.stopped) return;
+      if (this.stopped || mine !== this.attempt) return;
       this.failures = 0;
       this.set("live", "");
       this.beat();
     } catch (error) {
-      this.broken(error instanceof Error ? error.message : String(error));
+      if (mine !== this.attempt) return;
+      // What browsers say of a fetch that reached nobody differs, and helps nobody.
+      const unreached = error instanceof TypeError || (error instanceof DOMException && error.name === "TimeoutError");
+      this.broken(unreached ? "the hub cannot be reached" : error instanceof Error ? error.message : String(error));
     }
   }
 
