@@ -28,13 +28,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NEEDED = {
-    "fs/read_text_file": ("fs", "readTextFile"),
-    "fs/write_text_file": ("fs", "writeTextFile"),
-    "terminal/create": ("terminal",),
-}
-"""What a client must have announced to be asked for it."""
-
 
 class Desk:
     """Sits between agents that ask and everybody who might answer."""
@@ -43,7 +36,7 @@ class Desk:
         self._hub = hub
         self._lending = Lending()
         self._judge = Judge(hub.options.policy) if hub.options.policy else None
-        self._terminals: dict[tuple[str, str], str] = {}  # session and terminal → the name of its lender
+        self._terminals: set[tuple[str, str]] = set()  # sessions and terminals that we lend ourselves
         self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
 
     async def aclose(self) -> None:
@@ -143,38 +136,33 @@ class Desk:
     # Files and terminals.
 
     def _lend(self, session: HubSession, one: OpenRequest) -> None:
-        client = self._lender(session, one)
-        if client is not None:
-            one.lender = client  # its follower asks it when the entry is shown
-        else:
-            self._lend_ourselves(session, one)
-
-    def _lender(self, session: HubSession, one: OpenRequest) -> HubClient | None:
         terminal = value_of(object_of(one.params).get("terminalId"))
-        if isinstance(terminal, str):
-            name = self._terminals.get((session.id, terminal))
-            return next((client for client in session.followers if name == _name(client)), None)
-        if self._hub.options.files != "client":
-            return None
+        ours = isinstance(terminal, str) and (session.id, terminal) in self._terminals
         turn = session.memory.turn
-        for client in session.followers:
-            if turn is not None and (session.id, turn.key) in client.waiting and _lends(client, one.method):
-                return client
-        return None
+        if ours or self._hub.options.files != "client" or turn is None or one.method not in turn.lends:
+            self._lend_ourselves(session, one)
+            return
+        one.lender = next((client for client in session.followers if self._prompted(client, session)), None)
+        if one.lender is None:  # it was cut off, and may come back; else its follower asks it
+            self._wait_for_lender(session, one)
+
+    def _prompted(self, client: HubClient, session: HubSession) -> bool:
+        """Whether the turn that runs is this client's."""
+        turn, follower = session.memory.turn, client.followed.get(session.id)
+        if turn is None or follower is None:
+            return False
+        return turn.key in follower.own or (session.id, turn.key) in client.waiting
 
     def _lend_ourselves(self, session: HubSession, one: OpenRequest) -> None:
         if self._lending.serves(one.method):
-            self._hub.owner.start(self._lending.answer(session, one))
+            self._hub.owner.start(self._lending.answer(session, one, made=self._made))
         else:
             error = {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": {"method": one.method}}
             session.settle(one.sequence, outcome="answered", by="hub", error=error)
 
-    def answered(self, client: HubClient, session: HubSession, one: OpenRequest, result: Raw | None) -> None:
-        """A client has lent something; a terminal stays with it."""
-        if one.method == "terminal/create":
-            terminal = value_of(object_of(result).get("terminalId"))
-            if isinstance(terminal, str):
-                self._terminals[session.id, terminal] = _name(client)
+    def _made(self, session_id: str, terminal: str) -> None:
+        """A terminal of the hub's own: what follows about it is for us."""
+        self._terminals.add((session_id, terminal))
 
     # Clients come and go.
 
@@ -189,7 +177,7 @@ class Desk:
     def joined(self, client: HubClient, session: HubSession) -> None:
         for one in session.requests.values():
             waits = (session.id, one.sequence) in self._timers
-            if waits and _lends(client, one.method) and _may_replace(client, one.lender):
+            if waits and one.method in client.lends() and self._prompted(client, session):
                 one.lender = client
 
     def parted(self, client: HubClient, session: HubSession) -> None:
@@ -219,8 +207,7 @@ class Desk:
 
     def forgotten(self, session: HubSession) -> None:
         self._lending.close(session.id)
-        for key in [key for key in self._terminals if key[0] == session.id]:
-            del self._terminals[key]
+        self._terminals = {key for key in self._terminals if key[0] != session.id}
 
     def unstored(self, session: HubSession, error: JournalError) -> None:
         why = f"Internal error: the session could not be stored ({_kind(error)})"
@@ -241,22 +228,6 @@ class Desk:
 
 def _may_hear(client: HubClient, session: HubSession) -> bool:
     return client.grant.may_use(session.memory.agent) and client.grant.may_open(session.memory.cwd)
-
-
-def _may_replace(client: HubClient, lender: HubClient | None) -> bool:
-    """Whether it is the client that was asked before, or nobody knows any more who that was."""
-    return lender is None or (lender.gone.is_set() and lender.name != "" and lender.name == client.name)
-
-
-def _lends(client: HubClient, method: str) -> bool:
-    found: Any = client.capabilities
-    for name in NEEDED.get(method, ("_",)):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found is True
-
-
-def _name(client: HubClient) -> str:
-    return client.name or f"connection {id(client)}"
 
 
 def _kind(error: JournalError) -> str:

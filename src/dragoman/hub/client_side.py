@@ -44,6 +44,17 @@ AT_ONCE = 64
 
 FORBIDDEN = -32003
 
+LENT = {
+    "fs/read_text_file": ("fs", "readTextFile"),
+    "fs/write_text_file": ("fs", "writeTextFile"),
+    "terminal/create": ("terminal",),
+    "terminal/output": ("terminal",),
+    "terminal/wait_for_exit": ("terminal",),
+    "terminal/kill": ("terminal",),
+    "terminal/release": ("terminal",),
+}
+"""What clients lend to agents, and where they announce it."""
+
 
 def forbidden(scope: str) -> ErrorAnswer:
     return ErrorAnswer(FORBIDDEN, f"Forbidden: this token may not {scope}", {"scope": scope})
@@ -186,10 +197,13 @@ class HubClient:
         one = session.requests.get(sequence)
         if one is None or (error is not None and self.hub.desk.others_may_answer(self, session, one)):
             return  # whoever cannot answer does not decide for those who can
-        self.hub.desk.answered(self, session, one, result)
         session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
 
     # Rights.
+
+    def lends(self) -> list[str]:
+        """The methods that it announced to answer for agents."""
+        return [method for method, path in LENT.items() if _has(self.capabilities, path)]
 
     def can_answer(self, method: str) -> bool:
         """Whether it may decide what an agent asks people, and knows the question."""
@@ -226,6 +240,12 @@ class HubClient:
     async def aclose(self) -> None:
         await self._owner.aclose()
         await self.transport.aclose()
+
+
+def _has(capabilities: Any, path: tuple[str, ...]) -> bool:
+    for name in path:
+        capabilities = capabilities.get(name) if isinstance(capabilities, dict) else None
+    return capabilities is True
 
 
 def _why(error: BaseException) -> str:

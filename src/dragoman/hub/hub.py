@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Raw, Struct
@@ -148,11 +148,15 @@ class Hub:
                 self.detach(client, session)
         self.owner.start(client.aclose())
 
-    def attach(self, client: HubClient, session: HubSession, position: Position) -> Follower:
+    def attach(
+        self, client: HubClient, session: HubSession, position: Position, *, own: Iterable[str] = ()
+    ) -> Follower:
+        """`own` are the keys of prompts that the client wrote before."""
         before = client.followed.pop(session.id, None)
         if before is not None:
             before.leave()
         follower = Follower(session, client, position)
+        follower.own |= set(own)
         if before is not None:
             follower.own |= before.own
         client.followed[session.id] = session.followers[client] = follower

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
-from dragoman.hub.frames import encoded
+from dragoman.hub.frames import encoded, object_of, value_of
 from dragoman.schema.codec import read, write
 from dragoman.schema.v1.methods import METHODS
 from dragoman.workspace.lending import Guard
@@ -82,8 +82,10 @@ class Lending:
     def serves(self, method: str) -> bool:
         return method in self._handlers
 
-    async def answer(self, session: HubSession, one: OpenRequest) -> None:
-        """Do what the agent asks for, and settle its request."""
+    async def answer(
+        self, session: HubSession, one: OpenRequest, *, made: Callable[[str, str], None]
+    ) -> None:
+        """Do what the agent asks for, and settle its request; `made` hears of terminals that are new."""
         try:
             self._lend(session)
             result = await self._result(one)
@@ -97,6 +99,8 @@ class Lending:
             told = {"code": -32603, "message": "Internal error: the session's folder cannot be used"}
             session.settle(one.sequence, outcome="answered", by="hub", error=told)
         else:
+            if one.method == "terminal/create":
+                made(session.id, str(value_of(object_of(result).get("terminalId"))))
             session.settle(one.sequence, outcome="answered", by="hub", result=Raw(result))
 
     async def _result(self, one: OpenRequest) -> bytes:

@@ -195,11 +195,9 @@ class Methods:
             if read is None or read.sequence > session.log.last:
                 raise invalid_params("after is no cursor of this session")
             position = read
-        follower = self._hub.attach(client, session, position)
         prompts = ours.get("prompts")
-        follower.own |= (
-            {key for key in prompts if isinstance(key, str)} if isinstance(prompts, list) else set()
-        )
+        own = [key for key in prompts if isinstance(key, str)] if isinstance(prompts, list) else []
+        follower = self._hub.attach(client, session, position, own=own)
         client.send(response(request_id, encoded(self._hub.showing.standing(session))))
         follower.ask_again()
         if position.sequence < session.log.last or position.part:

@@ -52,6 +52,8 @@ class OpenTurn(Struct):
     by: str
     id: Id
     sequence: int
+    lends: tuple[str, ...] = ()
+    """Methods that its client answers: it is waited for if it is cut off."""
 
 
 class OpenRequest(Struct):
@@ -164,7 +166,9 @@ class Memory:
             return
         ours = ours_in(object_of(parts.params))
         key = str(ours.get("key", ""))
-        self.turn = OpenTurn(key, str(ours.get("by", "")), parts.id, stored.sequence)
+        lends = ours.get("lends")
+        lends = tuple(str(one) for one in lends) if isinstance(lends, list) else ()
+        self.turn = OpenTurn(key, str(ours.get("by", "")), parts.id, stored.sequence, lends)
         self.turns += 1
         self.queue = [one for one in self.queue if one.key != key]
 

@@ -147,7 +147,9 @@ class HubSession:
 
     def submit(self, client: HubClient | None, params: dict[str, Raw], *, key: str, by: str) -> None:
         """A prompt; its answer goes to whoever waits for its key."""
-        ready = merged(self._traced(params, key), {"key": key, "by": by})
+        lends = [] if client is None else client.lends()
+        more = {"lends": lends} if lends else {}
+        ready = merged(self._traced(params, key), {"key": key, "by": by, **more})
         item = Waiting(key, by, Raw(encoded(ready)))
         if self.is_busy or self.memory.queue or self.hub.draining:  # then the next hub begins it
             self.memory.queue.append(item)

@@ -92,19 +92,21 @@ class Cutter:
 
 
 class Person(Talker):
-    """A client that allows whatever it is asked, each question once."""
+    """A client that allows whatever it is asked, and lends files that hold their own names."""
 
     def feed(self, block: bytes) -> None:
         super().feed(block)
         for line in block.splitlines():
             message = json.loads(line)
-            if message.get("method") == "session/request_permission":
+            if message.get("method") == "fs/read_text_file":
+                self.say({"id": message["id"], "result": {"content": message["params"]["path"]}})
+            elif message.get("method") == "session/request_permission":
                 self.allow(message, message["params"]["options"][0]["optionId"])
 
 
 async def hold_conversation(person: Person, turns: list[str]) -> None:
     """From the first word to the last answer."""
-    await person.begin()
+    await person.begin(fs={"readTextFile": True})
     session = await person.new()
     for words in turns:
         answer = await person.answer(person.prompt(session, words))

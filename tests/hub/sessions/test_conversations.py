@@ -359,3 +359,16 @@ async def test_a_form_that_no_client_here_can_show_is_cancelled() -> None:
         await plain.answer(turn)
         assert plain.texts()[-1] == "accept"
         assert not [one for one in plain.heard if one.get("method") == "elicitation/create"]
+
+
+async def test_a_lender_that_does_not_come_back_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("from the disk")
+    async with staged({"one": obedient}, lender_grace=0.05) as stage:
+        lender = await stage.client().begin(fs={"readTextFile": True})
+        session = await lender.new(str(tmp_path))
+        lender.prompt(session, f"read {tmp_path}/note.txt")
+        await lender.asked("fs/read_text_file")
+        await lender.transport.aclose()
+        late = await stage.client().begin()
+        await late.call("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
+        await late.until(lambda one: "from the disk" in str(one))

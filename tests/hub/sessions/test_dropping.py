@@ -13,7 +13,7 @@ from tests.hub.sessions.stage import Slow, staged
 
 pytestmark = [pytest.mark.bound(120), pytest.mark.timeout(150)]
 
-TURNS = ["say 3", "ask", "hello", "ask", "say 12"]
+TURNS = ["say 3", "ask", "read /a", "hello", "ask", "say 12", "read /b"]
 
 
 SEEDS = int(os.environ.get("DRAGOMAN_DROPS", "12"))
