@@ -68,6 +68,10 @@ async def test_a_turn_from_the_prompt_to_the_review_of_its_changes(shop: Path) -
         assert file.read_text() == NEW
         await eyes.like("chat")
         eyes.picture("conversation")
+        await eyes.pilot.resize_terminal(44, 20)
+        await eyes.see("Ctrl+G reviews them.", "0.50 USD")
+        assert max(map(len, eyes.screen.split("\n"))) <= 44
+        await eyes.pilot.resize_terminal(80, 24)
         await eyes.press("ctrl+t")
         await eyes.see("It takes the first price only.")
         await eyes.press("ctrl+g")

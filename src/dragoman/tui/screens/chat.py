@@ -105,6 +105,9 @@ class ChatScreen(Screen[None]):
         self.box.focus()
         await self.open(self.wanted)
 
+    def on_resize(self) -> None:
+        self._show_state()
+
     async def on_unmount(self) -> None:
         await self.close()
 

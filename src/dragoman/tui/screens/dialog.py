@@ -33,6 +33,7 @@ class Dialog(ModalScreen[T | None]):
     """Escape closes it with nothing chosen."""
 
     DEFAULT_CSS = "Dialog {" + STYLE + "}"
+    AUTO_FOCUS = ""  # each says itself what it begins with
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "leave", "Close")]
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ class FormScreen(Dialog[Filled]):
 
     DEFAULT_CSS = """
     FormScreen {
-        & #body { height: auto; max-height: 1fr; }
+        & #body { height: auto; max-height: 1fr; scrollbar-size-vertical: 1; }
         & #buttons { height: 1; margin-top: 1; }
         & Button { margin-right: 2; }
     }
@@ -64,7 +64,9 @@ class FormScreen(Dialog[Filled]):
         body = self.query_one("#body")
         body.styles.max_height = max(3, self.app.size.height - 7)
         inputs = [*self.query("Input, Select, Ticks").results(Widget)]
-        (inputs[0] if inputs else self.query_one("#decline")).focus()
+        # What is asked stays in sight: the first field is below it.
+        (inputs[0] if inputs else self.query_one("#decline")).focus(scroll_visible=False)
+        self.call_after_refresh(body.scroll_home, animate=False)
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
         if event.button.id == "send":
@@ -138,7 +140,14 @@ def _widget(ident: str, field: Field) -> Widget:
                 Content("(This client does not know fields of this type; it stays empty.)"), classes="quiet"
             )
     text = "" if default is None else str(default)
-    return Input(harmless_line(text), id=ident, password=field.is_secret, compact=True, select_on_focus=False)
+    return Input(
+        harmless_line(text),
+        id=ident,
+        placeholder="type here",
+        password=field.is_secret,
+        compact=True,
+        select_on_focus=False,
+    )
 
 
 def _choices(field: Field) -> Sequence[tuple[str, str]]:

@@ -66,6 +66,10 @@ HELP: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
 )
 
 
+WIDE: Final = 50
+"""Cells from which on keys and words stand side by side."""
+
+
 class HelpScreen(Dialog[bool]):
     """Shows it until it is closed."""
 
@@ -88,6 +92,10 @@ def help_lines(width: int) -> list[Content]:
     for heading, keys in HELP:
         found.append(plain(heading, "bold $text-primary"))
         for key, does in keys:
-            found += hanging(plain(does), width, plain(f"  {key:<17} ", "bold"), Content(" " * 6))
+            if width >= WIDE:
+                found += hanging(plain(does), width, plain(f"  {key:<17} ", "bold"))
+            else:
+                found.append(plain(f"  {key}", "bold"))
+                found += hanging(plain(does), width, Content(" " * 4))
         found.append(Content(""))
     return found

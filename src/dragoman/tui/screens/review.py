@@ -92,7 +92,7 @@ class ReviewScreen(Dialog[bool]):
         size = "binary" if file.binary else f"+{file.added} -{file.removed}"
         fate = self._fates.get(file.path, "")
         return Content.assemble(
-            f"{_MARKS.get(file.kind, '?')} {cut(path, width - 26)}",
+            f"{_MARKS.get(file.kind, '?')} {cut(path, width - len(size) - len(fate) - 6)}",
             (f"  {size}", "dim"),
             (f"  {fate}" if fate else "", "bold"),
         )
