@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Fold } from "../src/model/fold";
+import { prepend } from "../src/model/joining";
 import { type Item, textOf } from "../src/model/items";
 import type { Message } from "../src/model/types";
 import { chance } from "./random";
@@ -58,7 +59,7 @@ test("pages of history, however they are cut, give the same items", () => {
     const fold = folded(STORY.slice(at), at + 1);
     while (at > 0) {
       const from = Math.max(0, at - 1 - next(6));
-      fold.prepend(folded(STORY.slice(from, at), from + 1));
+      prepend(fold, folded(STORY.slice(from, at), from + 1));
       at = from;
     }
     assert.deepEqual(shape(fold.items), whole, `seed ${seed}`);
@@ -88,7 +89,7 @@ test("a snapshot opens questions, and a later page does not double them", () => 
   const fold = folded([say("x")], 10);
   const asked = { sessionId: S, request: "5", method: "session/request_permission", params: { options: [] } };
   fold.begin({ requests: [asked], turn: { key: "k" }, queue: [{ key: "q", prompt: [] }] });
-  fold.prepend(folded([event("asked", asked), say("before ")], 5));
+  prepend(fold, folded([event("asked", asked), say("before ")], 5));
   assert.equal(fold.items.filter((item) => item.kind === "question").length, 1);
   assert.equal(fold.open.size, 1);
   fold.apply(event("settled", { request: "5", outcome: "cancelled" }), "20");
@@ -114,7 +115,7 @@ test("output of a terminal grows with its updates", () => {
 
 test("what a search found is found again after pages were put in front", () => {
   const fold = folded(STORY.slice(5), 6);
-  fold.prepend(folded(STORY.slice(0, 5), 1));
+  prepend(fold, folded(STORY.slice(0, 5), 1));
   assert.equal(fold.where.get("5"), fold.where.get("6"));
   assert.ok(fold.items.includes(fold.where.get("8")!));
 });

@@ -7,6 +7,7 @@
 import { Gone, type Rpc, RpcError } from "../wire/rpc";
 import { Fold } from "./fold";
 import { recallJson, remember } from "./memory";
+import { prepend } from "./joining";
 import { moment } from "./time";
 import type { ContentBlock, FileChange, Message, SessionInfo, Snapshot } from "./types";
 
@@ -128,7 +129,7 @@ export class Conversation {
   private async fetchEarlier(rpc: Rpc): Promise<boolean> {
     try {
       const page = await this.page(rpc, this.earliest);
-      this.fold.prepend(this.folded(page.messages));
+      prepend(this.fold, this.folded(page.messages));
       this.pages += 1;
       return true;
     } catch {

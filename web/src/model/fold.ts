@@ -42,8 +42,8 @@ export class Fold {
   private touched: Item | null = null;
   private withdrawn = new Set<string>();
   /** Whether a turn begins here, and the plan that stood before it: it may go on one from an earlier page. */
-  private begun = false;
-  private inherited: Plan | null = null;
+  begun = false;
+  inherited: Plan | null = null;
 
   constructor(private sessionId: string) {}
 
@@ -241,11 +241,11 @@ export class Fold {
     this.open.set(asked.request, question);
   }
 
-  private questions = new Map<string, Question>();
+  questions = new Map<string, Question>();
   /** Answers to questions that stand in an earlier page. */
-  private settledBefore = new Map<string, { outcome?: string; by?: string; result?: unknown }>();
+  settledBefore = new Map<string, { outcome?: string; by?: string; result?: unknown }>();
 
-  private settle(request: string, how: { outcome?: string; by?: string; result?: unknown }): void {
+  settle(request: string, how: { outcome?: string; by?: string; result?: unknown }): void {
     const question = this.questions.get(request);
     if (!question) {
       this.settledBefore.set(request, how);
@@ -268,93 +268,6 @@ export class Fold {
     this.touched = made;
     return made;
   }
-
-  /** Puts an earlier page of the same session in front. What the pages share is joined, the newer word wins. */
-  prepend(older: Fold): void {
-    for (const [cursor, item] of this.where) older.where.set(cursor, item);
-    this.where = older.where;
-    this.joinTools(older);
-    this.joinSpeech(older);
-    this.joinPlan(older);
-    for (const [name, how] of older.settledBefore) this.settledBefore.set(name, how);
-    for (const [name, question] of older.questions) {
-      const here = this.questions.get(name);
-      if (!here) {
-        this.questions.set(name, question);
-        if (question.outcome === undefined) this.settle(name, this.settledBefore.get(name) ?? {});
-        continue;
-      }
-      // The snapshot knew of it first; its place is where it was asked.
-      this.items = this.items.filter((item) => item !== here);
-      Object.assign(question, { outcome: here.outcome, by: here.by, result: here.result, revision: here.revision + 1 });
-      this.questions.set(name, question);
-      if (this.open.has(name)) this.open.set(name, question);
-    }
-    for (const key of older.taken) this.taken.add(key);
-    this.items = [...older.items, ...this.items];
-    this.title ??= older.title;
-  }
-
-  private joinTools(older: Fold): void {
-    for (const [id, before] of older.tools) {
-      const here = this.tools.get(id);
-      if (!here) {
-        this.tools.set(id, before);
-        if (!this.turn) before.stopped = true;
-        continue;
-      }
-      if (!here.stub) continue;
-      before.call = { ...before.call, ...here.call };
-      for (const [name, text] of here.output) before.output.set(name, (before.output.get(name) ?? "") + text);
-      for (const [name, text] of here.exit) before.exit.set(name, text);
-      before.stopped = here.stopped;
-      before.revision += 1;
-      this.items = this.items.filter((item) => item !== here);
-      this.moved(here, before);
-      this.tools.set(id, before);
-    }
-  }
-
-  private joinPlan(older: Fold): void {
-    const { plan } = older;
-    const here = this.inherited;
-    if (plan && here && !plan.entries.every((entry) => entry.status === "completed")) {
-      plan.entries = here.entries;
-      plan.revision += 1;
-      this.items = this.items.filter((item) => item !== here);
-      this.moved(here, plan);
-      if (this.plan === here) this.plan = plan;
-    }
-    if (!this.begun) this.plan ??= plan;
-    this.inherited = older.inherited ?? (older.begun || plan ? null : here);
-    this.begun ||= older.begun;
-  }
-
-  private moved(from: Item, to: Item): void {
-    for (const [cursor, item] of this.where) if (item === from) this.where.set(cursor, to);
-  }
-
-  private joinSpeech(older: Fold): void {
-    const last = older.items.at(-1);
-    const first = this.items[0];
-    if (!last || !first || !("parts" in last) || !("parts" in first)) return;
-    const echo = last.kind === "user" && last.key === undefined && first.kind === "user" && first.key !== undefined;
-    if (echo && (last.messageId === `prompt-${first.key}` || textOf(last.parts) === textOf(first.parts))) {
-      older.items.pop();
-      this.moved(last, first);
-      return;
-    }
-    if (last.kind !== first.kind || last.messageId !== first.messageId || first.key !== undefined) return;
-    older.items.pop();
-    this.moved(last, first);
-    const parts = first.parts;
-    first.parts = last.parts;
-    for (const part of parts) add(first, "text" in part ? { type: "text", text: part.text } : part.block);
-    first.key ??= last.key;
-    first.cursor = last.cursor;
-    first.time = last.time;
-    first.revision += 1;
-  }
 }
 
 interface Where {
@@ -362,7 +275,7 @@ interface Where {
   time?: number;
 }
 
-function add(speech: Speech, block: ContentBlock): void {
+export function add(speech: Speech, block: ContentBlock): void {
   const last = speech.parts.at(-1);
   if (block.type !== "text") speech.parts.push({ block });
   else if (last && "text" in last) last.text += str(block.text);
