@@ -27,6 +27,7 @@ from dragoman.journal.tables import (
     pack,
     passage_id,
     read_entry,
+    read_run,
     read_stream,
     write_stream,
 )
@@ -110,9 +111,14 @@ def page_of(
     after = max(after, 0)
     wanted = max(0, min(PAGE_ROWS, row.info.last - after, PAGE_ROWS if limit is None else limit))
     found: list[Stored] = []
-    size = 0
     try:
-        for fields in connection.execute(PAGE, (row.number, after, wanted)):
+        if seal is None:
+            rows = connection.execute(PAGE, (row.number, after, wanted))
+            found = read_run(row.number, after, rows, most=PAGE_BYTES)
+        size = sum(len(stored.frame) for stored in found)
+        if size >= PAGE_BYTES:
+            return found, None
+        for fields in connection.execute(PAGE, (row.number, after + len(found), wanted - len(found))):
             stored = read_entry(row, after + len(found) + 1, fields, seal=seal)
             if stored is None:
                 break

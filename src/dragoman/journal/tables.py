@@ -10,7 +10,8 @@ from __future__ import annotations
 import sqlite3
 import struct
 import zlib
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -212,6 +213,28 @@ def read_entry(
         frame = opened
     whole = zlib.decompress(frame) if direction >= PACKED else frame
     return Stored(sequence, DIRECTIONS[direction % PACKED], whole, time)
+
+
+def read_run(number: int, after: int, rows: Iterable[tuple[Any, ...]], *, most: int) -> list[Stored]:
+    """The short way of rows that are as they were written, neither deflated nor sealed: those behind `after`,
+    up to the first that is none of these, or until they hold `most` bytes.
+    """
+    found: list[Stored] = []
+    sequence, size = after, 0
+    key, crc32 = _KEY, zlib.crc32
+    for stored, direction, time, frame, checksum in rows:
+        sequence += 1
+        if stored != sequence or type(frame) is not bytes or type(time) is not float:
+            break
+        if type(direction) is not int or not 0 <= direction < len(DIRECTIONS):
+            break
+        if crc32(frame, crc32(key(number, sequence, direction, time))) != checksum:
+            break
+        found.append(Stored(sequence, DIRECTIONS[direction], frame, time))
+        size += len(frame)
+        if size >= most:
+            break
+    return found
 
 
 def passage_sum(rowid: int, kind: str, text: str) -> int:
