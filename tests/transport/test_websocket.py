@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
+from websockets.utils import accept_key
 
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.testing import check_transport
@@ -62,3 +64,26 @@ async def test_a_server_that_does_not_want_us_is_named() -> None:
         await open_websocket(f"ws://127.0.0.1:{port}/acp")
     with pytest.raises(LocalMistake, match="no address of a WebSocket"):
         await open_websocket("http://127.0.0.1/acp")
+
+
+async def test_a_server_that_never_says_goodbye_is_let_go_and_leaves_nothing_behind() -> None:
+    taken: list[asyncio.StreamWriter] = []
+
+    async def shake_hands_and_say_no_more(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        taken.append(writer)
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        (key,) = re.findall(r"(?i)sec-websocket-key: (\S+)", head)
+        answer = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade"]
+        writer.write("\r\n".join([*answer, f"Sec-WebSocket-Accept: {accept_key(key)}", "", ""]).encode())
+
+    server = await asyncio.start_server(shake_hands_and_say_no_more, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    try:
+        transport = await open_websocket(f"ws://127.0.0.1:{port}/acp", limits=Limits(flush=0.1))
+        await transport.aclose()
+        assert not [task for task in asyncio.all_tasks() if "keepalive" in str(task.get_coro())]
+    finally:
+        for writer in taken:
+            writer.transport.abort()
+        server.close()
+        await server.wait_closed()

@@ -201,8 +201,10 @@ async def _journal(settings: HubSettings) -> AsyncIterator[Journal]:
 
 def _folder(settings: HubSettings) -> Path:
     """What the hub needs besides the journal lies beside it."""
-    folder = settings.tokens_path.parent / "hub"
-    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+    beside = settings.tokens_path.parent
+    beside.mkdir(parents=True, mode=0o700, exist_ok=True)
+    folder = beside / "hub"
+    folder.mkdir(mode=0o700, exist_ok=True)
     return folder
 
 

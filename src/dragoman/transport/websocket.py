@@ -34,12 +34,9 @@ async def open_websocket(
     url: str, *, headers: Mapping[str, str] | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> MessageTransport:
     """The same, connected. Raises `LinkClosed` with what the server said, if it does not want us."""
-    connection = await _connect(url, headers, limits)
-
-    async def connected() -> ClientConnection:
-        return connection
-
-    return MessageTransport(_ClientStream(connected), limits=limits)
+    stream = _ClientStream(lambda: _connect(url, headers, limits))
+    await stream.connected()  # before anybody uses it, so that it is closed even if nobody does
+    return MessageTransport(stream, limits=limits)
 
 
 async def _connect(url: str, headers: Mapping[str, str] | None, limits: Limits) -> ClientConnection:
@@ -77,14 +74,14 @@ class _ClientStream:
         self._connection: ClientConnection | None = None
         self._connecting = asyncio.Lock()  # who receives and who sends come at the same time
 
-    async def _connected(self) -> ClientConnection:
+    async def connected(self) -> ClientConnection:
         async with self._connecting:
             if self._connection is None:
                 self._connection = await self._connect()
         return self._connection
 
     async def receive(self) -> bytes | None:
-        connection = await self._connected()
+        connection = await self.connected()
         from websockets.exceptions import ConnectionClosedOK
 
         try:
@@ -96,10 +93,17 @@ class _ClientStream:
             return None
 
     async def send(self, messages: list[bytes]) -> None:
-        connection = await self._connected()
+        connection = await self.connected()
         for message in messages:
             await connection.send(message, text=True)
 
     async def close(self) -> None:
-        if self._connection is not None:
-            await self._connection.close()
+        connection = self._connection
+        if connection is None:
+            return
+        try:
+            await connection.close()
+        except asyncio.CancelledError:  # it took too long: let go without a goodbye, and leave nothing behind
+            connection.transport.abort()
+            await connection.wait_closed()
+            raise

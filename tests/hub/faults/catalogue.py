@@ -1,4 +1,5 @@
-"""Every fault of the network that is tried on an endpoint: its id, what happens, and what must follow.
+"""Every fault of the network and of the disk that is tried on an endpoint: its id, what happens, and what
+must follow.
 
 The ids without an X are shared with others who try endpoints on the same faults, and have gaps; those with an
 X are ours. The name of a test begins with the id. `network_part` makes the end of `docs/faults.md` of it.
@@ -13,6 +14,7 @@ KINDS = {
     "NSE": "Security: who gets in, and what others can do from outside",
     "NHT": "Streamable HTTP: requests that make no sense, streams that break",
     "NBP": "Pressure: too much, too many, and peers that do not read",
+    "PST": "Persistence: what is on disk when the hub is killed, and when the disk fails (the hub alone)",
 }
 
 TEXT = """
@@ -84,6 +86,17 @@ NBP-X2 | a stream that nobody reads | the connection is given up; then 404
 NBP-X3 | a connection without readers, a socket that says nothing | is forgotten
 NBP-X4 | many large posts at once | are taken one after the other; all are answered
 NBP-X5 | an initialize of 2 MiB | 413
+PST-00 | a clean end and a new start (the control) | the turn is back
+PST-01 | kill -9 right after a turn was answered | the turn is back
+PST-03 | kill -9 at random moments of running turns | what was answered stays; the session loads each time
+PST-04 | kill -9 in mid-turn | every update that a client has seen is in the replay
+PST-06 | the newest file is cut by 7 bytes | everything before the tear loads; the session goes on
+PST-07 | a byte of the stored text is changed on disk | it is never served; other sessions load
+PST-09 | the disk is full: a limit on files, a file system without room | an error; with room it goes on
+PST-10 | the modes of all files | their owner's alone
+PST-12 | the order of writing, syncing and answering | it is on disk before its answer
+PST-13 | a second hub on the same journal | is refused, and told who is there
+PST-15 | ids that are paths | not found; nothing is read or made
 """
 
 INTRODUCTION = """

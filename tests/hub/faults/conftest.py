@@ -17,6 +17,8 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_of_the_last_one(stage: Stage) -> None:
-    stage.ended.clear()
-    stage.said = 0
+def nothing_of_the_last_one(request: pytest.FixtureRequest) -> None:
+    if "stage" in request.fixturenames:
+        stage: Stage = request.getfixturevalue("stage")
+        stage.ended.clear()
+        stage.said = 0

@@ -1,4 +1,4 @@
-"""Every fault of the network has a test, and every test a fault."""
+"""Every fault of the network and of the disk has a test, and every test a fault."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.hub.faults.catalogue import FAULTS, KINDS
 
-TEST = re.compile(r"^async def test_(n[a-z]{2})_(x?\d+)_", re.MULTILINE)
+TEST = re.compile(r"^async def test_(n[a-z]{2}|pst)_(x?\d+)_", re.MULTILINE)
 
 
 def tried() -> list[str]:

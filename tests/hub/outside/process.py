@@ -44,6 +44,9 @@ class HubProcess:
         self.folder = folder
         self.data = folder / "data" / "dragoman"
         self.log = folder / "log"
+        self.work = folder / "work"
+        """A folder for sessions: small, because hubs look at what turns change."""
+        self.work.mkdir(exist_ok=True)
         self.token = ""
         self.process: subprocess.Popen[bytes] | None = None
         self._before = list(before)
@@ -94,7 +97,7 @@ class HubProcess:
         return self._end(signal.SIGTERM)
 
     def _end(self, how: int) -> int:
-        assert self.process is not None and self.process.stdout is not None
+        assert self.process is not None
         process, self.process = self.process, None
         process.send_signal(how)
         status = process.wait(STARTING)
