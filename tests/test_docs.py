@@ -19,7 +19,7 @@ import pytest
 from dragoman.testing import Script
 from tests.together import SideBySide
 
-together = SideBySide()
+together = SideBySide(2)
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -31,7 +31,9 @@ ALL_OF_THEM = 600
 
 
 class SideBySide:
-    """A group of tests, usually one for a module."""
+    """A group of tests, usually one for a module. Four at once where they wait, two where they compute: what
+    has a deadline must meet it on a machine with two processors and much to do.
+    """
 
     def __init__(self, at_once: int = 4) -> None:
         self._at_once = at_once

@@ -11,7 +11,7 @@ from tests.interop.programs import AGENTS, CLIENTS, needs_node, tapped, tell
 from tests.interop.test_story import FUTURE, ORDERS, STORY, judge
 from tests.together import SideBySide
 
-together = SideBySide()
+together = SideBySide(2)
 
 CLIENT = [sys.executable, "-m", "tests.blocking.story_client"]
 AGENT = [sys.executable, "-m", "tests.blocking.story_agent"]

@@ -18,7 +18,7 @@ from tests.together import SideBySide
 from tests.transport.programs import alive, eventually
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of POSIX")
-together = SideBySide()
+together = SideBySide(2)
 
 DOCTOR = [sys.executable, "-m", "dragoman", "doctor"]
 SCRIPT = [sys.executable, "-m", "dragoman", "agent", "script"]

@@ -25,7 +25,7 @@ needs_sources = pytest.mark.skipif(
     reason="needs the official SDK's sources: python tests/interop/python/fetch.py",
 )
 pytestmark = [needs_sources, pytest.mark.bound(30)]
-together = SideBySide()
+together = SideBySide(2)
 
 every_version = pytest.mark.parametrize("version", VERSIONS)
 whoever_serves = pytest.mark.parametrize("served", ["by the official SDK", "by us"])

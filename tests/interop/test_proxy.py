@@ -11,7 +11,7 @@ from tests.interop.programs import AGENTS, CLIENTS, needs_node, python, tapped, 
 from tests.interop.test_story import ORDERS, STORY
 from tests.together import SideBySide
 
-together = SideBySide()
+together = SideBySide(2)
 
 EXPECTED = {
     **STORY,

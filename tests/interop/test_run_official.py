@@ -21,7 +21,7 @@ from tests.interop.test_official_examples import needs_sources
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
-together = SideBySide()
+together = SideBySide(2)
 
 STORIES = [
     pytest.param(AGENTS["official-python"], id="python"),

@@ -22,7 +22,7 @@ from tests.interop.test_recordings import PROBE, needs_recordings
 from tests.together import SideBySide
 
 pytestmark = [needs_recordings, pytest.mark.bound(60)]
-together = SideBySide()
+together = SideBySide(2)
 
 AGENTS = sorted((ELSEWHERE / "agents-v1").glob("*.ndjson"))
 SEEN = "reached the end"

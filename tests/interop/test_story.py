@@ -17,7 +17,7 @@ from tests.interop.judges import Sent, refused_by_python, refused_by_typescript,
 from tests.interop.programs import AGENTS, CLIENTS, needs_node, tapped, tell
 from tests.together import SideBySide
 
-together = SideBySide()
+together = SideBySide(2)
 
 MESSAGE = "agent_message_chunk"
 

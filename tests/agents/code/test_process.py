@@ -18,8 +18,10 @@ from dragoman.testing.models import call, hold, scripted_model, turn
 from tests.agents.code.coding import Person, calls, status
 from tests.interop.programs import CLIENTS, needs_node, tapped, tell
 from tests.interop.test_story import judge
+from tests.together import SideBySide
 
 pytestmark = [pytest.mark.bound(55), pytest.mark.timeout(120)]
+together = SideBySide(2)
 
 CODER = [sys.executable, "-m", "dragoman", "agent", "code"]
 MCP_SERVER = Path(__file__).parents[2] / "sdk" / "kit" / "mcp_server.py"
@@ -33,6 +35,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     return {**kept, "XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder), **more}
 
 
+@together
 async def test_initialize_is_answered_without_the_model_layer(tmp_path: Path) -> None:
     child = await asyncio.create_subprocess_exec(
         *[sys.executable, "-X", "importtime", *CODER[1:]],
@@ -55,6 +58,7 @@ async def test_initialize_is_answered_without_the_model_layer(tmp_path: Path) ->
     assert not {"pydantic", "pydantic_ai", "openai", "anthropic", "mcp", "httpx2"} & modules
 
 
+@together
 async def test_without_a_model_the_first_prompt_says_what_to_set(tmp_path: Path) -> None:
     async with connect(CODER, env=environment(tmp_path)) as agent:
         session = await agent.new_session(cwd=str(tmp_path))
@@ -68,6 +72,7 @@ async def test_without_a_model_the_first_prompt_says_what_to_set(tmp_path: Path)
             await agent.authenticate("openai")
 
 
+@together
 async def test_a_bad_configuration_is_told_before_anything_starts(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("modle = 1")
     child = await asyncio.create_subprocess_exec(
@@ -79,6 +84,7 @@ async def test_a_bad_configuration_is_told_before_anything_starts(tmp_path: Path
 
 
 @pytest.mark.parametrize("client", ["ours", "official-python", pytest.param("typescript", marks=needs_node)])
+@together
 async def test_every_client_can_drive_it(client: str, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     script = [turn("Let me look. ", call("read", path="/story/in.txt")), turn("You said: hello again")]
@@ -122,6 +128,7 @@ def _children(command: bytes) -> list[int]:
     return [pid for pid in pids if command in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
+@together
 async def test_tools_of_an_mcp_server_stand_beside_its_own(tmp_path: Path) -> None:
     script = [
         turn(call("numbers__add", left=2, right=3), call("numbers__fail")),
@@ -152,6 +159,7 @@ async def test_tools_of_an_mcp_server_stand_beside_its_own(tmp_path: Path) -> No
     assert status(happened["numbers: fail"]) == "failed"
 
 
+@together
 async def test_a_key_is_neither_shown_nor_stored(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("sk-very-secret\n")
     seen: list[Mapping[str, Any]] = []

@@ -10,7 +10,7 @@ from tests.cli.run.running import DRAGOMAN, home, run, scripted
 from tests.cli.run.teletype import in_terminal
 from tests.together import SideBySide
 
-together = SideBySide()
+together = SideBySide(2)
 
 KEEPER = "agent keeper\n  can load\non prompt\n  say $session\n"
 

@@ -10,7 +10,7 @@ from dragoman.cli.run.exits import EXITS
 from tests.cli.run.running import RUN, home, run, scripted
 from tests.together import SideBySide
 
-together = SideBySide()
+together = SideBySide(2)
 
 
 @together

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.run.running import home, run, scripted
 from tests.together import SideBySide
 
-together = SideBySide()
+together = SideBySide(2)
 
 FORM = json.dumps(
     {

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.run.running import run
 from tests.together import SideBySide
 
-together = SideBySide()
+together = SideBySide(2)
 
 
 def said(*arguments: str, folder: Path, given: bytes | None = None) -> str:

@@ -34,7 +34,7 @@ from tests.interop.python.fetch import VERSIONS, sources
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(40)  # programs start slowly on a busy machine
-together = SideBySide()
+together = SideBySide(2)
 
 BEHIND = [*TRANSLATE, "--client", "v1", "--agent", "crow", "--", *AGENT]
 FRONT = [*TRANSLATE, "--client", "crow", "--agent", "v1"]

@@ -25,7 +25,7 @@ from tests.interop.python.fetch import VERSIONS, sources
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(40)  # programs start slowly on a busy machine
-together = SideBySide()
+together = SideBySide(2)
 
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
 AGENT = [sys.executable, str(Path(__file__).with_name("agent.py"))]

@@ -18,7 +18,7 @@ from tests.interop.programs import CLIENTS, needs_node, tapped, tell
 from tests.interop.test_story import ORDERS, STORY, said, used
 from tests.together import SideBySide
 
-together = SideBySide()
+together = SideBySide(2)
 
 AGENT = ["node", str(Path(__file__).parent / "agent.mjs")]
 

@@ -12,7 +12,7 @@ from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, Run, complete
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
-together = SideBySide()
+together = SideBySide(3)
 
 UNHARMED = [
     *("CEN-01", "CEN-02", "CEN-04", "CEN-05", "CEN-07", "CEN-08", "CEN-10", "CEN-17", "CEN-19"),

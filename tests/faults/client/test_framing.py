@@ -13,7 +13,7 @@ from tests.faults.watch import MEBIBYTE
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
-together = SideBySide()
+together = SideBySide(3)
 
 NOISE = [
     *("CFR-X03", "CFR-X05", "CFR-X06", "CFR-X09", "CFR-X10", "CFR-X15", "CFR-X16", "CFR-X17"),

@@ -14,7 +14,7 @@ from tests.faults.client.running import AT_ONCE, IN_TIME, WELL, complete, runnin
 from tests.together import SideBySide
 
 pytestmark = pytest.mark.bound(60)
-together = SideBySide()
+together = SideBySide(3)
 
 
 @cases({"CLI-01": (9, "configuration"), "CLI-X18": (9, "line 19999 of my last words"), "CLI-X19": (9, "")})
