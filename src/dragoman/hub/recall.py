@@ -7,16 +7,28 @@ and what it would believe after a crash are the same. Updates are only glanced a
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import Raw, Struct, UnsetType
 
-from dragoman.hub.frames import encoded, object_of, ours_in, parts_of, update_kind, update_start, value_of
+from dragoman.hub.frames import (
+    all_begin,
+    encoded,
+    object_of,
+    ours_in,
+    parts_of,
+    update_kind,
+    update_start,
+    value_of,
+)
 from dragoman.hub.notes import Note, read_note
 from dragoman.journal import Stored
 from dragoman.wire import response
 from dragoman.wire.envelope import Id
+
+CHUNKS = (b'agent_message_chunk"', b'agent_thought_chunk"')
+"""How the kinds of nearly all updates end, of which none is kept."""
 
 KEPT_KINDS = frozenset(
     {
@@ -125,9 +137,11 @@ class Memory:
                 if note is not None:
                     self._see_note(note, stored.sequence)
 
-    def see_updates(self, frames: Iterable[bytes]) -> None:
+    def see_updates(self, frames: Sequence[bytes]) -> None:
         """The same for updates that were just heard."""
         start = self._start
+        if all_begin(frames, *(start + kind for kind in CHUNKS)):
+            return
         for frame in frames:
             kind = update_kind(frame, start)
             if kind in KEPT_KINDS:

@@ -14,7 +14,6 @@ from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.hub.frames import (
     UPDATE,
-    all_begin,
     echoes,
     encoded,
     object_of,
@@ -111,14 +110,15 @@ def messages(session: str, stored: Stored, view: View, *, skip: int = 0) -> list
 
 def block_of(session: str, entries: Sequence[Stored], view: View, *, skip: int = 0) -> bytes:
     """The same for entries that follow each other; the first `skip` messages of the first are left out."""
-    frames = [stored.frame for stored in entries if stored.direction == "to_client"]
-    if not (skip or view.cursors) and len(frames) == len(entries) and all_begin(frames, UPDATE):
-        frames.append(b"")  # for the last newline
-        return b"\n".join(frames)
+    plain = not view.cursors
     block: list[bytes] = []
     for stored in entries:
-        block += messages(session, stored, view, skip=skip)
-        skip = 0
+        if plain and not skip and stored.direction == "to_client" and stored.frame.startswith(UPDATE):
+            block.append(stored.frame)
+            block.append(b"\n")
+        else:
+            block += messages(session, stored, view, skip=skip)
+            skip = 0
     return b"".join(block)
 
 
