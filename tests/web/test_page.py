@@ -159,12 +159,13 @@ def test_a_turn_survives_a_reload_and_is_stopped_while_others_wait(visitor: Visi
     asked(page, ["wait", "count"])
 
 
-def test_a_cut_wire_is_told_and_what_was_missed_comes_once(visitor: Visitor, hub: RunningHub) -> None:
+def test_a_cut_wire_is_told_and_nothing_is_lost_or_doubled(visitor: Visitor, hub: RunningHub) -> None:
     page = visitor.open()
     start_session(page, hub.folder)
     send(page, "count")
     ended(page, 1)
     route = page.evaluate("location.hash")
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     hub.wire.cut()
     page.wait_for_selector(".banner.offline")
     other = visitor.open(url=hub.direct)
@@ -175,6 +176,8 @@ def test_a_cut_wire_is_told_and_what_was_missed_comes_once(visitor: Visitor, hub
     page.fill(".composer textarea", "count again")
     page.press(".composer textarea", "Enter")
     assert "Sending" in page.inner_text(".sending")
+    page.reload()  # the page itself is there without a network, and so is what was about to be sent
+    page.wait_for_selector(".sending")
     hub.wire.mend()
     page.wait_for_selector(".app[data-health=live]")
     ended(page, 3)

@@ -5,7 +5,7 @@ import "./style/index.css";
 import { download, exported } from "./export";
 import { App, type Found } from "./model/app";
 import { listenToKeys } from "./keys";
-import { canNotify, notifyOf, notifying, switchNotifications } from "./notify";
+import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
 import { plain } from "./text/reveal";
 import { showChanges } from "./view/changes";
 import { Composer } from "./view/composer";
@@ -19,7 +19,7 @@ import { Timeline } from "./view/timeline";
 import { banner, menu, newSession, searchAll, signIn } from "./view/windows";
 
 const root = document.getElementById("page")!;
-const app = new App(redraw, (asked) => notifyOf(asked), redraw);
+const app = new App(redraw, notifyOf, notifyEnd, redraw);
 const composer = new Composer(app, () => timeline().toEnd());
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
@@ -250,7 +250,9 @@ window.addEventListener("drop", (event) => {
   event.preventDefault();
   if (app.open && event.dataTransfer?.files.length) void composer.attach([...event.dataTransfer.files]);
 });
+// The seconds until the next try count down; "5 min" becomes "6 min".
 window.setInterval(() => (app.health === "offline" ? redraw() : undefined), 1000);
+window.setInterval(redraw, 30_000);
 listenToKeys({ app, composer, search, start, changes, help, go, toEnd: () => app.open && timeline().toEnd() });
 
 if ("serviceWorker" in navigator) {

@@ -1,7 +1,7 @@
 /** Notifications, where the browser and the person allow them, for what waits while nobody looks. */
 
 import { recall, remember } from "./model/memory";
-import type { Asked } from "./model/types";
+import type { Asked, SessionInfo } from "./model/types";
 import { plain } from "./text/reveal";
 
 export function canNotify(): boolean {
@@ -23,14 +23,19 @@ export async function switchNotifications(): Promise<boolean> {
 }
 
 export function notifyOf(asked: Asked): void {
+  const title = plain(String(asked.params.toolCall?.title ?? asked.params.message ?? "An agent asks"));
+  notify(title.slice(0, 120), plain(asked.title || asked.agent || ""), asked.sessionId, asked.request);
+}
+
+export function notifyEnd(session: SessionInfo): void {
+  const title = session.state === "failed" ? "A turn has failed" : "The agent has finished";
+  notify(title, plain(session.title || session.agent), session.sessionId, "end");
+}
+
+function notify(title: string, body: string, sessionId: string, about: string): void {
   if (!notifying() || document.visibilityState === "visible") return;
-  const title = plain(String(asked.params.toolCall?.title ?? asked.params.message ?? "An agent asks")).slice(0, 120);
-  const options = {
-    body: plain(asked.title || asked.agent || ""),
-    tag: `${asked.sessionId}/${asked.request}`,
-    icon: "/icon-192.png",
-    data: `#/s/${encodeURIComponent(asked.sessionId)}`,
-  };
+  const data = `#/s/${encodeURIComponent(sessionId)}`;
+  const options = { body, tag: `${sessionId}/${about}`, icon: "/icon-192.png", data };
   // Phones show notifications of service workers only.
   const shown = navigator.serviceWorker?.ready.then((worker) => worker.showNotification(title, options));
   shown?.catch(() => new Notification(title, options));

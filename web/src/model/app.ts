@@ -42,6 +42,7 @@ export class App implements Owner {
   constructor(
     public changed: () => void,
     public asked: (asked: Asked) => void,
+    public ended: (session: SessionInfo) => void,
     public heardMany: () => void,
   ) {}
 
@@ -160,8 +161,10 @@ export class App implements Owner {
     if (!session?.sessionId) return;
     const before = this.sessions.get(session.sessionId);
     this.sessions.set(session.sessionId, session);
+    const worked = before?.state === "running" || before?.state === "waiting";
+    const ended = worked && (session.state === "idle" || session.state === "failed");
+    if (ended) this.ended(session);
     if (this.open?.id === session.sessionId) {
-      const ended = before?.state !== session.state && (session.state === "idle" || session.state === "failed");
       this.open.info = session;
       if (ended) void this.open.review(this.rpc);
       if (document.visibilityState === "visible") this.markSeen(session);

@@ -25,7 +25,7 @@ export interface Acts {
 export function sessionView(app: App, open: Conversation, timeline: Timeline, composer: Composer, acts: Acts): TemplateResult {
   const title = plain(open.fold.title || open.info?.title || "Untitled session");
   return html`<header class="session-head">
-      <a class="round quiet back" href="#/" aria-label="Back to the inbox">${icon("back")}</a>
+      ${back(app, open)}
       <div class="session-name">
         <h2 class="session-h" title=${title}><button type="button" class="plain" @click=${acts.rename} title="Rename">${title}</button></h2>
         <p class="faint one-line">${plain(open.info?.agent ?? "")} · <span title=${open.info?.cwd ?? ""}>${plain(lastPart(open.info?.cwd ?? ""))}</span></p>
@@ -37,6 +37,13 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
     <div class="dock">
       ${lagging(open)} ${waiting(app, open)} ${changed(open, acts)} ${queue(app, open)} ${composer.element} ${settings(app, open)}
     </div>`;
+}
+
+/** On a phone the list is not beside it: what waits elsewhere is told on the way there. */
+function back(app: App, open: Conversation): TemplateResult {
+  const others = [...app.inbox.values()].filter((one) => one.sessionId !== open.id).length;
+  const label = others ? `Back to the inbox, ${others} waiting` : "Back to the inbox";
+  return html`<a class="round quiet back" href="#/" aria-label=${label}>${icon("back")}${others ? html`<span class="badge">${others}</span>` : nothing}</a>`;
 }
 
 function failed(app: App, open: Conversation): TemplateResult {
