@@ -163,6 +163,11 @@ async def test_a_conversation_is_recorded_found_and_gone_on_with(tmp_path: Path)
         assert talk.wanted.session == session
         assert await talk.earlier() is None
     assert again.words == ["what was asked", "what was answered"]
+    script.write_text(SCRIPT.replace("  can load\n", ""))
+    async with house.open(row.wanted, Quiet(), Quiet()) as talk:
+        page = await talk.earlier()
+        assert page is not None
+        assert page.prompts == ["what was asked"]  # as the agent itself told it the last time
     with pytest.raises(LocalMistake, match="no session of this agent"):
         async with house.open(Wanted(agent="echo", cwd=str(tmp_path), session="last"), again, again):
             pass

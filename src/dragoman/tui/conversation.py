@@ -69,6 +69,8 @@ class Conversation:
                 self.talk = talk
                 self.transcript.end_turn()
                 self.transcript.facts.opened(talk.modes, talk.options)
+                if not self.transcript.prompts:  # the agent told nothing of what was before
+                    await self.earlier()
                 self._become("idle")
                 await self._serve(talk)
         except DragomanError as error:

@@ -69,7 +69,7 @@ async def test_a_turn_from_the_prompt_to_the_review_of_its_changes(shop: Path) -
         await eyes.like("chat")
         eyes.picture("conversation")
         await eyes.pilot.resize_terminal(44, 20)
-        await eyes.see("Ctrl+G reviews them.", "0.50 USD")
+        await eyes.see("reviews them.", "0.50 USD")
         assert max(map(len, eyes.screen.split("\n"))) <= 44
         await eyes.pilot.resize_terminal(80, 24)
         await eyes.press("ctrl+t")

@@ -67,11 +67,13 @@ async def test_a_form_is_filled_in_checked_and_sent(project: Path) -> None:
         await eyes.see("☐ two", "☑ three")
         await eyes.press("ctrl+s")
         await eyes.see("got ElicitationAcceptAction", "'branch': 'man', 'count': 3, 'sure': True", "'parts':")
+        await eyes.lose("Question")
 
         await eyes.say("form")
         await eyes.see("curious asks:")
         await eyes.press("f4")
         await eyes.see("got ElicitationDeclineAction")
+        await eyes.lose("Question")
 
         await eyes.say("url")
         await eyes.see(

@@ -46,7 +46,9 @@ async def test_every_key_says_what_it_says_and_nothing_is_chosen_by_default(
             answer = asyncio.create_task(person.ask(question))
             await eyes.see("Permission", "line 0", "1 [b]Yes␇", "no rule speaks")
             await eyes.press(*keys)
-            return await answer
+            chosen = await answer
+            await eyes.lose("Permission")
+            return chosen
 
         assert await asked("y") == "yes"
         assert await asked("a") == "ever"

@@ -92,6 +92,8 @@ class TranscriptView(ScrollView, can_focus=True):
         changed = [at for at in (self._redraw(change.touched), self._append()) if at is not None]
         if changed or change.cut:
             self._settle(min(changed, default=0))
+        if change.added_before and self.scroll_offset.y < self.size.height:
+            self.show_earlier()  # whoever waits at the top waits for this
         return any(drawn.is_behind for drawn in self._drawn[-MUCH:])
 
     def redraw_all(self) -> None:
