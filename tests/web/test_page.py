@@ -267,6 +267,8 @@ def test_search_files_commands_and_the_way_out(visitor: Visitor, hub: RunningHub
         page.click("text=Export as HTML")
     saved = Path(saving.value.path()).read_text()
     assert "lost one character" in saved
+    assert "which is where the report points" in saved
+    assert "hl-keyword" in saved
     assert "<script" not in saved
     page.click("a.brand")
     page.keyboard.press("/")

@@ -7,15 +7,20 @@ import { viewOf } from "./view/items";
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:";
 
 /** Elements are made as on the page and written down by the browser, which escapes what has to be. */
-export function exported(open: Conversation): Blob {
+export async function exported(open: Conversation): Promise<Blob> {
   const title = open.fold.title ?? open.info?.title ?? "A session";
   const under = `${open.info?.agent ?? ""} · ${open.info?.cwd ?? ""}`;
   const head = el("header", "", el("h1", "", shown(title)), el("p", "faint", shown(under, true)));
   const body = el("main", "exported", head);
   for (const item of open.fold.items) {
-    const opened = new Map(item.kind === "tool" ? [[item.id, true]] : []);
-    body.append(el("div", `item drawn of-${item.kind}`, viewOf(item, opened).element));
+    // What is folded is drawn when it is opened; in a file nobody could.
+    const view = viewOf(item, new Map([[item.id, true]])).element;
+    if (item.kind === "thought") view.removeAttribute("open");
+    body.append(el("div", `item drawn of-${item.kind}`, view));
   }
+  // Colours come a moment later.
+  await import("./view/highlight");
+  await new Promise((resolve) => window.setTimeout(resolve));
   for (const button of body.querySelectorAll("button.copy, button.fork")) button.remove();
   const named = el("title", "", title).outerHTML;
   const policy = `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`;

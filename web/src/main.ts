@@ -236,7 +236,7 @@ async function save(): Promise<void> {
   const open = app.open!;
   while (await open.earlier(app.rpc));
   const name = (open.info?.title || "session").replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60);
-  download(exported(open), `${name || "session"}.html`);
+  download(await exported(open), `${name || "session"}.html`);
 }
 
 document.addEventListener("click", (event) => {

@@ -6,7 +6,7 @@
 import { Connection, type Health, type Owner } from "../wire/connection";
 import type { Rpc } from "../wire/rpc";
 import { Conversation } from "./conversation";
-import { recall, recallJson, remember, takeToken } from "./memory";
+import { recall, recallJson, remember, takeToken, uniqueName } from "./memory";
 import type { AgentInfo, Asked, Message, SessionInfo } from "./types";
 
 export interface Found {
@@ -35,7 +35,7 @@ export class App implements Owner {
   loaded = false;
   private seen = recallJson<Record<string, string>>("seen", {});
   private fresh = recall("seen") === "";
-  private clientId = crypto.randomUUID();
+  private clientId = uniqueName();
   private questions = new Map<string, unknown>();
   connection = new Connection(() => this.token, this);
 

@@ -6,7 +6,7 @@
 
 import { Gone, type Rpc, RpcError } from "../wire/rpc";
 import { Fold } from "./fold";
-import { recallJson, remember } from "./memory";
+import { recallJson, remember, uniqueName } from "./memory";
 import { prepend } from "./joining";
 import { moment } from "./time";
 import type { ContentBlock, FileChange, Message, SessionInfo, Snapshot } from "./types";
@@ -166,7 +166,7 @@ export class Conversation {
   }
 
   prompt(rpc: Rpc, prompt: ContentBlock[]): void {
-    const one: Sending = { key: crypto.randomUUID(), prompt };
+    const one: Sending = { key: uniqueName(), prompt };
     this.sending.push(one);
     this.changes = null;
     this.keepOutbox();

@@ -87,10 +87,13 @@ export function sizeOf(bytes: number): string {
 
 export function copyButton(text: () => string): HTMLButtonElement {
   const made = button("Copy", "copy", () => {
-    void navigator.clipboard.writeText(text()).then(() => {
-      made.textContent = "Copied";
+    const told = (word: string): void => {
+      made.textContent = word;
       window.setTimeout(() => (made.textContent = "Copy"), 1500);
-    });
+    };
+    // Browsers give the clipboard to pages on loopback and over TLS only, and may refuse.
+    const copying = navigator.clipboard?.writeText(text()) ?? Promise.reject(new Error("no clipboard"));
+    copying.then(() => told("Copied"), () => told("Not copied"));
   });
   return made;
 }
