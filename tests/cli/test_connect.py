@@ -110,11 +110,15 @@ async def test_a_hub_that_is_gone_for_too_long_is_given_up() -> None:
 
 def test_progress_is_told_once_for_each_reason(capsys: pytest.CaptureFixture[str]) -> None:
     progress = Progress()
+    progress(Notice(kind="unreached", seconds=0.1, reason="cannot be reached"))
+    progress(Notice(kind="back", seconds=1.0))
     for reason in ("it hung up", "it hung up", "refused", "refused"):
         progress(Notice(kind="lost", seconds=0.44, reason=reason))
     progress(Notice(kind="back", seconds=3.21))
     progress(Notice(kind="lost", seconds=0.1, reason="refused"))
     assert capsys.readouterr().err.splitlines() == [
+        "dragoman connect: no connection (cannot be reached), trying again in 0.1 s",
+        "dragoman connect: connected after 1.0 s",
         "dragoman connect: connection lost (it hung up), trying again in 0.4 s",
         "dragoman connect: connection lost (refused), trying again in 0.4 s",
         "dragoman connect: back after 3.2 s",

@@ -110,7 +110,7 @@ def _outcome(url: str, left: str | None, server: Any) -> int:
     from dragoman.sdk.resuming.opening import is_refusal
 
     if left is None:
-        return 0 if server.connected else GONE
+        return GONE if server.unreached else 0
     if is_refusal(left):
         print(f"dragoman connect: {left}: is the token right? See --token-file", file=sys.stderr)
         return REFUSED
@@ -123,14 +123,16 @@ class Progress:
 
     def __init__(self) -> None:
         self._reason: str | None = None
+        self._was_there = False
 
     def __call__(self, notice: Any) -> None:
         if notice.kind == "back":
-            self._say(f"back after {notice.seconds:.1f} s")
+            self._say(f"{'back' if self._was_there else 'connected'} after {notice.seconds:.1f} s")
             self._reason = None
         elif notice.reason != self._reason:
-            self._reason = notice.reason
-            self._say(f"connection lost ({notice.reason}), trying again in {notice.seconds:.1f} s")
+            self._reason, self._was_there = notice.reason, notice.kind == "lost"
+            what = "connection lost" if self._was_there else "no connection"
+            self._say(f"{what} ({notice.reason}), trying again in {notice.seconds:.1f} s")
 
     def _say(self, text: str) -> None:
         print(f"dragoman connect: {text}", file=sys.stderr, flush=True)

@@ -134,12 +134,13 @@ async def test_how_it_stands_is_told_when_it_changes() -> None:
     async with editing(server, on_notice=notices.append) as editor:
         server.refusals = [LinkClosed("nobody is there")]
         await editor.begin()
-        assert [notice.kind for notice in notices] == ["lost", "back"]
+        assert [notice.kind for notice in notices] == ["unreached", "back"]
+        assert not editor.transport.unreached
         assert notices[0].reason == "nobody is there"
         await server.cut()
         editor.ask(3, "session/list")
         await editor.answer(3)
-        assert [notice.kind for notice in notices] == ["lost", "back"] * 2
+        assert [notice.kind for notice in notices] == ["unreached", "back", "lost", "back"]
 
 
 async def test_a_hub_that_goes_for_good_leaves_nobody_waiting() -> None:

@@ -27,9 +27,9 @@ COMING_BACK = 120.0
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """How it stands with the connection. `seconds`: until the next attempt, or since the loss."""
+    """How it stands with the connection. `seconds`: until the next attempt, or since there was none."""
 
-    kind: Literal["lost", "back"]
+    kind: Literal["unreached", "lost", "back"]
     seconds: float
     reason: str = ""
 
@@ -55,8 +55,9 @@ class ResumingTransport:
         self.core = Resumption(client=token_hex(16), agent=agent)
         self.tried = asyncio.Event()
         """The first attempt has succeeded or failed."""
-        self.connected = False
-        """Whether there ever was a connection."""
+        self.unreached = False
+        """Whether the server was tried and has never said anything."""
+        self._spoke = False
         self._open = open_
         self._give_up = give_up
         self._patience = patience
@@ -173,10 +174,12 @@ class ResumingTransport:
                 failed = 0 if self._lost_at is None else failed + 1
                 if self._lost_at is None:
                     self._lost_at = asyncio.get_running_loop().time()
+                self.unreached = not self._spoke
                 wait = self._backoff(failed)
                 if why := self._enough(reason, wait):
                     break
-                self._on_notice(Notice(kind="lost", seconds=wait, reason=_words(reason)))
+                kind: Literal["unreached", "lost"] = "unreached" if self.unreached else "lost"
+                self._on_notice(Notice(kind=kind, seconds=wait, reason=_words(reason)))
                 await asyncio.sleep(wait)
         except LocalMistake as mistake:  # the address makes no sense, or a package is missing
             why = mistake
@@ -202,7 +205,6 @@ class ResumingTransport:
             return error
         finally:
             self.tried.set()
-        self.connected = True
         self._inner, self._over, self._reason = inner, asyncio.Event(), None
         try:
             inner.start(_Ear(self, inner))
@@ -244,6 +246,7 @@ class ResumingTransport:
     def _heard(self, inner: Transport, block: bytes) -> None:
         if inner is not self._inner:
             return  # the last words of a connection that we have given up
+        self._spoke, self.unreached = True, False
         if self.core.phase == "plain":
             self._unfed.append(block)
             self._feed()
