@@ -109,6 +109,9 @@ class ChatApp(App[int]):
             await self.chat.close()
         self.exit(0)
 
+    async def action_quit(self) -> None:
+        await self.action_leave()
+
     def action_help(self) -> None:
         if self._is_free:
             self.push_screen(HelpScreen())

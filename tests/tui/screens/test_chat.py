@@ -68,6 +68,12 @@ async def test_a_turn_from_the_prompt_to_the_review_of_its_changes(shop: Path) -
         assert file.read_text() == NEW
         await eyes.like("chat")
         eyes.picture("conversation")
+        await eyes.pilot.mouse_down(eyes.chat.view, offset=(3, 0))
+        await eyes.pilot.hover(eyes.chat.view, offset=(8, 0))
+        await eyes.pilot.mouse_up(eyes.chat.view, offset=(8, 0))
+        await eyes.until(lambda: eyes.app.screen.get_selected_text() == "Mend t", "what the mouse selected")
+        await eyes.press("ctrl+c")
+        assert eyes.app.clipboard == "Mend t"
         await eyes.pilot.resize_terminal(44, 20)
         await eyes.see("reviews them.", "0.50 USD")
         assert max(map(len, eyes.screen.split("\n"))) <= 44

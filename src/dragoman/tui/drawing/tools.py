@@ -18,8 +18,8 @@ from dragoman.tui.text.lines import block, hanging, line, plain, wrapped
 
 Terminals = Callable[[str], Output | None]
 
-LONGEST = 200_000
-"""Characters of one text that are looked at; its end says most."""
+LONGEST = 1_000_000
+"""Characters of one text that are shown, even where all of it is wanted."""
 
 
 def draw_tool(
@@ -90,7 +90,7 @@ def _framed(
             name = plain(_near(harmless_line(item.path), cwd), "dim")
             lines = [*wrapped(name, room), *_short(list(diff_lines(_compared(item).lines, room)), most)]
         case v1.Content(content=v1.TextContent(text=text)) if text.strip():
-            lines = _short(_text(text, room), most)
+            lines = _text(text, room, most)
         case v1.Terminal(terminal_id=ident):
             lines = _terminal(terminals(ident), room, most)
         case v1.Content(content=block_) if not isinstance(block_, v1.TextContent):
@@ -101,20 +101,32 @@ def _framed(
     return [bar + one for one in lines]
 
 
-def _text(text: str, room: int) -> list[Content]:
-    shown = text[-LONGEST:].strip("\n")
-    return [part for one in output_lines(shown) for part in wrapped(one.stylize_before("dim"), room)]
+def _text(text: str, room: int, most: int | None) -> list[Content]:
+    """The beginning of an output, or all of it; no more of it is looked at than is shown."""
+    lines = output_lines(text[:LONGEST].strip("\n"))
+    found: list[Content] = []
+    for taken, one in enumerate(lines, 1):
+        found += wrapped(one.stylize_before("dim"), room)
+        if most is not None and len(found) > most:
+            left = len(found) - most + text.strip("\n").count("\n") + 1 - taken
+            return [*found[:most], plain(f"… {left} more lines", "dim")] if left > 1 else found
+    return found
 
 
 def _terminal(output: Output | None, room: int, most: int | None) -> list[Content]:
+    """The end of an output, or all of it."""
     if output is None:
         return [plain("(its output is not here any more)", "dim")]
-    lines = _text(output.text, room)
+    text = output.text.strip("\n")
+    raw = text.split("\n") if most is None else text.rsplit("\n", most)[-most:]
+    lines = [
+        part for one in output_lines("\n".join(raw)) for part in wrapped(one.stylize_before("dim"), room)
+    ]
     shown = lines if most is None else lines[-most:]
-    left = len(lines) - len(shown)
+    left = text.count("\n") + 1 - len(raw) + len(lines) - len(shown)
     before = [plain(f"… {left} lines above", "dim")] if left else []
     after = [plain(f"ended: {output.ended}", "dim")] if output.ended is not None else []
-    return [*before, *shown, *after]
+    return [*before, *shown, *after] if text else after
 
 
 def _short(lines: list[Content], most: int | None) -> list[Content]:

@@ -254,8 +254,10 @@ class ChatScreen(Screen[None]):
             await self.conversation.cancel()
 
     async def action_interrupt(self) -> None:
-        if self.box.selected_text:
-            self.app.copy_to_clipboard(self.box.selected_text)
+        selected = self.get_selected_text() or self.box.selected_text
+        if selected:
+            self.app.copy_to_clipboard(selected)
+            self.clear_selection()
         elif self.conversation.is_busy:
             await self.conversation.cancel()
         elif self.box.text:

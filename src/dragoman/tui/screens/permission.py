@@ -50,6 +50,7 @@ class PermissionScreen(Dialog[str]):
     def __init__(self, question: Question, *, typed_at: float = 0.0) -> None:
         super().__init__()
         self.question = question
+        self._drawn: tuple[int, Sequence[Content]] = (-1, ())
         self._last_key = typed_at
         self._is_armed = time.monotonic() - typed_at > STILL
 
@@ -75,6 +76,11 @@ class PermissionScreen(Dialog[str]):
         return min(self.app.size.width - 4, 110) - 5
 
     def _lines(self, width: int) -> Sequence[Content]:
+        if width != self._drawn[0]:
+            self._drawn = (width, self._draw(width))
+        return self._drawn[1]
+
+    def _draw(self, width: int) -> Sequence[Content]:
         found: list[Content] = []
         for one in self.question.text.split("\n"):
             indent = len(one) - len(one.lstrip(" "))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -30,8 +31,11 @@ class Counted(NamedTuple):
     removed: int
 
 
+@lru_cache(maxsize=32)
 def compared(old: str | None, new: str) -> Counted:
-    """The lines of a unified diff, without the names of files."""
+    """The lines of a unified diff, without the names of files. A tool call is drawn many times, and its
+    change is the same each time.
+    """
     before, after = _lines(old or ""), _lines(new)
     if len(before) * len(after) > MOST_WORK:
         found = [*(f"-{one}" for one in before), *(f"+{one}" for one in after)]

@@ -17,6 +17,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
+from textual.selection import Selection
 from textual.strip import Strip
 from textual.visual import Visual
 
@@ -279,8 +280,23 @@ class TranscriptView(ScrollView, can_focus=True):
     def _strip(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         style = self.visual_style
-        strips = Visual.to_strips(self, self._content(y), width, 1, style, apply_selection=False, pad=True)
-        return strips[0] if strips else Strip.blank(width, style.rich_style)
+        content = self._content(y)
+        selection = self.text_selection
+        if selection is not None and (span := selection.get_span(y)) is not None:
+            content = content.stylize("reverse", span[0], len(content) if span[1] == -1 else span[1])
+        strips = Visual.to_strips(self, content, width, 1, style, apply_selection=False, pad=True)
+        strip = strips[0] if strips else Strip.blank(width, style.rich_style)
+        return strip.apply_offsets(0, y)  # so that the mouse can select it
+
+    # Selecting with the mouse.
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        lines = (line.plain.rstrip() for drawn in self._drawn for line in drawn.lines)
+        return selection.extract("\n".join(lines)), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self._strips.clear()
+        self.refresh()
 
     def _content(self, y: int) -> Content:
         at = bisect_right(self._tops, y) - 1
