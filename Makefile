@@ -3,6 +3,8 @@
 
 PYTHON  ?= python3
 WORKERS ?= auto
+# A file's tests share processes, and some run side by side: they stay with one worker, the dear ones not at the end.
+BY_FILE := --dist loadfile --no-loadscope-reorder
 ARGS    ?=
 
 VENV    := .venv
@@ -19,7 +21,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),$(VENV)/.acpx)
 
-.PHONY: setup run test check-format check-lint check-types check-tests fix bench schema web clean
+.PHONY: setup run test check-format check-lint check-types check-mypy check-examples check-tests fix bench schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -28,7 +30,7 @@ setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(REA
 $(READY_PY): pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
 	    { test -x $(PY) || uv venv --quiet --python $(PYTHON) $(VENV); } && \
-	    uv pip install --quiet --python $(PY) -e '.[dev]'; \
+	    uv pip install --quiet --compile-bytecode --python $(PY) -e '.[dev]'; \
 	elif $(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1; then \
 	    $(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
 	else \
@@ -76,16 +78,24 @@ $(READY_BROWSER): $(READY_PY)
 run: $(READY_PY)
 	@$(PY) -m dragoman hub --link $(ARGS)
 
-test: check-format check-lint check-types check-tests
+# What is installed for the tests comes over the network: meanwhile the types are checked, which takes a processor.
+test: $(READY_PY)
+	@$(MAKE) --no-print-directory -j 4 $(if $(filter output-sync,$(.FEATURES)),-Otarget) \
+	    setup check-format check-lint check-types
+	@$(MAKE) --no-print-directory check-tests
 
-check-format: setup
+check-format: $(READY_PY)
 	@$(PY) -m ruff format --check --quiet $(CHECKED) || { echo "not formatted: make fix"; exit 1; }
 
-check-lint: setup
+check-lint: $(READY_PY)
 	@$(PY) -m ruff check --quiet $(CHECKED)
 
-check-types: setup
+check-types: check-mypy check-examples
+
+check-mypy: $(READY_PY)
 	@$(PY) -m mypy --no-error-summary $(CHECKED)
+
+check-examples: $(READY_PY) $(READY_TS) $(READY_WEB)
 	@if test -x $(TS)/node_modules/.bin/pyright; then \
 	    $(TS)/node_modules/.bin/pyright --pythonpath $(PY) examples; fi
 	@if test -x $(WEB)/node_modules/.bin/tsc; then cd $(WEB) && node_modules/.bin/tsc --noEmit; fi
@@ -93,7 +103,7 @@ check-types: setup
 check-tests: setup
 	@# Tests start thousands of processes; where Python may not write bytecode, each would compile everything anew.
 	@$(PY) -m compileall -q -j 0 src tests
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py -n $(WORKERS) $(ARGS)
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py -n $(WORKERS) $(BY_FILE) $(ARGS)
 
 fix: setup
 	@$(PY) -m ruff check --fix --quiet $(CHECKED); $(PY) -m ruff format --quiet $(CHECKED)
