@@ -16,7 +16,7 @@ from acp.ws import create_websocket_stream
 
 from dragoman import Agent, Client, Turn, connect
 from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.hub.endpoint import Endpoint
+from dragoman.hub.endpoint import Endpoint, Visit
 from dragoman.hub.listening import listening, open_socket
 from dragoman.schema import v1
 from dragoman.sdk.serve import serving
@@ -49,7 +49,7 @@ async def our_endpoint(agent: Agent) -> AsyncIterator[str]:
         async with serving(agent, transport) as link:
             await link.wait_ended()
 
-    def accept(transport: MessageTransport, grant: Grant) -> None:
+    def accept(transport: MessageTransport, visit: Visit) -> None:
         task = asyncio.create_task(serve(transport))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
