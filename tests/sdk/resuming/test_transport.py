@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dragoman import connect
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.hub.endpoint import Endpoint
@@ -246,6 +247,17 @@ async def test_a_turn_survives_cuts_over_the_network(scheme: str) -> None:
         await editor.answer(4)
         assert updates(editor) == ["hello", "n1", "n3", "n4", "n5"]
         await transport.aclose()
+
+
+@pytest.mark.bound(20)
+async def test_a_client_of_the_sdk_survives_a_cut_too() -> None:
+    server = Server()
+    async with offered(server, "ws") as url:
+        token = {"authorization": f"Bearer {TOKEN}"}
+        async with connect(url, headers=token, resume=True) as agent:
+            session = await agent.new_session(cwd="/tmp")
+            await server.cut()
+            assert (await session.prompt("")).stop_reason == "end_turn"
 
 
 @pytest.mark.bound(20)
