@@ -128,7 +128,8 @@ class ChatScreen(Screen[None]):
         self._mark()
 
     async def close(self) -> None:
-        tasks = [task for task in (self._talking, *self._asides) if task is not None]
+        ours = (self._talking, *self._asides)
+        tasks = [task for task in ours if task not in (None, asyncio.current_task())]
         self._talking = None
         for task in tasks:
             task.cancel()
