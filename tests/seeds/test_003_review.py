@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -73,64 +73,83 @@ async def reviewed(peer: Peer, folder: Path, text: str = "review src/app.py") ->
     return await peer.prompt(session_id, text)
 
 
+class Review(NamedTuple):
+    """A whole life of the agent, and what was noted on the way."""
+
+    peer: Peer
+    introductions: list[Any]
+    """Its answers to a client of today and to one from the future."""
+    answer: Any
+    """To the prompt."""
+    behind: int
+    """Lines from there to the answer to the next request."""
+    rest: list[bytes]
+    """What it said after its input had ended."""
+
+
+@pytest.fixture(scope="module")
+def review(tmp_path_factory: pytest.TempPathFactory) -> Review:
+    """One review, looked at by many tests. It begins with a line that is no frame."""
+    place = tmp_path_factory.mktemp("review")
+    return asyncio.run(whole_review(make_repository(place / "project"), place / "sessions.db"))
+
+
+async def whole_review(folder: Path, sessions: Path) -> Review:
+    async with running(sessions) as peer:
+        await peer.raw.send(b"this is no frame\n")
+        await peer.until(lambda frame: "error" in frame)
+        future = await peer.call("initialize", {"protocolVersion": 99, "clientCapabilities": {}})
+        answer = await reviewed(peer, folder)
+        (now,) = [frame for frame in peer.frames if frame.get("id") == future["id"] + 1]
+        before = len(peer.lines)
+        await peer.call("session/list", {})
+        behind = len(peer.lines) - before
+        peer.raw.close_stdin()
+        rest = await peer.raw.read_rest(seconds=30)
+    return Review(peer, [now["result"], future["result"]], answer, behind, rest)
+
+
 # The checklist.
 
 
-async def test_all_logs_go_to_stderr_only(folder: Path, sessions: Path) -> None:
-    async with running(sessions) as peer:
-        await peer.raw.send(b"this is no frame\n")  # something to complain about
-        await peer.until(lambda frame: "error" in frame)
-        await reviewed(peer, folder)
-        assert all(frame.get("jsonrpc") == "2.0" for frame in peer.frames)
+def test_all_logs_go_to_stderr_only(review: Review) -> None:
+    assert "error" in review.peer.frames[0]  # there was something to complain about
+    assert all(frame.get("jsonrpc") == "2.0" for frame in review.peer.frames)
 
 
-async def test_stdout_contains_only_json_rpc_messages(folder: Path, sessions: Path) -> None:
-    async with running(sessions) as peer:
-        await reviewed(peer, folder)
-        peer.raw.close_stdin()
-        rest = await peer.raw.read_rest(seconds=10)
-        for frame in [*peer.frames, *map(json.loads, rest)]:
-            assert frame["jsonrpc"] == "2.0"
-            assert ("method" in frame) != ("result" in frame or "error" in frame)
-        assert peer.raw.unfinished == b""
+def test_stdout_contains_only_json_rpc_messages(review: Review) -> None:
+    for frame in [*review.peer.frames, *map(json.loads, review.rest)]:
+        assert frame["jsonrpc"] == "2.0"
+        assert ("method" in frame) != ("result" in frame or "error" in frame)
+    assert review.peer.raw.unfinished == b""
 
 
-async def test_each_message_is_a_single_line_that_ends_with_a_newline(folder: Path, sessions: Path) -> None:
-    async with running(sessions) as peer:
-        await reviewed(peer, folder)
-        assert "\n" in peer.text()  # there are line breaks in what is said, and none in how
-        assert peer.raw.unfinished == b""
-        assert all(isinstance(json.loads(line), dict) for line in peer.lines)
+def test_each_message_is_a_single_line_that_ends_with_a_newline(review: Review) -> None:
+    assert "\n" in review.peer.text()  # there are line breaks in what is said, and none in how
+    assert review.peer.raw.unfinished == b""
+    assert all(isinstance(json.loads(line), dict) for line in review.peer.lines)
 
 
-async def test_session_update_uses_the_update_field_with_a_session_update_type(
-    folder: Path, sessions: Path
-) -> None:
-    async with running(sessions) as peer:
-        await reviewed(peer, folder)
-        notes = [frame["params"] for frame in peer.frames if frame.get("method") == "session/update"]
-        assert {"agent_message_chunk", "plan", "tool_call", "tool_call_update"} <= {
-            note["update"]["sessionUpdate"] for note in notes
-        }
-        assert all(note.keys() <= {"sessionId", "update", "_meta"} for note in notes)
+def test_session_update_uses_the_update_field_with_a_session_update_type(review: Review) -> None:
+    notes = [frame["params"] for frame in review.peer.frames if frame.get("method") == "session/update"]
+    assert {"agent_message_chunk", "plan", "tool_call", "tool_call_update"} <= {
+        note["update"]["sessionUpdate"] for note in notes
+    }
+    assert all(note.keys() <= {"sessionId", "update", "_meta"} for note in notes)
 
 
-async def test_tool_calls_include_id_title_kind_and_status(folder: Path, sessions: Path) -> None:
-    async with running(sessions) as peer:
-        await reviewed(peer, folder)
-        calls = [update for update in peer.updates() if update["sessionUpdate"] == "tool_call"]
-        assert len({call["toolCallId"] for call in calls}) == len(calls) >= 4
-        for call in calls:
-            assert call["title"]
-            assert call["kind"] in KINDS
-            assert call["status"] in STATUSES
+def test_tool_calls_include_id_title_kind_and_status(review: Review) -> None:
+    calls = [update for update in review.peer.updates() if update["sessionUpdate"] == "tool_call"]
+    assert len({call["toolCallId"] for call in calls}) == len(calls) >= 4
+    for call in calls:
+        assert call["title"]
+        assert call["kind"] in KINDS
+        assert call["status"] in STATUSES
 
 
-async def test_the_final_response_includes_a_stop_reason(folder: Path, sessions: Path) -> None:
-    async with running(sessions) as peer:
-        answer = await reviewed(peer, folder)
-        assert answer["result"]["stopReason"] == "end_turn"
-        assert set(findings_in(peer.text())) == APP_FINDINGS
+def test_the_final_response_includes_a_stop_reason(review: Review) -> None:
+    assert review.answer["result"]["stopReason"] == "end_turn"
+    assert set(findings_in(review.peer.text())) == APP_FINDINGS
 
 
 async def test_cancellation_is_handled_gracefully(folder: Path, sessions: Path) -> None:
@@ -169,31 +188,24 @@ async def test_a_cancel_while_the_user_is_asked_ends_the_turn_too(folder: Path, 
         assert open_calls(peer) == {}
 
 
-async def test_the_protocol_version_is_1(folder: Path, sessions: Path) -> None:
-    async with running(sessions) as peer:
-        for asked in (1, 99):
-            answer = await peer.call("initialize", {"protocolVersion": asked, "clientCapabilities": {}})
-            assert answer["result"]["protocolVersion"] == 1
+def test_the_protocol_version_is_1(review: Review) -> None:
+    assert [found["protocolVersion"] for found in review.introductions] == [1, 1]
 
 
-async def test_the_agents_info_includes_name_and_version(folder: Path, sessions: Path) -> None:
-    async with running(sessions) as peer:
-        answer = await peer.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
-        info = answer["result"]["agentInfo"]
-        assert info["name"] == "dragoman-review"
-        assert info["version"]
+def test_the_agents_info_includes_name_and_version(review: Review) -> None:
+    for found in review.introductions:
+        assert found["agentInfo"]["name"] == "dragoman-review"
+        assert found["agentInfo"]["version"]
 
 
 # The common mistakes.
 
 
-async def test_no_update_is_sent_without_the_update_wrapper(folder: Path, sessions: Path) -> None:
-    async with running(sessions) as peer:
-        await reviewed(peer, folder)
-        for frame in peer.frames:
-            if frame.get("method") == "session/update":
-                assert "type" not in frame["params"]
-                assert "content" not in frame["params"]
+def test_no_update_is_sent_without_the_update_wrapper(review: Review) -> None:
+    for frame in review.peer.frames:
+        if frame.get("method") == "session/update":
+            assert "type" not in frame["params"]
+            assert "content" not in frame["params"]
 
 
 async def test_nothing_is_logged_to_stdout_even_by_code_that_prints(
@@ -208,21 +220,14 @@ async def test_nothing_is_logged_to_stdout_even_by_code_that_prints(
         assert "importing dragoman.agents.review.dialogue" in peer.raw.stderr
 
 
-async def test_the_session_update_field_is_never_missing(folder: Path, sessions: Path) -> None:
-    async with running(sessions) as peer:
-        await reviewed(peer, folder)
-        assert peer.updates()
-        assert all(isinstance(update.get("sessionUpdate"), str) for update in peer.updates())
+def test_the_session_update_field_is_never_missing(review: Review) -> None:
+    assert review.peer.updates()
+    assert all(isinstance(update.get("sessionUpdate"), str) for update in review.peer.updates())
 
 
-async def test_all_updates_come_before_the_final_response(folder: Path, sessions: Path) -> None:
-    async with running(sessions) as peer:
-        session_id = await peer.open(folder)
-        await peer.prompt(session_id, "review src/app.py")
-        assert "## Summary" in peer.text()
-        before = len(peer.lines)
-        await peer.call("session/list", {})
-        assert len(peer.lines) == before + 1  # nothing but this answer
+def test_all_updates_come_before_the_final_response(review: Review) -> None:
+    assert "## Summary" in review.peer.text()
+    assert review.behind == 1  # nothing but the answer to the next request
 
 
 def open_calls(peer: Peer) -> dict[str, str]:
