@@ -226,7 +226,9 @@ class HubClient:
         """Whether folders that it names besides the session's own are among those that its token is for."""
         more = value_of(params.get("additionalDirectories"), [])
         for folder in more if isinstance(more, list) else ():
-            if not isinstance(folder, str) or not self.grant.may_open(folder):
+            if not isinstance(folder, str):
+                raise ErrorAnswer(-32602, "Invalid params: additionalDirectories are paths")
+            if not self.grant.may_open(folder):
                 raise ErrorAnswer(
                     FORBIDDEN, "Forbidden: this token may not use that folder", {"scope": "roots"}
                 )

@@ -214,6 +214,8 @@ class Hub:
         memory.title = memory.title or info.title
         session = HubSession(self, session_id, memory, last=last)
         session.state = info.state
+        if info.state == "closed":
+            memory.process = 0  # whoever knew it was told to forget it
         life = self.pool.seats[memory.agent].life if memory.agent in self.pool.seats else None
         if life is not None and not life.over and life.survives and memory.process == life.line.pid:
             self.pool.join(session, life, memory.agent_session)

@@ -38,6 +38,16 @@ FOLLOWED = ("list", "resume", "close", "delete", "fork")
 
 KEY_LENGTH = 128
 
+KINDS: dict[str, type] = {
+    "sessionId": str,
+    "cwd": str,
+    "cursor": str,
+    "mcpServers": list,
+    "additionalDirectories": list,
+    "_meta": dict,
+}
+"""Members of the protocol's requests about sessions."""
+
 
 class Methods:
     """Finds who answers a request."""
@@ -63,6 +73,7 @@ class Methods:
     async def call(self, client: HubClient, method: str, params: Params, request_id: Id) -> Result:
         """The result; None if the answer is given elsewhere."""
         if method == "initialize":
+            _check_version(params)
             return await self._initialize(client, params, request_id)
         if not client.initialized:
             raise invalid_request("initialize comes first")
@@ -71,6 +82,7 @@ class Methods:
             return await self._ours.call(client, method, params)
         handler = self._handlers.get(method)
         if handler is not None:
+            _check_kinds(params)
             if handler == self._to_agent:
                 return await self._ask_agent(client, method, params)
             return await handler(client, params, request_id)
@@ -346,6 +358,20 @@ class Methods:
         """The session that a notification is about, if the client may say anything there."""
         follower = client.followed.get(str(value_of(params.get("sessionId"), "")))
         return follower.session if follower is not None and client.grant.may("prompt") else None
+
+
+def _check_version(params: Params) -> None:
+    version = value_of(params.get("protocolVersion"))
+    if not isinstance(version, int) or isinstance(version, bool) or not 0 <= version <= 65535:
+        raise invalid_params("protocolVersion is missing, or no version")
+
+
+def _check_kinds(params: Params) -> None:
+    """What is there must be of its kind; what is missing is for the handler to miss."""
+    for name, kind in KINDS.items():
+        value = value_of(params.get(name))
+        if value is not None and not isinstance(value, kind):
+            raise invalid_params(f"{name} is of the wrong kind")
 
 
 def without_ours(params: Params) -> Params:

@@ -35,7 +35,8 @@ class Showing:
             if client.grant.may_use(seat.spec.name)
         ]
         scopes = sorted(client.grant.scopes)
-        return {"hub": VERSION, "agent": client.agent, "agents": agents, "scopes": scopes}
+        most = client.transport.limits.frame
+        return {"hub": VERSION, "agent": client.agent, "agents": agents, "scopes": scopes, "message": most}
 
     # One session.
 

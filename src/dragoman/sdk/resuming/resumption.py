@@ -22,8 +22,8 @@ from dragoman.sdk.resuming.marks import fields_of, look, put
 from dragoman.sdk.resuming.said import KEYED, Open, Said
 from dragoman.sdk.resuming.told import WATCH, WATCHING, WITHDRAW, Told, withdrawn
 from dragoman.wire import decode, error_object, failure, request, response
-from dragoman.wire.codes import INTERNAL_ERROR, NOT_FOUND
-from dragoman.wire.envelope import Envelope, Failure, Id, Notification, Request, Response
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES, NOT_FOUND
+from dragoman.wire.envelope import Envelope, Failure, Id, Malformed, Notification, Request, Response
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,8 @@ Phase: TypeAlias = Literal["away", "fresh", "greeting", "resuming", "live", "pla
 """No connection; one that nobody was introduced on; introduced again, coming back to the sessions, at work;
 and with a peer that is no hub, or when all is over.
 """
+
+NO_LIMIT = 1 << 62
 
 
 class Resumption:
@@ -58,6 +60,7 @@ class Resumption:
         self._told = Told()
         self._returns: dict[Id, str] = {}  # ids of our own requests on this connection → their sessions
         self._owes = False  # whether what has no answer is still to be said on this connection
+        self._largest = NO_LIMIT  # bytes of one message that the hub takes
 
     @property
     def survives(self) -> bool:
@@ -113,6 +116,8 @@ class Resumption:
             self.to_hub.append(frame)
             return
         said = decode(frame)
+        if self.is_hub and self._is_unfit(said, len(frame)):
+            return
         if isinstance(said, Response | Failure) and self.is_hub:
             self._answer(said)
         elif self._is_open_for(said):
@@ -120,6 +125,28 @@ class Resumption:
         else:
             self._held.append(frame)
             self.held += len(frame)
+
+    def _is_unfit(self, said: Envelope, size: int) -> bool:
+        """What would end each connection anew never gets there: what is no message, what is too large; nor a
+        request under an id that is in use, because nobody could tell the answers apart.
+        """
+        if isinstance(said, Malformed):
+            if said.code is not None:
+                error = error_object(said.code, f"{NAMES[said.code]}: {said.why}")
+                self.to_editor.append(failure(None, error))
+            return True
+        if size > self._largest:
+            why = f"Invalid request: a message of {size} bytes is larger than the hub takes"
+            if isinstance(said, Request):
+                self.to_editor.append(failure(said.id, error_object(INVALID_REQUEST, why)))
+            elif isinstance(said, Response | Failure):
+                self._answer(Failure(said.id, error_object(INTERNAL_ERROR, "Internal error: too large")))
+            return True
+        if isinstance(said, Request) and self._said.is_open(said.id):
+            why = "Invalid request: the id belongs to a request that has no answer yet"
+            self.to_editor.append(failure(said.id, error_object(INVALID_REQUEST, why)))
+            return True
+        return False
 
     def _is_open_for(self, said: Envelope) -> bool:
         if self.phase != "fresh":
@@ -216,6 +243,7 @@ class Resumption:
             return
         if isinstance(heard, Response) and heard.id == self._initialize[0]:
             self.is_hub = _is_hub(heard.result)
+            self._largest = _largest(heard.result)
             self.phase = "live" if self.is_hub else "plain"
         elif isinstance(heard, Failure) and heard.id == self._initialize[0]:
             self._initialize = None  # the editor may try another way
@@ -316,3 +344,9 @@ class Resumption:
 
 def _is_hub(result: Raw) -> bool:
     return "hub" in fields_of(fields_of(fields_of(result).get("_meta")).get("dragoman"))
+
+
+def _largest(result: Raw) -> int:
+    """What a hub says about the size of messages; one that says nothing takes all of them."""
+    told = fields_of(fields_of(fields_of(result).get("_meta")).get("dragoman")).get("message")
+    return int(bytes(told)) if told is not None and bytes(told).isdigit() else NO_LIMIT

@@ -85,6 +85,9 @@ class Said:
             self._number += 1
             self._notes[self._number] = _Note(frame, about)
 
+    def is_open(self, request_id: Id) -> bool:
+        return id_key(request_id) in self._numbers
+
     def answered(self, request_id: Id) -> Open | None:
         """None if nothing is open under this id."""
         number = self._numbers.pop(id_key(request_id), None)
