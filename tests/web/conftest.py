@@ -29,7 +29,7 @@ DESK = {"width": 1280, "height": 800}
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures" if os.environ.get("DRAGOMAN_PICTURES") else None
 """`DRAGOMAN_PICTURES=1 pytest tests/web` draws the pictures of the documentation anew."""
 
-SECONDS = 20_000
+SECONDS = 60_000
 """How long anything may take on a machine that has other things to do, in milliseconds."""
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, send, start_session
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(240)
 
 BELOW = """() => {
     const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".timeline");

@@ -244,6 +244,7 @@ document.addEventListener("click", (event) => {
   if (away) leaving(away.dataset.away!);
 });
 document.addEventListener("fork", (event) => fork((event as CustomEvent<string>).detail));
+document.addEventListener("visibilitychange", () => app.looked());
 window.addEventListener("hashchange", follow);
 window.addEventListener("dragover", (event) => event.preventDefault());
 window.addEventListener("drop", (event) => {

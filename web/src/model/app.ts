@@ -218,6 +218,12 @@ export class App implements Owner {
     return session.cursor !== undefined && this.seen[session.sessionId] !== session.cursor;
   }
 
+  /** Somebody looks at the page again: what is open counts as read. */
+  looked(): void {
+    const session = this.open && this.sessions.get(this.open.id);
+    if (session && document.visibilityState === "visible") this.markSeen(session);
+  }
+
   private markSeen(session: SessionInfo): void {
     if (session.cursor === undefined || this.seen[session.sessionId] === session.cursor) return;
     this.seen[session.sessionId] = session.cursor;

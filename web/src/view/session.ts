@@ -119,7 +119,10 @@ function settings(app: App, open: Conversation): TemplateResult | typeof nothing
   const setMode = (event: Event): void => {
     const modeId = (event.target as HTMLSelectElement).value;
     void app.rpc.call("session/set_mode", { sessionId: open.id, modeId }).then(
-      () => open.fold.modes && (open.fold.modes = { ...open.fold.modes, currentModeId: modeId }),
+      () => {
+        if (open.fold.modes) open.fold.modes = { ...open.fold.modes, currentModeId: modeId };
+        app.changed();
+      },
       (error: Error) => app.say(`The mode was not changed: ${error.message}`),
     );
   };
