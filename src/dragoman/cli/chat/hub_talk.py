@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from dragoman.cli.chat.talk import Talking
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
+from dragoman.sdk.supervision.events import Event
 from dragoman.tui.ports import ChangedFile, Review
 
 MOST_FILES = 8
+
+_WORDS = {"died": "the connection to the hub broke", "resumed": "connected again; the session goes on"}
 
 
 class HubTalking(Talking):
@@ -24,6 +29,12 @@ class HubTalking(Talking):
     @property
     def _hub(self) -> AgentHandle:
         return self.session.agent.handle
+
+    def happened(self, event: Event) -> None:
+        """There is no process of ours that could die: what breaks is the way to the hub."""
+        if event.kind in _WORDS:
+            event = replace(event, text=f"{_WORDS[event.kind]}{f': {event.error}' if event.error else ''}")
+        super().happened(event)
 
     async def files(self, query: str) -> Sequence[str]:
         params = {"sessionId": self.session.id, "pattern": query, "limit": MOST_FILES}

@@ -17,7 +17,7 @@ _STATES = {
     "idle": ("●", "ready", "$text-success"),
     "running": ("◐", "working", "$text-warning"),
     "cancelling": ("◐", "stopping", "$text-warning"),
-    "dead": ("✗", "the agent is dead", "$text-error"),
+    "dead": ("✗", "the agent is gone", "$text-error"),
     "failed": ("✗", "not started", "$text-error"),
 }
 
