@@ -40,11 +40,13 @@ class KilledHub:
             "XDG_CONFIG_HOME": str(folder / "config"),
         }
         self._log = (folder / "log").open("ab")
+        self._config = folder / "hub.toml"
+        self._config.write_text('default_agent = "echo"\n[limits]\nprompt_rate = "100000/min"\n')
         self.token = ""
         self.process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
-        place = ["--listen", f"127.0.0.1:{self.port}", "--default-agent", "echo", "--json"]
+        place = ["--listen", f"127.0.0.1:{self.port}", "--config", str(self._config), "--json"]
         command = [sys.executable, "-m", "dragoman", "hub", *place]
         self.process = subprocess.Popen(command, env=self._env, stdout=subprocess.PIPE, stderr=self._log)
         assert self.process.stdout is not None
@@ -52,7 +54,8 @@ class KilledHub:
         self.token = json.loads(line)["token"] or self.token
 
     def kill(self, how: int = signal.SIGKILL) -> None:
-        assert self.process is not None and self.process.stdout is not None
+        assert self.process is not None
+        assert self.process.stdout is not None
         self.process.send_signal(how)
         self.process.wait(30)
         self.process.stdout.close()
@@ -84,7 +87,7 @@ async def conversation(hub: KilledHub, tmp_path: Path, kills: int, *, rounds: in
     async def kill() -> None:
         for number in range(kills):
             heard = len(person.raw) + chance.randint(1, 60)
-            while len(person.raw) < heard and not over.is_set():
+            while len(person.raw) < heard and not over.is_set():  # noqa: ASYNC110 -- either will do
                 await asyncio.sleep(0.005)
             if over.is_set():
                 assert number > 0, "it was over before anything was killed"
@@ -97,15 +100,16 @@ async def conversation(hub: KilledHub, tmp_path: Path, kills: int, *, rounds: in
         await person.begin()
         session = await person.new(str(tmp_path))
         for turn in range(rounds):
-            await person.answer(person.prompt(session, "/stream 120"))
-            await person.answer(person.prompt(session, f"/ask {tmp_path}/made-{turn}"))
+            for words in ("/stream 120", f"/ask {tmp_path}/made-{turn}"):
+                answer = await person.answer(person.prompt(session, words))
+                assert answer["result"]["stopReason"] == "end_turn", answer
     finally:
         over.set()
         await killing
         with contextlib.suppress(LinkClosed):
             await transport.aclose()
     made = list(tmp_path.glob("made-*"))
-    assert len(made) == rounds, "each was allowed, and done once"
+    assert len(made) == rounds, f"each was allowed, and done once, not {len(made)} of {rounds}"
     for path in made:
         path.unlink()
     return normalised(person.raw)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
 from dragoman.errors import DragomanError, LinkClosed
+from dragoman.hub.notes import read_note
 from dragoman.hub.recall import ASKED
 from dragoman.hub.rendering import Position, asked_again, block_of
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from dragoman.wire.envelope import Id
 
 log = logging.getLogger(__name__)
+
+AGAIN_SECONDS = 5.0
+"""How long a client that is back may take to say again what it has no answer to."""
 
 
 class Follower:
@@ -37,6 +42,8 @@ class Follower:
         self.cursors = client.cursors
         self.events = client.events
         self.own: set[str] = set()  # keys of prompts that it wrote
+        self.expected: set[str] = set()  # keys of prompts that are about to come again, to be answered
+        self._come = asyncio.Event()
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
         self._task: asyncio.Task[None] | None = None
 
@@ -49,7 +56,7 @@ class Follower:
         """These were just stored."""
         if self._task is not None or not entries:
             return
-        if self.client.is_full or self.position.sequence + 1 != entries[0].sequence:
+        if self.client.is_full or self.expected or self.position.sequence + 1 != entries[0].sequence:
             self.catch_up()
         else:
             self._tell(entries)
@@ -87,9 +94,11 @@ class Follower:
         try:
             while self.position.sequence < session.log.last:
                 async for page in session.hub.journal.replay(session.stream, after=self.position.sequence):
-                    self._tell(page)
-                    if self.client.is_full:
-                        await self.client.room()
+                    for part in self._up_to_answers(page):
+                        await self._expect(part)
+                        self._tell(part)
+                        if self.client.is_full:
+                            await self.client.room()
             self._task = None
             if then is not None:
                 then()
@@ -98,6 +107,27 @@ class Follower:
         except DragomanError as error:
             log.warning("session %s could not be told from the journal: %s", session.id, error)
             (failed or self.client.give_up)("the session's journal could not be read to its end")
+
+    def _up_to_answers(self, page: Sequence[Stored]) -> Iterator[Sequence[Stored]]:
+        """The page in parts, each of which begins with the end of a turn that is expected."""
+        if not self.expected:
+            return iter((page,))
+        ends = [place for place, stored in enumerate(page) if place and _ended(stored) in self.expected]
+        return (page[first:last] for first, last in pairwise((0, *ends, len(page))))
+
+    async def _expect(self, part: Sequence[Stored]) -> None:
+        """An answer is told where it stands, so whoever is to get it must have asked again."""
+        try:
+            async with asyncio.timeout(AGAIN_SECONDS):
+                while _ended(part[0]) in self.expected:
+                    self._come.clear()
+                    await self._come.wait()
+        except TimeoutError:
+            self.expected.clear()
+
+    def came_again(self, key: str) -> None:
+        self.expected.discard(key)
+        self._come.set()
 
     def _tell(self, entries: Sequence[Stored]) -> None:
         block = block_of(self.session.id, entries, self, skip=self.position.part)
@@ -138,3 +168,11 @@ class Follower:
         if number is None or self.client.asked.pop(number, None) is None:
             return UNSET
         return number
+
+
+def _ended(stored: Stored) -> str | None:
+    """The key of the turn that this entry ends."""
+    if stored.direction != "note" or not stored.frame.startswith(b'{"hub":"turn_ended"'):
+        return None
+    note = read_note(stored.frame)
+    return None if note is None else note.key

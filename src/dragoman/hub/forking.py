@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 BATCH = 1000
 
 
-async def fork(hub: Hub, source: HubSession, params: dict[str, Raw], before: Any) -> HubSession:
+async def fork(
+    hub: Hub, source: HubSession, params: dict[str, Raw], before: Any, *, key: str = ""
+) -> HubSession:
     """`before` is a cursor: what came from there on is left out."""
     end = source.log.last
     if isinstance(before, str):
@@ -42,7 +44,12 @@ async def fork(hub: Hub, source: HubSession, params: dict[str, Raw], before: Any
     await _copy(hub, source, session_id, end)
     title = source.memory.title
     await hub.journal.describe(
-        session_id, agent=source.memory.agent, cwd=source.memory.cwd, title=title, state="idle"
+        session_id,
+        agent=source.memory.agent,
+        cwd=source.memory.cwd,
+        title=title,
+        state="idle",
+        session=key or None,
     )
     session = await hub.session(session_id)
     session.remind = not own and session.memory.turns > 0

@@ -16,6 +16,8 @@ from dragoman.wire.envelope import Id
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
 
+KEY_LENGTH = 128
+
 _encode = msgspec.json.Encoder().encode
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -171,3 +173,23 @@ def readdressed(frame: bytes, session_id: str) -> bytes:
 
 def encoded(value: Any) -> bytes:
     return _encode(value)
+
+
+def key_in(ours: dict[str, Any]) -> str:
+    key = ours.get("key")
+    return key if isinstance(key, str) and len(key) <= KEY_LENGTH else ""
+
+
+def texts_in(ours: dict[str, Any], name: str) -> list[str]:
+    found = ours.get(name)
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def without_ours(params: dict[str, Raw]) -> dict[str, Raw]:
+    """What an agent is given: our own words are taken out."""
+    meta = value_of(params.get("_meta"))
+    if not isinstance(meta, dict) or "dragoman" not in meta:
+        return params
+    rest = {name: value for name, value in meta.items() if name != "dragoman"}
+    kept = {name: raw for name, raw in params.items() if name != "_meta"}
+    return {**kept, "_meta": Raw(encoded(rest))} if rest else kept

@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.hub.forking import fork
-from dragoman.hub.frames import encoded, ours_in, value_of
+from dragoman.hub.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
 from dragoman.hub.making import known_by, loaded, make
 from dragoman.hub.methods_hub import PREFIX, HubMethods
 from dragoman.hub.queueing import withdraw
@@ -36,7 +36,6 @@ Handler = Callable[["HubClient", Params, Id], Awaitable[Result]]
 FOLLOWED = ("list", "resume", "close", "delete", "fork")
 """What the hub can do with sessions, whatever their agent can."""
 
-KEY_LENGTH = 128
 
 KINDS: dict[str, type] = {
     "sessionId": str,
@@ -170,8 +169,7 @@ class Methods:
         if not client.grant.may_open(cwd):
             raise ErrorAnswer(-32003, "Forbidden: this token may not use that folder", {"scope": "roots"})
         client.may_have(params)
-        key = ours.get("key")
-        key = key if isinstance(key, str) and 0 < len(key) <= KEY_LENGTH else ""
+        key = key_in(ours)
         session = await known_by(self._hub, key) if key else None
         if session is None:
             session = await make(self._hub, agent, without_ours(params), key=key)
@@ -207,9 +205,9 @@ class Methods:
             if read is None or read.sequence > session.log.last:
                 raise invalid_params("after is no cursor of this session")
             position = read
-        prompts = ours.get("prompts")
-        own = [key for key in prompts if isinstance(key, str)] if isinstance(prompts, list) else []
-        follower = self._hub.attach(client, session, position, own=own)
+        prompts = texts_in(ours, "prompts")
+        follower = self._hub.attach(client, session, position, own=[*prompts, *texts_in(ours, "wrote")])
+        follower.expected |= set(prompts)
         client.send(response(request_id, encoded(self._hub.showing.standing(session))))
         follower.ask_again()
         if position.sequence < session.log.last or position.part:
@@ -245,7 +243,13 @@ class Methods:
         client.needs("prompt")
         client.may_have(params)
         source = await self._session(client, params)
-        session = await fork(self._hub, source, without_ours(params), ours_in(params).get("before"))
+        ours = ours_in(params)
+        key = key_in(ours)
+        session = await known_by(self._hub, key) if key else None
+        if session is None:
+            session = await fork(self._hub, source, without_ours(params), ours.get("before"), key=key)
+        else:
+            client.may_reach(session)
         self._hub.attach(client, session, Position(session.log.last))
         return {**self._hub.showing.standing(session), "sessionId": session.id}
 
@@ -311,8 +315,7 @@ class Methods:
     def _prompt(self, client: HubClient, request_id: Id, params: Params, session: HubSession) -> None:
         if not isinstance(value_of(params.get("prompt")), list):
             raise invalid_params("prompt is missing")
-        key = ours_in(params).get("key")
-        key = key if isinstance(key, str) and 0 < len(key) <= KEY_LENGTH else uuid.uuid4().hex
+        key = key_in(ours_in(params)) or uuid.uuid4().hex
         follower = client.followed.get(session.id)
         if follower is None:
             follower = self._hub.attach(client, session, Position(session.log.last))
@@ -320,23 +323,27 @@ class Methods:
         answer = session.memory.answers.get(key)
         if answer is not None and follower.position.sequence >= answer.sequence:
             client.send(answer.to(request_id))
-            return
-        if answer is None and not session.knows(key):
-            if len(session.memory.queue) >= self._hub.options.prompts_queued:
-                raise invalid_request("too many prompts wait in this session already")
+        elif answer is not None or session.knows(key):
             client.waiting[session.id, key] = request_id
-            session.submit(client, params, key=key, by=client.grant.name)
+        elif len(session.memory.queue) >= self._hub.options.prompts_queued:
+            raise invalid_request("too many prompts wait in this session already")
         else:
             client.waiting[session.id, key] = request_id
+            session.submit(client, params, key=key, by=client.grant.name)
+        follower.came_again(key)
 
     def cancel(self, client: HubClient, params: Params) -> None:
         session = self._followed(client, params)
         if session is None:
             return
         mine = [key for (of, key) in client.waiting if of == session.id]
-        queued = [key for key in mine if withdraw(session, key)]
+        ours = ours_in(params)
+        meant = texts_in(ours, "prompts") if "prompts" in ours else None
+        queued = [key for key in (mine if meant is None else meant) if key in mine and withdraw(session, key)]
         turn = session.memory.turn or session.starting
-        if not queued or (turn is not None and turn.key in mine):
+        if turn is None:
+            return
+        if turn.key in (mine if meant is None else meant) or (meant is None and not queued):
             session.cancel()
 
     def cancel_request(self, client: HubClient, params: Params) -> None:
@@ -372,13 +379,3 @@ def _check_kinds(params: Params) -> None:
         value = value_of(params.get(name))
         if value is not None and not isinstance(value, kind):
             raise invalid_params(f"{name} is of the wrong kind")
-
-
-def without_ours(params: Params) -> Params:
-    """What an agent is given: our own words are taken out."""
-    meta = value_of(params.get("_meta"))
-    if not isinstance(meta, dict) or "dragoman" not in meta:
-        return params
-    rest = {name: value for name, value in meta.items() if name != "dragoman"}
-    kept = {name: raw for name, raw in params.items() if name != "_meta"}
-    return {**kept, "_meta": Raw(encoded(rest))} if rest else kept

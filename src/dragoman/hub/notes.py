@@ -8,7 +8,7 @@ from its beginning knows the session as the hub knew it, and what its clients we
 | `made` | agent, folder, and what the agent, process `n`, answered to `session/new` |
 | `bound` | by which id an agent's process, `n`, knows the session from here on |
 | `heard` | up to which of its frames the agent is in this stream |
-| `queued`, `edited`, `withdrawn` | prompts that wait |
+| `taken`, `queued`, `edited`, `withdrawn` | prompts: at once on their way, or waiting |
 | `turn_ended` | the key of a prompt and its result or error |
 | `settled` | a request of the agent has its answer, or needs none any more |
 | `agent_gone`, `agent_back`, `renamed`, `closed`, `deleted` | what they say |

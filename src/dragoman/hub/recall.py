@@ -194,7 +194,7 @@ class Memory:
                 self._see_end(note, sequence)
             case "settled":
                 self.requests.pop(int(note.request or "0"), None)
-            case "queued" if isinstance(note.params, Raw):
+            case "queued" | "taken" if isinstance(note.params, Raw):
                 self.queue.append(Waiting(note.key, note.by, Raw(bytes(note.params))))
             case "edited" if isinstance(note.params, Raw):
                 for one in self.queue:

@@ -151,11 +151,11 @@ class HubSession:
         more = {"lends": lends} if lends else {}
         ready = merged(self._traced(params, key), {"key": key, "by": by, **more})
         item = Waiting(key, by, Raw(encoded(ready)))
-        if self.is_busy or self.memory.queue or self.hub.draining:  # then the next hub begins it
-            self.memory.queue.append(item)
-            self.log.add(
-                [("note", note("queued", key=key, by=by, prompt=params.get("prompt"), params=item.params))]
-            )
+        waits = self.is_busy or self.memory.queue or self.hub.draining  # then the next hub begins it
+        members = {"key": key, "by": by, "prompt": params.get("prompt"), "params": item.params}
+        self.log.add([("note", note("queued" if waits else "taken", **members))])
+        self.memory.queue.append(item)
+        if waits:
             self.changed()
         else:
             self._begin(item)

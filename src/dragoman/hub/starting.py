@@ -51,10 +51,11 @@ def _spec(name: str, settings: AgentSettings, folder: Path) -> AgentSpec:
     async def adopt() -> Line | None:
         return await find_kept(place)
 
+    built_in = name in BUILT_IN_NAMES and not settings.description
     return AgentSpec(
         name=name,
-        title=settings.title or name,
-        description=settings.description,
+        title=name.capitalize() if built_in else settings.title or name,
+        description=settings.title if built_in else settings.description,
         idle=settings.idle,
         restarts=settings.restarts,
         open=reach if settings.url else start,
