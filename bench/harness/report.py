@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import dataclass, field
 
 from harness.goals import FIGURES, Figure, Medians
+from hub.figures import HUB_FIGURES
 from peers.table import Peer
 
 QUIET = 0.1  # a tenth of two cores already moves the rates of two busy processes
@@ -37,7 +38,7 @@ class Results:
 
 def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool, others: float) -> str:
     """``others`` is the part of the machine that was used by somebody else meanwhile."""
-    figures = [figure for figure in FIGURES if _was_run(results, figure)]
+    figures = [figure for figure in (*FIGURES, *HUB_FIGURES) if _was_run(results, figure)]
     head = ["what", *(peer.title for peer in peers), "reached", "goal", "met"]
     lines = [
         "# Results",

@@ -21,12 +21,18 @@ DRAGOMAN_IMPORT_USED = (
 )
 DRAGOMAN_IMPORT_ALL = f"{DRAGOMAN_IMPORT_USED}; from dragoman.schema.v1 import *"
 
+# Over a WebSocket: the client starts the agent's server.
+REMOTE = ("remote_agent", "remote_client")
+
+# What the official Python SDK is served with: the same as our hub.
+SERVER = ("uvicorn==0.54.0", "websockets==17.4")
+
 # Where each pinned SDK lives; bench/setup.py fills these environments.
 PYTHON_SDKS = {
-    "official_py": ("agent-client-protocol==0.12.1", "pydantic==2.14.3"),
-    "official_py_rc": ("agent-client-protocol==1.0.0rc3", "pydantic==2.14.3"),
+    "official_py": ("agent-client-protocol[http]==0.12.1", "pydantic==2.14.3", *SERVER),
+    "official_py_rc": ("agent-client-protocol[http]==1.0.0rc3", "pydantic==2.14.3", *SERVER),
     # Ours too: the development environment holds packages that make every import slower.
-    "dragoman": ("--editable", str(BENCH.parent)),
+    "dragoman": ("--editable", f"{BENCH.parent}[hub]"),
 }
 
 
@@ -48,7 +54,7 @@ def venv_python(name: str) -> str:
 def _python_programs(python: str, folder: str) -> dict[str, list[str]]:
     """``echo`` runs by path, the rest as modules: its start is measured, and ``-m`` would be part of it."""
     found = {path.stem for path in (BENCH / "peers" / folder).glob("*.py")}
-    modules = found & {"agent", "client", "pairs", "pool", "relay", "interpreter"}
+    modules = found & {"agent", "client", "pairs", "pool", "relay", "interpreter", *REMOTE}
     programs = {name: [python, "-m", f"peers.{folder}.{name}"] for name in modules}
     if "echo" in found:
         programs["echo"] = [python, str(BENCH / "peers" / folder / "echo.py")]
@@ -66,7 +72,8 @@ def _official(name: str, title: str) -> Peer:
 def _typescript() -> Peer:
     node = shutil.which("node") or "node"
     folder = BENCH / "peers" / "typescript"
-    programs = {name: [node, str(folder / f"{name}.mjs")] for name in ("agent", "client", "echo", "relay")}
+    names = ("agent", "client", "echo", "relay", *REMOTE)
+    programs = {name: [node, str(folder / f"{name}.mjs")] for name in names}
     programs["pairs"] = [node, "--expose-gc", str(folder / "pairs.mjs")]
     for name in ("import", "import_used", "import_all"):
         programs[name] = [node, str(BENCH / "ts" / "sdk.mjs")]
@@ -84,6 +91,9 @@ def _dragoman() -> Peer:
     programs["import"] = [python, "-c", DRAGOMAN_IMPORT]
     programs["import_used"] = [python, "-c", DRAGOMAN_IMPORT_USED]
     programs["import_all"] = [python, "-c", DRAGOMAN_IMPORT_ALL]
+    for path in (BENCH / "hub").glob("measure_*.py"):
+        programs[path.stem.replace("measure", "hub")] = [python, "-m", f"hub.{path.stem}"]
+    programs["remote_client"] = programs["hub_stream"]  # its agent is behind a hub
     return Peer("dragoman", "Dragoman", programs)
 
 

@@ -17,11 +17,18 @@ Order = dict[str, Any]
 
 
 def carry_out(
-    peer: Peer, order: Order, *, warm: Order | None = None, seconds: float, agent: list[str] | None = None
+    peer: Peer,
+    order: Order,
+    *,
+    warm: Order | None = None,
+    seconds: float,
+    agent: list[str] | None = None,
+    client: list[str] | None = None,
 ) -> dict[str, Any]:
-    """``agent`` is the command of another agent than the peer's usual one."""
+    """``agent`` and ``client`` are commands of others than the peer's usual ones."""
     plan = json.dumps({"warm": warm, "order": order})
-    finished = run([*peer.programs["client"], plan, *(agent or peer.programs["agent"])], seconds=seconds)
+    command = [*(client or peer.programs["client"]), plan, *(agent or peer.programs["agent"])]
+    finished = run(command, seconds=seconds)
     lines = finished.stdout.strip().splitlines()
     if not lines:
         raise Failed("the client printed no result")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hub.scenarios import HUB_SCENARIOS
 from scenarios import (
     interpret,
     large,
@@ -36,4 +37,5 @@ SCENARIOS: list[Scenario] = [
     interpret.INTERPRET,
     mutants.MUTANTS,
     tap.TAP,
+    *HUB_SCENARIOS,
 ]

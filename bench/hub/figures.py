@@ -1,0 +1,52 @@
+"""The hub's figures, and what we ask of them. The journal waits for the disk unless a title says so."""
+
+from __future__ import annotations
+
+from harness.goals import OFFICIAL, PYTHON, TYPESCRIPT, AtLeast, AtMost, Figure, Versus
+from hub.scenarios import SESSIONS
+
+
+def _of_many(number: int) -> list[Figure]:
+    who = "1 session streams" if number == 1 else f"{number:,} sessions stream at once"
+    # Work that is not linear shows here first: the cost of an update may not depend on who else streams.
+    fair = (AtLeast(0.1, "of the first"),) if number > 1 else ()
+    return [
+        Figure(f"hub-many.rate_{number}", f"{who}, in process, updates/s", more=True),
+        Figure(f"hub-many.us_{number}", "… CPU per update, agent and clients included, µs", more=False),
+        Figure(f"hub-many.kb_{number}", "… peak memory per session, KB", more=False),
+        Figure(f"hub-many.fair_{number}", "… the last one's progress at half time", more=True, goals=fair),
+    ]
+
+
+HUB_FIGURES: list[Figure] = [
+    Figure(
+        "hub-stream.rate",
+        "agent → hub → WebSocket client (the others: no hub, no journal), updates/s",
+        more=True,
+        goals=(Versus("Python", PYTHON, 8), Versus("TypeScript", TYPESCRIPT, 3)),
+    ),
+    Figure("hub-stream.bare", "… to a client over `websockets` alone, updates/s", more=True),
+    Figure("hub-stream.hub_us", "… hub's CPU per update, µs", more=False),
+    Figure("hub-stream.client_us", "… client's CPU per update, µs", more=False),
+    Figure(
+        "hub-replay.rate",
+        "load of a long session over a WebSocket (the others: from memory), updates/s",
+        more=True,
+        goals=(Versus("official", OFFICIAL, 10),),
+    ),
+    Figure("hub-replay.bare", "… to a client over `websockets` alone, updates/s", more=True),
+    Figure("hub-replay.hub_us", "… hub's CPU per update, µs", more=False),
+    Figure("hub-replay.client_us", "… client's CPU per update, µs", more=False),
+    Figure("hub-delay.full_p50", "delay that the hub adds, p50 ms", more=False, goals=(AtMost(2, "ms"),)),
+    Figure("hub-delay.full_p99", "… p99 ms", more=False, goals=(AtMost(8, "ms"),)),
+    Figure("hub-delay.off_p50", "… without fsync, p50 ms", more=False),
+    Figure("hub-delay.off_p99", "… without fsync, p99 ms", more=False, goals=(AtMost(1, "ms"),)),
+    Figure(
+        "hub-memory.session_kb", "hub's memory per idle session, KB", more=False, goals=(AtMost(40, "KB"),)
+    ),
+    Figure("hub-memory.connection_kb", "… per idle connection, KB", more=False, goals=(AtMost(25, "KB"),)),
+    *(figure for number in SESSIONS for figure in _of_many(number)),
+    Figure("hub-restart.listens", "from kill -9 of the hub to its listening, s", more=False),
+    Figure("hub-restart.loaded", "… to a loaded session, s", more=False, goals=(AtMost(2, "s"),)),
+    Figure("hub-restart.listed", "… to all sessions listed, s", more=False, goals=(AtMost(2, "s"),)),
+]

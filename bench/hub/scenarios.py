@@ -1,0 +1,115 @@
+"""The hub's scenarios: each runs a program of this folder, which starts the hub and everything around it.
+
+Against the peers: their own agent behind their own WebSocket server, without a hub and without a journal, and
+their own client. Nobody else keeps sessions, so the rest is ours alone.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from harness.processes import Failed, run
+from peers.table import Peer
+from scenarios.orders import carry_out
+from scenarios.scenario import Scenario
+
+SIZE = 20
+SESSIONS = (1, 10, 100, 1000)
+
+
+def _program(peer: Peer, name: str, *words: str | int, seconds: float) -> Any:
+    printed = run([*peer.programs[name], *map(str, words)], seconds=seconds).stdout
+    if not printed.strip():
+        raise Failed("the program printed no result")
+    return json.loads(printed.strip().splitlines()[-1])
+
+
+def _direct(peer: Peer, order: dict[str, Any]) -> float:
+    """Updates a second over a peer's own WebSocket."""
+    programs = peer.programs
+    result = carry_out(
+        peer, order, seconds=180, client=programs["remote_client"], agent=programs["remote_agent"]
+    )
+    return float(order["count"] / result["wall"])
+
+
+def _stream(peer: Peer, *, quick: bool) -> dict[str, float]:
+    count = 10_000 if quick else 50_000
+    if "remote_agent" in peer.programs:
+        return {"hub-stream.rate": _direct(peer, {"do": "stream", "count": count, "size": SIZE})}
+    result = _program(peer, "remote_client", "live", count, seconds=180)
+    for name in ("ours", "bare"):
+        if result[name]["count"] != count:
+            raise Failed(f"{name}: {result[name]['count']} updates of {count} came")
+    return _rates("hub-stream", result, count)
+
+
+def _replay(peer: Peer, *, quick: bool) -> dict[str, float]:
+    count = 10_000 if quick else 50_000
+    if "remote_agent" in peer.programs:
+        return {"hub-replay.rate": _direct(peer, {"do": "replay", "count": count})}
+    result = _program(peer, "remote_client", "load", count, seconds=180)
+    for name in ("ours", "bare"):
+        if result[name]["count"] != count + 1:  # and the prompt
+            raise Failed(f"{name}: {result[name]['count']} updates of {count + 1} came")
+    return _rates("hub-replay", result, count)
+
+
+def _rates(key: str, result: Any, count: int) -> dict[str, float]:
+    ours, bare = result["ours"], result["bare"]
+    return {
+        f"{key}.rate": count / ours["wall"],
+        f"{key}.bare": count / bare["wall"],
+        f"{key}.hub_us": ours["hub_cpu"] / count * 1e6,
+        f"{key}.client_us": ours["client_cpu"] / count * 1e6,
+    }
+
+
+def _delay(peer: Peer, *, quick: bool) -> dict[str, float]:
+    result = _program(peer, "hub_delay", 200 if quick else 1000, seconds=120)
+    direct = result["direct"]
+    return {
+        f"hub-delay.{durability}_{part}": (result[durability][f"{part}_us"] - direct[f"{part}_us"]) / 1e3
+        for durability in ("full", "off")
+        for part in ("p50", "p99")
+    }
+
+
+def _memory(peer: Peer, *, quick: bool) -> dict[str, float]:
+    count = 200 if quick else 1000
+    result = _program(peer, "hub_memory", count, seconds=240)
+    return {
+        "hub-memory.session_kb": result["sessions"] / count,
+        "hub-memory.connection_kb": result["connections"] / count,
+    }
+
+
+def _many(peer: Peer, *, quick: bool) -> dict[str, float]:
+    total = 20_000 if quick else 100_000
+    results = _program(peer, "hub_many", total, *SESSIONS, seconds=240)
+    figures: dict[str, float] = {}
+    for number in SESSIONS:
+        found = results[str(number)]
+        if not found["whole"]:
+            raise Failed(f"of {number} sessions, one lost something or its order")
+        figures[f"hub-many.rate_{number}"] = total / found["wall"]
+        figures[f"hub-many.us_{number}"] = found["cpu"] / total * 1e6
+        figures[f"hub-many.kb_{number}"] = found["peak_kb"] / number
+        figures[f"hub-many.fair_{number}"] = found["fairness"]
+    return figures
+
+
+def _restart(peer: Peer, *, quick: bool) -> dict[str, float]:
+    result = _program(peer, "hub_restart", 2_000 if quick else 10_000, 20, seconds=240)
+    return {f"hub-restart.{name}": seconds for name, seconds in result.items()}
+
+
+HUB_SCENARIOS: list[Scenario] = [
+    Scenario("hub-stream", ("remote_client",), _stream),
+    Scenario("hub-replay", ("remote_client",), _replay),
+    Scenario("hub-delay", ("hub_delay",), _delay, rounds=1),
+    Scenario("hub-memory", ("hub_memory",), _memory, rounds=1),
+    Scenario("hub-many", ("hub_many",), _many, rounds=1),
+    Scenario("hub-restart", ("hub_restart",), _restart, rounds=3),
+]
