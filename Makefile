@@ -93,7 +93,7 @@ check-lint: $(READY_PY)
 check-types: check-mypy check-examples
 
 check-mypy: $(READY_PY)
-	@$(PY) -m mypy --no-error-summary $(CHECKED)
+	@$(PY) -m mypy --no-error-summary -n auto $(CHECKED)
 
 check-examples: $(READY_PY) $(READY_TS) $(READY_WEB)
 	@if test -x $(TS)/node_modules/.bin/pyright; then \
