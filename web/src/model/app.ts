@@ -83,7 +83,7 @@ export class App implements Owner {
       protocolVersion: 1,
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false, elicitation: { form: {}, url: {} } },
       clientInfo: { name: "dragoman-page", title: "Dragoman page", version: "1" },
-      _meta: { dragoman: { cursors: true, events: true, client: this.clientId } },
+      _meta: { dragoman: { cursors: true, events: true, lazy: true, client: this.clientId } },
     });
     const hub = answer?._meta?.dragoman ?? {};
     this.capabilities = answer?.agentCapabilities ?? {};

@@ -5,9 +5,7 @@
  */
 
 import { type End, type Item, type Note, type Plan, type Question, type Speech, type Tool, promptText, textOf } from "./items";
-import type {
-  Asked, Command, ConfigOption, ContentBlock, Message, Modes, PlanEntry, Queued, Snapshot, ToolCall, Usage,
-} from "./types";
+import type { Asked, Command, ConfigOption, ContentBlock, Message, Modes, PlanEntry, PromptCapabilities, Queued, Snapshot, ToolCall, Usage } from "./types";
 
 const SPEECH: Record<string, Speech["kind"]> = {
   user_message_chunk: "user",
@@ -26,6 +24,7 @@ export class Fold {
   turn: { key?: string; by?: string; started?: number } | null = null;
   queue: Queued[] = [];
   open = new Map<string, Question>();
+  takes: PromptCapabilities | null = null;
   modes: Modes | null = null;
   options: ConfigOption[] = [];
   commands: Command[] = [];
@@ -49,6 +48,7 @@ export class Fold {
 
   /** What is known without reading the history. */
   begin(snapshot: Snapshot): void {
+    this.takes = snapshot.promptCapabilities ?? this.takes;
     this.modes = snapshot.modes ?? this.modes;
     this.options = snapshot.configOptions ?? this.options;
     this.commands = snapshot.availableCommands ?? this.commands;

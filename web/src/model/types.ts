@@ -111,7 +111,15 @@ export interface Queued {
   prompt: ContentBlock[];
 }
 
+/** What an agent takes in prompts besides text. */
+export interface PromptCapabilities {
+  image?: boolean;
+  audio?: boolean;
+  embeddedContext?: boolean;
+}
+
 export interface Snapshot {
+  promptCapabilities?: PromptCapabilities | null;
   modes?: Modes | null;
   configOptions?: ConfigOption[] | null;
   availableCommands?: Command[] | null;

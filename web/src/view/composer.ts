@@ -164,7 +164,7 @@ export class Composer {
 
   private async blockOf(file: File): Promise<ContentBlock> {
     if (file.size > LARGEST) throw new Error(`it has ${sizeOf(file.size)}, at most ${sizeOf(LARGEST)} can be sent`);
-    const can = this.app.capabilities.promptCapabilities ?? {};
+    const can = this.app.open?.fold.takes ?? this.app.capabilities.promptCapabilities ?? {};
     const bytes = new Uint8Array(await file.arrayBuffer());
     for (const type of ["image", "audio"] as const) {
       if (!file.type.startsWith(`${type}/`)) continue;
