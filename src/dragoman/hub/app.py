@@ -57,7 +57,13 @@ class HubApp:
     ) -> None:
         self.hub = hub
         self.endpoint = Endpoint(
-            admission, self._accept, path=ACP, limits=limits, bounds=bounds, on_refused=on_refused
+            admission,
+            self._accept,
+            path=ACP,
+            limits=limits,
+            bounds=bounds,
+            on_refused=on_refused,
+            once=False,
         )
         self._on_refused = on_refused or (lambda why: None)
         self._admission = admission

@@ -205,6 +205,10 @@ class Desk:
         error = {"code": INTERNAL_ERROR, "message": why}
         session.settle(one.sequence, outcome="answered", by="hub", error=error)
 
+    def terminal(self, session: HubSession, terminal_id: str) -> dict[str, Any] | None:
+        """What a terminal that the hub lends has printed."""
+        return self._lending.output(session.id, terminal_id)
+
     def forgotten(self, session: HubSession) -> None:
         self._lending.close(session.id)
         self._terminals = {key for key in self._terminals if key[0] != session.id}

@@ -69,13 +69,17 @@ class Endpoint:
         limits: Limits = NETWORK,
         bounds: Bounds | None = None,
         on_refused: Callable[[str], None] | None = None,
+        once: bool = True,
     ) -> None:
-        """`on_refused` hears of everybody who is turned away, by the status that they were told."""
+        """`on_refused` hears of everybody who is turned away, by the status that they were told. `once` is
+        whether a second `initialize` on a WebSocket is refused here; else whoever accepts decides.
+        """
         self._admission = admission
         self._accept = accept
         self._path = path
         self._limits = limits
         self._bounds = bounds or Bounds()
+        self._once = once
         self._http = HttpConnections(self._accept_http, limits=limits, body=limits.frame, bounds=self._bounds)
         self._on_refused = on_refused or (lambda status: None)
         self._sockets: set[AsgiWebSocket] = set()
@@ -111,7 +115,7 @@ class Endpoint:
             await _turn_away(scope, refused, send)
             return
         # Whoever names a dialect need not begin as the protocol does.
-        greeting = Greeting() if query.get("dialect", "v1") in PROTOCOL else None
+        greeting = Greeting(once=self._once) if query.get("dialect", "v1") in PROTOCOL else None
         stream = AsgiWebSocket(
             receive,
             send,

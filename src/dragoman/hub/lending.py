@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from dragoman.hub.session import HubSession
 
 log = logging.getLogger(__name__)
+
+RELEASED = 64
+SHOWN = 64 * 1024
+"""Terminals whose last output is kept when they are gone, and how many characters of each."""
 
 Handler = Callable[[Any, object], Awaitable[Any]]
 
@@ -78,6 +83,7 @@ class Lending:
         self._workspace.serve(hooks)
         self._handlers = hooks.found
         self._open: dict[str, tuple[str, ...]] = {}
+        self._released: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
 
     def serves(self, method: str) -> bool:
         return method in self._handlers
@@ -88,6 +94,8 @@ class Lending:
         """Do what the agent asks for, and settle its request; `made` hears of terminals that are new."""
         try:
             self._lend(session)
+            if one.method == "terminal/release":
+                self._keep(session.id, str(value_of(object_of(one.params).get("terminalId"))))
             result = await self._result(one)
         except ErrorAnswer as error:
             told = {"code": error.code, "message": error.message} | (
@@ -102,6 +110,29 @@ class Lending:
             if one.method == "terminal/create":
                 made(session.id, str(value_of(object_of(result).get("terminalId"))))
             session.settle(one.sequence, outcome="answered", by="hub", result=Raw(result))
+
+    def output(self, session_id: str, terminal_id: str) -> dict[str, Any] | None:
+        """What a terminal of ours has printed, also after its agent has let go of it; None if there is none."""
+        kept = self._released.get((session_id, terminal_id))
+        if kept is not None:
+            return kept
+        try:
+            terminal = self._workspace.terminals(session_id).get(terminal_id)
+        except ErrorAnswer:
+            return None
+        ended, tail = terminal.exit, terminal.tail
+        status = None if ended is None else {"exitCode": ended.code, "signal": ended.signal}
+        return {"output": tail.text, "truncated": tail.truncated, "exitStatus": status}
+
+    def _keep(self, session_id: str, terminal_id: str) -> None:
+        """People go on looking at what a program printed when its agent does not."""
+        last = self.output(session_id, terminal_id)
+        if last is not None:
+            last["output"] = last["output"][-SHOWN:]
+            last["exitStatus"] = last["exitStatus"] or {"exitCode": None, "signal": "SIGKILL"}
+            self._released[session_id, terminal_id] = last
+            while len(self._released) > RELEASED:
+                self._released.popitem(last=False)
 
     async def _result(self, one: OpenRequest) -> bytes:
         handler = self._handlers[one.method]

@@ -21,7 +21,13 @@ from dragoman.hub.methods_hub import PREFIX, HubMethods
 from dragoman.hub.queueing import withdraw
 from dragoman.hub.rendering import Position, read_cursor
 from dragoman.wire import error_object, failure, response
-from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
+from dragoman.wire.codes import (
+    INTERNAL_ERROR,
+    invalid_params,
+    invalid_request,
+    method_not_found,
+    session_not_found,
+)
 from dragoman.wire.envelope import Id
 
 if TYPE_CHECKING:
@@ -185,8 +191,11 @@ class Methods:
         self._bring(client, session, params)
         follower = self._hub.attach(client, session, Position(0))
 
+        # Some clients listen to a session only when an answer has named it.
+        standing = {**self._hub.showing.standing(session), "sessionId": session.id}
+
         def up() -> None:
-            client.tell(response(request_id, encoded(self._hub.showing.standing(session))))
+            client.tell(response(request_id, encoded(standing)))
             follower.ask_again()
 
         def failed(why: str) -> None:
@@ -301,12 +310,16 @@ class Methods:
         else:
             if session.id not in client.followed:
                 client.may_reach(session)
+                _check_open(session)
             self._prompt(client, request_id, params, session)
 
     async def _prompt_later(self, client: HubClient, request_id: Id, params: Params) -> None:
         """Nobody has this session open; it may still be in the journal."""
         try:
-            self._prompt(client, request_id, params, await self._session(client, params))
+            session = await self._session(client, params)
+            if session.id not in client.followed:
+                _check_open(session)
+            self._prompt(client, request_id, params, session)
         except ErrorAnswer as error:
             client.tell(failure(request_id, error_object(error.code, error.message, error.data)))
         except DragomanError:
@@ -365,6 +378,12 @@ class Methods:
         """The session that a notification is about, if the client may say anything there."""
         follower = client.followed.get(str(value_of(params.get("sessionId"), "")))
         return follower.session if follower is not None and client.grant.may("prompt") else None
+
+
+def _check_open(session: HubSession) -> None:
+    """A session that was closed is loaded or resumed before anything is said in it."""
+    if session.state == "closed":
+        raise session_not_found(session.id)
 
 
 def _check_version(params: Params) -> None:

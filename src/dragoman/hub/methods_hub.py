@@ -49,6 +49,7 @@ class HubMethods:
             "rename": self._rename,
             "agents": self._agents,
             "files": self._files,
+            "terminal": self._terminal,
             "changes": self._changes,
             "revert": self._revert,
             "status": self._status,
@@ -161,6 +162,13 @@ class HubMethods:
         session = await self._session(client, params)
         pattern = _text(params, "pattern") or ""
         return {"files": await self._hub.extras.files(session, pattern, _number(params, "limit", 50, 500))}
+
+    async def _terminal(self, client: HubClient, params: Params) -> dict[str, Any]:
+        session = await self._session(client, params)
+        found = self._hub.desk.terminal(session, client.text(params, "terminalId"))
+        if found is None:
+            raise ErrorAnswer(-32002, "the hub lends no such terminal")
+        return found
 
     async def _changes(self, client: HubClient, params: Params) -> dict[str, Any]:
         return {"files": await self._hub.extras.changes(await self._session(client, params))}

@@ -53,6 +53,10 @@ def obedient(gate: Gate | None = None) -> Agent:
             await turn.say("yes" if allowed else "no")
         elif word == "read":
             await turn.say(await turn.read_text_file(rest))
+        elif word == "run":
+            async with await turn.create_terminal(*rest.split(), cwd=turn.session.cwd) as terminal:
+                await terminal.wait()
+            await turn.say(terminal.id)
         elif word == "form":
             answer = await turn.elicit("Who are you?", FORM)
             await turn.say("accept" if isinstance(answer, ElicitationAcceptAction) else "cancel")

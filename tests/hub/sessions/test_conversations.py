@@ -372,3 +372,16 @@ async def test_a_lender_that_does_not_come_back_is_not_waited_for_for_ever(tmp_p
         late = await stage.client().begin()
         await late.call("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
         await late.until(lambda one: "from the disk" in str(one))
+
+
+async def test_what_a_terminal_of_the_hub_prints_can_be_looked_at(tmp_path: Path) -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client(**AWARE).begin()
+        session = await client.new(str(tmp_path))
+        await client.answer(client.prompt(session, "run echo hello"))
+        (terminal,) = client.texts()
+        told = await client.call("_dragoman/hub/terminal", {"sessionId": session, "terminalId": terminal})
+        assert told["output"].strip() == "hello"
+        assert told["exitStatus"] == {"exitCode": 0, "signal": None}
+        unknown = {"sessionId": session, "terminalId": "another"}
+        assert (await client.refusal("_dragoman/hub/terminal", unknown))["code"] == -32002

@@ -68,6 +68,7 @@ async def test_a_session_that_was_closed_is_brought_back_to_its_agent() -> None:
         assert "result" in await client.answer(client.prompt(session, "one"))
         await client.call("session/close", {"sessionId": session})
         assert not known
+        assert (await client.answer(client.prompt(session, "no")))["error"]["code"] == -32002
         await client.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
         assert "result" in await client.answer(client.prompt(session, "two"))
         assert known == {session}

@@ -8,6 +8,7 @@ import { Gone, type Rpc, RpcError } from "../wire/rpc";
 import { Fold } from "./fold";
 import { recallJson, remember, uniqueName } from "./memory";
 import { prepend } from "./joining";
+import { Terminals } from "./terminals";
 import { moment } from "./time";
 import type { ContentBlock, FileChange, Message, SessionInfo, Snapshot } from "./types";
 
@@ -43,6 +44,7 @@ export class Conversation {
   private earliest = "";
   private line: Message[] = [];
   private ready = false;
+  private terminals: Terminals;
 
   constructor(
     readonly id: string,
@@ -50,6 +52,7 @@ export class Conversation {
     private changed: () => void,
   ) {
     this.fold = new Fold(id);
+    this.terminals = new Terminals(id, () => this.fold, changed);
     this.sending = recallJson<Sending[]>(`outbox.${id}`, []);
   }
 
@@ -62,6 +65,7 @@ export class Conversation {
       if (this.ready) await this.resume(rpc);
       else await this.open(rpc);
       for (const one of this.sending) void this.deliver(rpc, one);
+      this.terminals.follow(rpc);
     } catch (error) {
       if (error instanceof Gone) return; // the next connection tries again
       this.state = "failed";
