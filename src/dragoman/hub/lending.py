@@ -112,7 +112,7 @@ class Lending:
             session.settle(one.sequence, outcome="answered", by="hub", result=Raw(result))
 
     def output(self, session_id: str, terminal_id: str) -> dict[str, Any] | None:
-        """What a terminal of ours has printed, also when its agent has let go of it; None if none is known."""
+        """What a terminal of ours has printed, also when it was released; None if it is not known."""
         kept = self._released.get((session_id, terminal_id))
         if kept is not None:
             return kept
