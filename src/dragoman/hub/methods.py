@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
+from dragoman.hub.checking import check_kinds, check_open, check_version
 from dragoman.hub.forking import fork
 from dragoman.hub.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
 from dragoman.hub.making import known_by, loaded, make
@@ -21,13 +22,7 @@ from dragoman.hub.methods_hub import PREFIX, HubMethods
 from dragoman.hub.queueing import withdraw
 from dragoman.hub.rendering import Position, read_cursor
 from dragoman.wire import error_object, failure, response
-from dragoman.wire.codes import (
-    INTERNAL_ERROR,
-    invalid_params,
-    invalid_request,
-    method_not_found,
-    session_not_found,
-)
+from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
 from dragoman.wire.envelope import Id
 
 if TYPE_CHECKING:
@@ -41,17 +36,6 @@ Handler = Callable[["HubClient", Params, Id], Awaitable[Result]]
 
 FOLLOWED = ("list", "resume", "close", "delete", "fork")
 """What the hub can do with sessions, whatever their agent can."""
-
-
-KINDS: dict[str, type] = {
-    "sessionId": str,
-    "cwd": str,
-    "cursor": str,
-    "mcpServers": list,
-    "additionalDirectories": list,
-    "_meta": dict,
-}
-"""Members of the protocol's requests about sessions."""
 
 
 class Methods:
@@ -78,7 +62,7 @@ class Methods:
     async def call(self, client: HubClient, method: str, params: Params, request_id: Id) -> Result:
         """The result; None if the answer is given elsewhere."""
         if method == "initialize":
-            _check_version(params)
+            check_version(params)
             return await self._initialize(client, params, request_id)
         if not client.initialized:
             raise invalid_request("initialize comes first")
@@ -87,7 +71,7 @@ class Methods:
             return await self._ours.call(client, method, params)
         handler = self._handlers.get(method)
         if handler is not None:
-            _check_kinds(params)
+            check_kinds(params)
             if handler == self._to_agent:
                 return await self._ask_agent(client, method, params)
             return await handler(client, params, request_id)
@@ -310,7 +294,7 @@ class Methods:
         else:
             if session.id not in client.followed:
                 client.may_reach(session)
-                _check_open(session)
+                check_open(session)
             self._prompt(client, request_id, params, session)
 
     async def _prompt_later(self, client: HubClient, request_id: Id, params: Params) -> None:
@@ -318,7 +302,7 @@ class Methods:
         try:
             session = await self._session(client, params)
             if session.id not in client.followed:
-                _check_open(session)
+                check_open(session)
             self._prompt(client, request_id, params, session)
         except ErrorAnswer as error:
             client.tell(failure(request_id, error_object(error.code, error.message, error.data)))
@@ -378,23 +362,3 @@ class Methods:
         """The session that a notification is about, if the client may say anything there."""
         follower = client.followed.get(str(value_of(params.get("sessionId"), "")))
         return follower.session if follower is not None and client.grant.may("prompt") else None
-
-
-def _check_open(session: HubSession) -> None:
-    """A session that was closed is loaded or resumed before anything is said in it."""
-    if session.state == "closed":
-        raise session_not_found(session.id)
-
-
-def _check_version(params: Params) -> None:
-    version = value_of(params.get("protocolVersion"))
-    if not isinstance(version, int) or isinstance(version, bool) or not 0 <= version <= 65535:
-        raise invalid_params("protocolVersion is missing, or no version")
-
-
-def _check_kinds(params: Params) -> None:
-    """What is there must be of its kind; what is missing is for the handler to miss."""
-    for name, kind in KINDS.items():
-        value = value_of(params.get(name))
-        if value is not None and not isinstance(value, kind):
-            raise invalid_params(f"{name} is of the wrong kind")

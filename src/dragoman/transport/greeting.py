@@ -42,8 +42,10 @@ PASSED = Passed()
 class Greeting:
     """Looks at one message after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, once: bool = True) -> None:
+        """Without `once`, whoever listens behind us decides about a second initialize."""
         self.is_done = False  # initialize has come
+        self._once = once
 
     def look(self, message: bytes) -> Passed | Answered | Ended:
         about = outline(message)
@@ -62,7 +64,7 @@ class Greeting:
     def _initialized(self, request: object) -> Passed | Answered | Ended:
         if not isinstance(request, int | str):
             return Ended(PROTOCOL_ERROR, "initialize needs an id")
-        if self.is_done:
+        if self.is_done and self._once:
             again = error_object(INVALID_REQUEST, "Invalid request: initialize comes once")
             return Answered(failure(request, again))
         self.is_done = True
