@@ -75,9 +75,10 @@ async def test_a_turn_from_the_prompt_to_the_review_of_its_changes(shop: Path) -
         await eyes.press("ctrl+c")
         assert eyes.app.clipboard == "Mend t"
         await eyes.pilot.resize_terminal(44, 20)
+        await eyes.until(lambda: max(map(len, eyes.screen.split("\n"))) <= 44, "a narrow screen")
         await eyes.see("reviews them.", "0.50 USD")
-        assert max(map(len, eyes.screen.split("\n"))) <= 44
         await eyes.pilot.resize_terminal(80, 24)
+        await eyes.until(lambda: "? help" in eyes.screen, "a wide one")
         await eyes.press("ctrl+t")
         await eyes.see("It takes the first price only.")
         await eyes.press("ctrl+g")
