@@ -16,11 +16,19 @@ from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
 from dragoman.transport.waiting import Waiters
 
 
+class Run(bytes):
+    """Several messages with newlines between; those inside them are blanks already. One above the limit of
+    the transport comes alone.
+    """
+
+
 class MessageStream(Protocol):
     """What carries the messages. Its methods are called by one task each, never by two at once."""
 
     async def receive(self) -> bytes | None:
-        """The next message; None when the peer has ended in an orderly way. Raises what went wrong."""
+        """The next message, or a `Run` of them; None when the peer has ended in an orderly way. Raises what
+        went wrong.
+        """
 
     async def send(self, messages: list[bytes]) -> None:
         """Send messages, in order; returns when the stream has room again. Raises what went wrong."""
@@ -157,10 +165,21 @@ class MessageTransport:
         self._end(reason)
 
     def _feed(self, sink: Sink, message: bytes) -> None:
-        if len(message) > self.limits.frame:
+        if type(message) is Run:
+            self._feed_run(sink, message.split(b"\n"))
+        elif len(message) > self.limits.frame:
             sink.oversized(len(message))
         elif message and not message.isspace():
             sink.feed(message.replace(b"\n", b" ") + b"\n")
+
+    def _feed_run(self, sink: Sink, messages: list[bytes]) -> None:
+        if not all(messages) or any(map(bytes.isspace, messages)):
+            messages = [message for message in messages if message and not message.isspace()]
+        if len(messages) == 1 and len(messages[0]) > self.limits.frame:
+            sink.oversized(len(messages[0]))
+        elif messages:
+            messages.append(b"")  # for the last newline
+            sink.feed(b"\n".join(messages))
 
     def _break(self, why: str) -> None:
         if not self._closed:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits
-from dragoman.transport.messages import MessageTransport
+from dragoman.transport.messages import MessageTransport, Run
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -43,6 +43,8 @@ async def _connect(url: str, headers: Mapping[str, str] | None, limits: Limits) 
     try:
         from websockets.asyncio.client import connect
         from websockets.exceptions import InvalidStatus, InvalidURI, WebSocketException
+
+        from dragoman.transport.websocket_runs import SMALL, RunConnection
     except ImportError:
         raise LocalMistake(f"{url!r} needs the extra 'ws': pip install 'dragoman[ws]'") from None
     try:
@@ -54,6 +56,7 @@ async def _connect(url: str, headers: Mapping[str, str] | None, limits: Limits) 
             ping_interval=KEEPALIVE,
             ping_timeout=KEEPALIVE,
             open_timeout=OPENING,
+            create_connection=RunConnection if limits.frame >= SMALL else None,
         )
     except InvalidURI as error:
         raise LocalMistake(f"{url!r} is no address of a WebSocket: {error}") from None
@@ -72,24 +75,30 @@ class _ClientStream:
     def __init__(self, connect: Callable[[], Awaitable[ClientConnection]]) -> None:
         self._connect = connect
         self._connection: ClientConnection | None = None
+        self._by_run = False  # whether it gives many messages at once
+        self._orderly: type[Exception] | tuple[()] = ()
         self._connecting = asyncio.Lock()  # who receives and who sends come at the same time
 
     async def connected(self) -> ClientConnection:
         async with self._connecting:
             if self._connection is None:
                 self._connection = await self._connect()
+                from websockets.exceptions import ConnectionClosedOK
+
+                from dragoman.transport.websocket_runs import RunConnection
+
+                self._orderly = ConnectionClosedOK
+                self._by_run = isinstance(self._connection, RunConnection)
         return self._connection
 
     async def receive(self) -> bytes | None:
-        connection = await self.connected()
-        from websockets.exceptions import ConnectionClosedOK
-
+        connection = await self.connected() if self._connection is None else self._connection
         try:
             while True:
                 message = await connection.recv(decode=None)
                 if isinstance(message, str):
-                    return message.encode()
-        except ConnectionClosedOK:
+                    return Run(message.encode()) if self._by_run else message.encode()
+        except self._orderly:
             return None
 
     async def send(self, messages: list[bytes]) -> None:

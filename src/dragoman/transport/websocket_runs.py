@@ -1,0 +1,103 @@
+"""A WebSocket client's connection that takes messages by the run: many small ones at once, as lines.
+
+A message a frame, a frame an object and an object a wake-up cost many times what the bytes do. What arrives
+is therefore looked at before `websockets` does: text messages that are whole and small are joined, with a
+newline between, and enter its queue as if they were one. Everything else (control frames, fragments, large
+messages, whatever breaks the rules) goes its usual way, byte for byte and in its place. Raw newlines inside a
+message become blanks, so that a newline always ends one.
+"""
+
+from __future__ import annotations
+
+from websockets.asyncio.client import ClientConnection
+from websockets.frames import Frame, Opcode
+from websockets.protocol import OPEN, Event
+
+SMALL = 64 * 1024
+"""Bytes of a message that is worth waiting for here. Above it nothing is gained."""
+
+ENDLESS = 1 << 62
+
+_TEXT = 0x81  # the first byte of a message that is text and whole
+_FRAGMENTS = frozenset({0x01, 0x02})  # of one that begins here and goes on in another frame
+_END_OF_HANDSHAKE = b"\r\n\r\n"
+
+
+class RunConnection(ClientConnection):
+    """For `connect(create_connection=…)`. What `recv` gives may be several messages with newlines between."""
+
+    _ours = False  # whether we stand at the beginning of a frame, and look
+    _rest = b""  # of a small message that is not whole yet
+    _passing = 0  # bytes to come that belong to a frame which is not for us
+
+    def data_received(self, data: bytes) -> None:
+        if self._ours:
+            self._look(self._rest + data if self._rest else data)
+            return
+        opening = self.response is None
+        super().data_received(data)
+        if opening and self.protocol.state is OPEN:
+            # Whoever says something in the same breath as the handshake is served the usual way.
+            self._ours = data.find(_END_OF_HANDSHAKE) == len(data) - len(_END_OF_HANDSHAKE)
+
+    def process_event(self, event: Event) -> None:
+        if isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.CONT):
+            event = Frame(event.opcode, bytes(event.data).replace(b"\n", b" "), fin=event.fin)
+        super().process_event(event)
+
+    def _look(self, data: bytes) -> None:
+        at = self._pass_on(data)
+        size = len(data)
+        run: list[bytes] = []
+        while at + 2 <= size and self._ours:
+            length, head = _measure(data, at)
+            end = at + head + length
+            if not head:
+                break
+            if data[at] == _TEXT and length <= SMALL:
+                if end > size:
+                    break
+                run.append(data[at + head : end])
+            else:
+                self._take(run)
+                run = []
+                self._ours = data[at] not in _FRAGMENTS
+                self._passing = max(0, end - size)
+                super().data_received(data[at:end])
+                self._ours = self._ours and self.protocol.state is OPEN
+            at = min(end, size)
+        self._take(run)
+        self._rest = data[at:]
+        if not self._ours and self._rest:
+            rest, self._rest = self._rest, b""
+            super().data_received(rest)
+
+    def _pass_on(self, data: bytes) -> int:
+        """What still belongs to a frame that is not ours; says how much that was."""
+        passed = min(self._passing, len(data))
+        if passed:
+            self._passing -= passed
+            super().data_received(data[:passed])
+            self._ours = self.protocol.state is OPEN
+        return passed
+
+    def _take(self, run: list[bytes]) -> None:
+        if run:
+            joined = b"\n".join(run)
+            if joined.count(b"\n") >= len(run):
+                joined = b"\n".join([message.replace(b"\n", b" ") for message in run])
+            super().process_event(Frame(Opcode.TEXT, joined))
+
+
+def _measure(data: bytes, at: int) -> tuple[int, int]:
+    """The length of a frame's payload and of what stands before it; no head if that is not all there."""
+    length = data[at + 1]
+    if length < 126:
+        return length, 2
+    wide = {126: 2, 127: 8}.get(length, 0)
+    if not wide:
+        return ENDLESS, 2  # masked, which breaks the rules: whoever all of it is passed to will say so
+    head = 2 + wide
+    if at + head > len(data):
+        return 0, 0
+    return int.from_bytes(data[at + 2 : at + head], "big"), head
