@@ -20,6 +20,7 @@ TEXTS = st.lists(
             "|---|---|\n",
             "\r\n",
             "> q\n",
+            "  ",
         ]
     ),
     max_size=30,

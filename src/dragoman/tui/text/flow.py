@@ -18,6 +18,8 @@ OPEN = 4000
 
 _FENCE = re.compile(r"^ {0,12}(`{3,}|~{3,})([^\n`]*)$", re.MULTILINE)
 
+_BLANK = re.compile(r"[ \t]*\n")
+
 
 class Flow:
     """One text at one width."""
@@ -49,7 +51,7 @@ class Flow:
         if self._mark and (closing := self._closing(rest)) is not None:
             rest = rest[: closing.start()]  # it may be closed; the next line will tell
         drawn = self._drawn(rest)
-        gap = [Content("")] if drawn and self._needs_gap and self.settled else []
+        gap = [Content("")] if drawn and self.settled and self._has_gap(rest) else []
         return [*self.settled, *gap, *drawn]
 
     def _text_step(self) -> bool:
@@ -89,10 +91,15 @@ class Flow:
     def _settle(self, end: int, *, gap: bool = False) -> None:
         text, self._open = self._open[:end], self._open[end:]
         drawn = self._drawn(text)
-        if drawn and self._needs_gap and self.settled:
+        before = self._has_gap(text)
+        if drawn and before and self.settled:
             self.settled.append(Content(""))
         self.settled += drawn
-        self._needs_gap = gap or (self._needs_gap and not drawn)
+        self._needs_gap = gap or (before and not drawn)
+
+    def _has_gap(self, text: str) -> bool:
+        """Whether a blank line stands between this and what was settled."""
+        return self._needs_gap or (not self._mark and _BLANK.match(text) is not None)
 
     def _drawn(self, text: str) -> list[Content]:
         if not self._mark:
