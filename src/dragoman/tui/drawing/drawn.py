@@ -6,6 +6,7 @@ several goes, so that no drawing takes long: `is_behind` says that there is more
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from textual.content import Content
@@ -18,8 +19,11 @@ from dragoman.tui.text.flow import Flow
 from dragoman.tui.text.harmless import harmless, harmless_line
 from dragoman.tui.text.lines import block, cut, hanging, indented, plain, wrapped
 
-FED = 16_384
-"""Characters of one speech that are drawn in one go."""
+FED = 8192
+"""Characters of one speech that are drawn before the clock is looked at."""
+
+LONG = 0.02
+"""Seconds that may be spent on one speech in one go."""
 
 
 class Surroundings:
@@ -39,7 +43,18 @@ def gap_between(before: Entry | None, after: Entry) -> int:
 class Drawn:
     """The lines of one entry at one width."""
 
-    __slots__ = ("_around", "_fed", "_flow", "_version", "_width", "entry", "gap", "is_behind", "lines")
+    __slots__ = (
+        "_around",
+        "_fed",
+        "_flow",
+        "_settled",
+        "_version",
+        "_width",
+        "entry",
+        "gap",
+        "is_behind",
+        "lines",
+    )
 
     def __init__(self, entry: Entry, width: int, around: Surroundings, *, gap: int = 0) -> None:
         self.entry = entry
@@ -52,6 +67,7 @@ class Drawn:
         self._version = -1
         self._flow: Flow | None = None
         self._fed = 0
+        self._settled: list[Content] = []
         self.draw()
 
     def draw(self, *, force: bool = False) -> bool:
@@ -83,18 +99,22 @@ class Drawn:
     def _speech(self, said: Said) -> list[Content]:
         if self._flow is None:
             self._flow = Flow(self._width - GUTTER)
-        fresh = said.text[self._fed : self._fed + FED]
-        self._flow.feed(fresh)
-        self._fed += len(fresh)
-        self.is_behind = self._fed < len(said.text)
-        return indented(self._flow.lines, " " * GUTTER)
+        flow, text, until = self._flow, said.text, time.perf_counter() + LONG
+        while self._fed < len(text) and time.perf_counter() < until:
+            flow.feed(text[self._fed : self._fed + FED])
+            self._fed += FED
+        self.is_behind = self._fed < len(text)
+        self._fed = min(self._fed, len(text))
+        # A long speech has tens of thousands of lines: those that are settled are indented once.
+        self._settled += indented(flow.settled[len(self._settled) :], " " * GUTTER)
+        return [*self._settled, *indented(flow.open_lines, " " * GUTTER)]
 
     def _thought(self, said: Said) -> list[Content]:
         mark = plain("∴ ", "dim")
         is_open = self._around.thoughts_open if said.is_open is None else said.is_open
         text = said.text.strip()
         if is_open:
-            lines = block(text[-FED:], self._width - GUTTER, style="dim italic")
+            lines = block(text[-2 * FED :], self._width - GUTTER, style="dim italic")
             return [mark + lines[0], *indented(lines[1:], " " * GUTTER)]
         count = text.count("\n") + 1
         if said.is_done:

@@ -47,12 +47,17 @@ class Flow:
     @property
     def lines(self) -> list[Content]:
         """All of it as it stands."""
+        return [*self.settled, *self.open_lines]
+
+    @property
+    def open_lines(self) -> list[Content]:
+        """What stands behind `settled` and may still become something else."""
         rest = self._open
         if self._mark and (closing := self._closing(rest)) is not None:
             rest = rest[: closing.start()]  # it may be closed; the next line will tell
         drawn = self._drawn(rest)
         gap = [Content("")] if drawn and self.settled and self._has_gap(rest) else []
-        return [*self.settled, *gap, *drawn]
+        return [*gap, *drawn]
 
     def _text_step(self) -> bool:
         """Settle something, if something is."""
