@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,7 +89,11 @@ async def test_a_token_without_observe_may_neither_look_nor_act() -> None:
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
@@ -126,13 +131,13 @@ CALLS = st.lists(
 @given(CALLS)
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 async def test_every_request_is_answered_whatever_its_params_and_meta(
-    caplog: pytest.LogCaptureFixture, calls: list[tuple[str, bool, dict[str, Any], Any]]
+    caplog: pytest.LogCaptureFixture, tmp_path: Path, calls: list[tuple[str, bool, dict[str, Any], Any]]
 ) -> None:
     caplog.clear()
     async with staged({"one": obedient}) as stage:
         client = await stage.client(cursors=True, events=True).begin()
         for method, known, params, meta in calls:
-            session = await client.new() if known else "nobody"
+            session = await client.new(str(tmp_path)) if known else "nobody"
             number = client.ask(method, {"sessionId": session, **params, "_meta": meta})
             answer = await client.answer(number)
             assert "result" in answer or answer["error"]["code"] < 0
