@@ -52,6 +52,8 @@ class ManyProtocol(WebSocketsSansIOProtocol):
         many = message.get("many")
         if many is None:
             await super().send(message)
+            if message["type"] == "websocket.accept":
+                self._forget_handshake()
             return
         await self.writable.wait()
         if self.disconnected:
@@ -59,6 +61,12 @@ class ManyProtocol(WebSocketsSansIOProtocol):
         if self.close_sent or self.transport.is_closing():
             raise RuntimeError("the connection is being closed")
         self.transport.write(framed(many))
+
+    def _forget_handshake(self) -> None:
+        """Nobody asks for its headers any more, and a connection that is idle for days is to cost little."""
+        kept: Any = self
+        kept.request = kept.response = None
+        kept.scope["headers"] = []
 
 
 def framed(messages: Sequence[bytes]) -> bytes:

@@ -46,11 +46,13 @@ class MessageTransport:
         self._sink: Sink | None = None
         self._outgoing: list[bytes] = []
         self._pending = 0
-        self._work = asyncio.Event()  # something waits to be sent
-        self._reading = asyncio.Event()
-        self._reading.set()
+        # Waiters, not events: an idle connection is to cost little, and an event costs most of a kilobyte.
+        self._work = Waiters()  # for something to send
+        self._paused = False
+        self._resumed = Waiters()
         self._drained = Waiters()
-        self._let_go = asyncio.Event()
+        self._was_let_go = False
+        self._let_go = Waiters()
         self._closed = ""  # why nothing can be written any more
         self._closing: asyncio.Task[None] | None = None
         self._ended = False
@@ -77,7 +79,7 @@ class MessageTransport:
             lines = [line for line in lines if line and not line.isspace()]
         self._outgoing += lines
         self._pending += sum(map(len, lines))
-        self._work.set()
+        self._work.wake()
 
     @property
     def pending(self) -> int:
@@ -85,7 +87,8 @@ class MessageTransport:
 
     async def wait_closed(self) -> None:
         """Until it was closed by us: a server that carries the messages must stay until then."""
-        await self._let_go.wait()
+        while not self._was_let_go:
+            await self._let_go.wait()
 
     async def drain(self) -> None:
         while self._pending > self.limits.low and not self._closed:
@@ -94,10 +97,11 @@ class MessageTransport:
             raise LinkClosed(self._closed)
 
     def pause(self) -> None:
-        self._reading.clear()
+        self._paused = True
 
     def resume(self) -> None:
-        self._reading.set()
+        self._paused = False
+        self._resumed.wake()
 
     async def finish_writing(self) -> None:
         """Send what waits. A stream of messages cannot be closed by halves: the peer hears of no end yet."""
@@ -131,12 +135,13 @@ class MessageTransport:
             pass  # it is gone, whether it knows it or not
         finally:
             self._end(None)
-            self._let_go.set()
+            self._was_let_go = True
+            self._let_go.wake()
 
     async def _write_all(self) -> None:
         while True:
-            await self._work.wait()
-            self._work.clear()
+            if not self._outgoing:
+                await self._work.wait()
             while self._outgoing:
                 messages, self._outgoing = self._outgoing, []
                 try:
@@ -156,11 +161,13 @@ class MessageTransport:
         try:
             while (message := await self._stream.receive()) is not None:
                 # Looked at after the wait as well: a pause that came meanwhile holds what arrived.
-                await self._reading.wait()
+                while self._paused:
+                    await self._resumed.wait()
                 self._feed(sink, message)
         except Exception as error:  # noqa: BLE001 -- whoever reads hears how it ended
             reason = error
-        await self._reading.wait()
+        while self._paused:
+            await self._resumed.wait()
         self._break("the peer is gone")
         self._end(reason)
 
