@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.hub.faults.hub_stage import HubStage
 from tests.hub.faults.stage import Stage, staged
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -57,7 +58,7 @@ ASK_FOR_TICKET = """async (token) =>
 
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
-    with staged() as one:
+    with staged(HubStage) as one:
         yield one
 
 
