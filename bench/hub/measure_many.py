@@ -24,7 +24,7 @@ from dragoman.hub.pool import AgentSpec
 from dragoman.journal import open_journal
 from dragoman.sdk.serve import serving
 from dragoman.transport.memory import memory_pair
-from hub.numbered import numbered_agent
+from hub.numbered import Gate, numbered_agent
 from peers.measure import memory_kb
 
 WORDS = b'"text":"'
@@ -106,12 +106,12 @@ class Progress:
 
 
 async def measure(total: int, sessions: int) -> dict[str, Any]:
-    progress = Progress(total)
+    progress, gate = Progress(total), Gate(sessions)
     served = []
 
     async def open_() -> Line:
         ours, theirs = memory_pair()
-        served.append(serving(numbered_agent(), theirs))
+        served.append(serving(numbered_agent(gate), theirs))
         await served[-1].__aenter__()
         return DirectLine(ours)
 
@@ -124,12 +124,13 @@ async def measure(total: int, sessions: int) -> dict[str, Any]:
         ):
             progress.clients = [Counter(hub, progress) for _ in range(sessions)]
             opened = [await client.begin(place) for client in progress.clients]
-            base, used, begun = memory_kb("VmRSS"), time.process_time(), time.perf_counter()
-            work = [
-                client.stream(session, total // sessions)
-                for client, session in zip(progress.clients, opened, strict=True)
-            ]
-            await asyncio.gather(*work)
+            pairs = zip(progress.clients, opened, strict=True)
+            async with asyncio.TaskGroup() as turns:
+                for client, session in pairs:
+                    turns.create_task(client.stream(session, total // sessions))
+                await gate.all_there.wait()
+                base, used, begun = memory_kb("VmRSS"), time.process_time(), time.perf_counter()
+                gate.opened.set()
             result = {
                 "wall": time.perf_counter() - begun,
                 "cpu": time.process_time() - used,

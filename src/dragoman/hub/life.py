@@ -32,7 +32,6 @@ from dragoman.hub.line import Line
 from dragoman.wire import ErrorObject, error_object, failure, notification, request, response
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.wire.envelope import Id
-from dragoman.wire.glance import lines_of
 
 if TYPE_CHECKING:
     from dragoman.hub.session import HubSession
@@ -159,16 +158,45 @@ class Life:
         receipt = Receipt(first - 1)
         self._receipts.append(receipt)
         if not self._is_run(first, block, receipt):
-            for number, frame in enumerate(lines_of(block), first):
-                receipt.last = number
-                self._sort(frame.rstrip(b"\r\n"), number, receipt)
+            self._take_mixed(first, block, receipt)
         self.stored(receipt)
+
+    def _take_mixed(self, first: int, block: bytes, receipt: Receipt) -> None:
+        """Frames of several sessions or kinds. Updates of one session that follow each other stay together; a
+        blank line is nothing, but has its number.
+        """
+        lines = block.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        run: list[bytes] = []
+        latest = self._spoke_last()
+        for number, line in enumerate(lines, first):
+            receipt.last = number
+            if latest is not None and line.startswith(latest[0]) and _is_note(line):
+                run.append(line)
+            elif line and not line.isspace():
+                self._end_run(run, number - 1, receipt)
+                run = []
+                self._sort(line.rstrip(b"\r"), number, receipt)
+                latest = self._spoke_last()
+        self._end_run(run, receipt.last, receipt)
+
+    def _end_run(self, run: list[bytes], number: int, receipt: Receipt) -> None:
+        if run and self._latest is not None:
+            self._latest[1].heard_updates(run, number, self._open(receipt))
+
+    def _spoke_last(self) -> tuple[bytes, HubSession] | None:
+        """The session that spoke last, if it still is with us: it may have been closed, and opened anew."""
+        if self._latest is not None and self._latest[1].life is not self:
+            self._latest = None
+        return self._latest
 
     def _is_run(self, first: int, block: bytes, receipt: Receipt) -> bool:
         """The short way of a block that is nothing but updates of the session that spoke last."""
-        if self._latest is None or not block.startswith(self._latest[0]) or block[-3:] != b"}}\n":
+        latest = self._spoke_last()
+        if latest is None or not block.startswith(latest[0]) or block[-3:] != b"}}\n":
             return False
-        head, session = self._latest
+        head, session = latest
         frames = block[:-1].split(b"\n")
         if block.count(b"}}\n" + head) != len(frames) - 1 or block.rfind(b'"id":') >= 0:
             return False
@@ -289,6 +317,11 @@ class Life:
 
     def answer(self, request_id: Id, result: Raw | bytes) -> bytes:
         return response(request_id, bytes(result))[:-1]
+
+
+def _is_note(frame: bytes) -> bool:
+    """Whether a frame that begins as an update ends as one, and nobody is to answer it."""
+    return frame.endswith(b"}}") and b'"id":' not in frame
 
 
 def failed_with(error: Any) -> CallFailed:

@@ -1,0 +1,90 @@
+"""What an agent says goes to its sessions in order, with its numbers, and is acknowledged once stored."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from dragoman.hub.life import Life, Receipt
+from dragoman.hub.line import Line
+from dragoman.hub.session import HubSession
+
+
+class Heard:
+    """Stands where a session stands; notes what it is given, and has it stored at once."""
+
+    def __init__(self, life: Life, name: str) -> None:
+        self.id = name
+        self.frames: list[tuple[int, str]] = []
+        self.life: Life | None = life
+        self._life = life
+        life.sessions[name] = cast(HubSession, self)
+
+    def heard_updates(self, frames: list[bytes], number: int, receipt: Receipt) -> None:
+        self.frames += [(number, json.loads(frame)["params"]["update"]["text"]) for frame in frames]
+        self._life.stored(receipt)
+
+    def heard_request(self, frame: bytes, head: Any, number: int, receipt: Receipt) -> None:
+        self.frames.append((number, "request"))
+        self._life.stored(receipt)
+
+
+class Quiet:
+    pid = 1
+
+    def __init__(self) -> None:
+        self.acknowledged: list[int] = []
+
+    def acknowledge(self, number: int) -> None:
+        self.acknowledged.append(number)
+
+
+async def _found(life: Life, session: str) -> None: ...
+
+
+def a_life() -> tuple[Life, Quiet]:
+    line = Quiet()
+    return Life("agent", cast(Line, line), survives=True, on_end=lambda _: None, find=_found), line
+
+
+def update(session: str, text: str, **more: Any) -> bytes:
+    params = {"sessionId": session, "update": {"sessionUpdate": "agent_message_chunk", "text": text}}
+    message = {"jsonrpc": "2.0", "method": "session/update", "params": params, **more}
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+async def test_updates_of_several_sessions_in_one_block_are_sorted_in_order() -> None:
+    life, line = a_life()
+    one, two = Heard(life, "one"), Heard(life, "two")
+    life.feed(1, b"".join(update(who, str(n)) for n, who in enumerate(["one", "one", "one", "two", "one"])))
+    assert [text for _, text in one.frames] == ["0", "1", "2", "4"]
+    assert [text for _, text in two.frames] == ["3"]
+    assert line.acknowledged == [5]
+
+
+async def test_blank_lines_are_nothing_but_have_numbers() -> None:
+    life, line = a_life()
+    one = Heard(life, "one")
+    life.feed(1, update("one", "a") + b"\n" + update("one", "b") + b" \n" + update("one", "c") + b"\n")
+    assert [text for _, text in one.frames] == ["a", "b", "c"]
+    assert one.frames[-1][0] in (5, 6)
+    assert line.acknowledged == [6]
+
+
+async def test_what_begins_as_an_update_and_wants_an_answer_is_a_request() -> None:
+    life, _ = a_life()
+    one = Heard(life, "one")
+    block = update("one", "a") + update("one", "b", id=1, x={"y": {}}) + update("one", "c")
+    life.feed(1, block)
+    assert one.frames == [(1, "a"), (2, "request"), (3, "c")]
+
+
+async def test_a_session_that_was_opened_anew_hears_what_its_predecessor_would_have() -> None:
+    life, _ = a_life()
+    before = Heard(life, "one")
+    life.feed(1, update("one", "a"))
+    before.life = None
+    after = Heard(life, "one")
+    life.feed(2, update("one", "b") + update("one", "c"))
+    assert before.frames == [(1, "a")]
+    assert [text for _, text in after.frames] == ["b", "c"]
