@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from harness.goals import OFFICIAL, PYTHON, TYPESCRIPT, AtLeast, AtMost, Figure, Versus
+from harness.goals import OFFICIAL, PYTHON, TYPESCRIPT, AtMost, Figure, Versus
 from hub.scenarios import SESSIONS
 
 
 def _of_many(number: int) -> list[Figure]:
     who = "1 session streams" if number == 1 else f"{number:,} sessions stream at once"
-    # Work that is not linear shows here first: the cost of an update may not depend on who else streams.
-    # A session's updates come in a few bursts, one a commit: at half time some have had one more than others.
-    fair = (AtLeast(0.01, "of the first"),) if number > 1 else ()
+    # Work that is not linear shows in the CPU first: the cost of an update may not depend on who else streams.
+    # Progress has no goal: a session that gets ahead of the disk is stored and told in a few large bursts, so
+    # that at half time some have had all and others their first ones.
     return [
         Figure(f"hub-many.rate_{number}", f"{who}, in process, updates/s", more=True),
         Figure(f"hub-many.us_{number}", "… CPU per update, agent and clients included, µs", more=False),
         Figure(f"hub-many.kb_{number}", "… peak memory per session, KB", more=False),
-        Figure(f"hub-many.fair_{number}", "… the last one's progress at half time", more=True, goals=fair),
+        Figure(f"hub-many.fair_{number}", "… the last one's progress at half time", more=True),
     ]
 
 

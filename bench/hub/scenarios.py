@@ -86,7 +86,7 @@ def _memory(peer: Peer, *, quick: bool) -> dict[str, float]:
 
 
 def _many(peer: Peer, *, quick: bool) -> dict[str, float]:
-    total = 20_000 if quick else 100_000
+    total = 50_000 if quick else 100_000
     results = _program(peer, "hub_many", total, *SESSIONS, seconds=240)
     figures: dict[str, float] = {}
     for number in SESSIONS:
