@@ -8,7 +8,7 @@ from hub.scenarios import SESSIONS
 
 def _of_many(number: int) -> list[Figure]:
     who = "1 session streams" if number == 1 else f"{number:,} sessions stream at once"
-    # Work that is not linear shows in the CPU first: the cost of an update may not depend on who else streams.
+    # Work that is not linear shows in the CPU: what an update costs may not depend on who else streams.
     # Progress has no goal: a session that gets ahead of the disk is stored and told in a few large bursts, so
     # that at half time some have had all and others their first ones.
     return [
