@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 WAITING_BYTES = 4 * 1024 * 1024
 """What may wait for the disk in one session; above it the agent waits: a stuck disk must cost no memory."""
 
+AT_ONCE = 512
+"""Entries of one append: a session that says much at once must not make the others wait."""
+
 AGAIN_SECONDS = 1.0
 
 Act: TypeAlias = Callable[[Stored], None]
@@ -117,9 +120,22 @@ class SessionLog:
         self._again = None
         self._go()
 
+    def _cut(self) -> int:
+        """How many of the entries are stored next. What an act is about stays with what came just before it:
+        what was heard, and how far, must not be torn apart by a crash.
+        """
+        most = len(self._waiting)
+        if most <= AT_ONCE:
+            return most
+        return next(
+            (place + 1 for place, _ in self._acts if place + 1 >= AT_ONCE), most if self._acts else AT_ONCE
+        )
+
     async def _store(self) -> None:
-        entries, self._waiting = self._waiting, []
-        acts, self._acts = self._acts, []
+        size = self._cut()
+        entries, self._waiting = self._waiting[:size], self._waiting[size:]
+        acts = [(place, act) for place, act in self._acts if place < size]
+        self._acts = [(place - size, act) for place, act in self._acts if place >= size]
         try:
             last = await self._journal.append(self.stream, entries, after=self.last)
         except BaseException:
