@@ -5,10 +5,12 @@ a process of its own, with its journal in a SQLite file.
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import re
 import resource
 import shutil
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -116,7 +118,11 @@ async def test_pst_04_what_a_client_has_seen_is_in_the_replay(hub: HubProcess) -
 async def test_pst_06_a_torn_write_costs_what_was_torn_and_nothing_before(tmp_path: Path) -> None:
     with running_hub(tmp_path) as hub:
         session = await acknowledged(hub, "/stream 5", "the last one")
+        async with visiting(hub) as client:
+            agents = (await client.call("_dragoman/hub/agents"))["agents"]
         hub.kill()
+        # What tears a file that was synced is a loss of power, which takes the agent along.
+        os.kill(next(one["pid"] for one in agents if one["name"] == "echo"), signal.SIGKILL)
         newest = hub.data / "hub.db-wal"
         with newest.open("r+b") as file:
             file.truncate(newest.stat().st_size - 7)
