@@ -29,6 +29,7 @@ default_agent = "bench"
 known_agents = false
 [agents.bench]
 command = {command}
+dialect = "v1"
 cwd = {bench}
 env = {{ PYTHONPATH = {bench} }}
 linger = 1
