@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any, cast
 
@@ -88,3 +89,23 @@ async def test_a_session_that_was_opened_anew_hears_what_its_predecessor_would_h
     life.feed(2, update("one", "b") + update("one", "c"))
     assert before.frames == [(1, "a")]
     assert [text for _, text in after.frames] == ["b", "c"]
+
+
+async def test_everything_about_a_session_that_sleeps_waits_until_it_is_awake() -> None:
+    found: list[Heard] = []
+    awake = asyncio.Event()
+
+    async def find(life: Life, session: str) -> None:
+        await asyncio.sleep(0)
+        found.append(Heard(life, session))
+        awake.set()
+
+    line = Quiet()
+    life = Life("agent", cast(Line, line), survives=True, on_end=lambda _: None, find=find)
+    for number in (1, 2, 3):
+        life.feed(number, update("one", str(number)))
+    assert line.acknowledged == []
+    await awake.wait()
+    await asyncio.sleep(0)
+    assert [text for _, text in found[0].frames] == ["1", "2", "3"]
+    assert line.acknowledged[-1] == 3

@@ -128,12 +128,15 @@ class Life:
         try:
             yield
         finally:
-            self._making -= 1
-            if not self._making:
-                early, self._early = self._early, []
-                for frame, number, receipt in early:
-                    self._sort(frame, number, receipt)
-                    self.stored(receipt)
+            self._made()
+
+    def _made(self) -> None:
+        self._making -= 1
+        if not self._making:
+            early, self._early = self._early, []
+            for frame, number, receipt in early:
+                self._sort(frame, number, receipt)
+                self.stored(receipt)
 
     async def call(self, method: str, params: Any, *, within: float = CALL_SECONDS) -> Raw:
         """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`."""
@@ -230,6 +233,7 @@ class Life:
         if not session_id or session_id in self._sought or len(self._sought) >= EARLY:
             return False
         self._sought.add(session_id)
+        self._making += 1  # from here on, not from when the task begins: more may come before that
         task = asyncio.get_running_loop().create_task(
             self._sought_for(session_id), name="hub seeks a session"
         )
@@ -238,8 +242,10 @@ class Life:
         return True
 
     async def _sought_for(self, session_id: str) -> None:
-        with self.making():
+        try:
             await self._find(self, session_id)
+        finally:
+            self._made()
 
     def _answered(self, frame: bytes, head: Head, number: int, receipt: Receipt) -> None:
         answered = None if isinstance(head.id, UnsetType) else head.id
