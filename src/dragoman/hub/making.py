@@ -53,9 +53,8 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
         )
         memory.see([Stored(1, "note", made, 0.0)])
         session.log.add([("note", made)])
-        for name in ("mcpServers", "additionalDirectories"):
-            if name in params:
-                session.setup[name] = value_of(params[name], [])
+        if "mcpServers" in params:
+            session.setup["mcpServers"] = value_of(params["mcpServers"], [])
         hub.pool.join(session, life, own)
     session.state = "idle"
     await session.log.flush(STORE_SECONDS)
@@ -103,3 +102,17 @@ async def loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str,
     await session.log.flush(STORE_SECONDS)
     await hub.journal.describe(session_id, agent=client.agent, cwd=memory.cwd, state="idle")
     return session
+
+
+def widen(session: HubSession, folders: list[str]) -> None:
+    """From now on these are the session's folders besides its own, and no others; its agent hears of it with
+    the next prompt. In the middle of a turn nothing is changed.
+    """
+    if folders == session.memory.folders or session.is_busy:
+        return
+    session.memory.folders = folders
+    session.log.add([("note", note("folders", folders=folders))])
+    life = session.life
+    if life is not None and life.can("sessionCapabilities", "additionalDirectories"):
+        life.sessions.pop(life.bound.pop(session.id, session.id), None)
+        session.life = None

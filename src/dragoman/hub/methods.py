@@ -17,7 +17,7 @@ from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.hub.checking import check_kinds, check_open, check_version
 from dragoman.hub.forking import fork
 from dragoman.hub.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
-from dragoman.hub.making import known_by, loaded, make
+from dragoman.hub.making import known_by, loaded, make, widen
 from dragoman.hub.methods_hub import PREFIX, HubMethods
 from dragoman.hub.queueing import withdraw
 from dragoman.hub.rendering import Position, read_cursor
@@ -214,9 +214,11 @@ class Methods:
         if not client.grant.may("prompt"):
             return
         client.may_have(params)
-        for name in ("mcpServers", "additionalDirectories"):
-            if name in params:
-                session.setup[name] = value_of(params[name], [])
+        if "mcpServers" in params:
+            session.setup["mcpServers"] = value_of(params["mcpServers"], [])
+        if "after" not in ours_in(params):  # who comes back has brought its folders already
+            folders = value_of(params.get("additionalDirectories"), [])
+            widen(session, folders if isinstance(folders, list) else [])
 
     async def _list(self, client: HubClient, params: Params, request_id: Id) -> Result:
         cwd, cursor = value_of(params.get("cwd")), value_of(params.get("cursor"))

@@ -194,21 +194,28 @@ class Memory:
                 self._see_end(note, sequence)
             case "settled":
                 self.requests.pop(int(note.request or "0"), None)
-            case "queued" | "taken" if isinstance(note.params, Raw):
-                self.queue.append(Waiting(note.key, note.by, Raw(bytes(note.params))))
-            case "edited" if isinstance(note.params, Raw):
-                for one in self.queue:
-                    if one.key == note.key:
-                        one.params = Raw(bytes(note.params))
-            case "withdrawn":
-                self.queue = [one for one in self.queue if one.key != note.key]
+            case "queued" | "taken" | "edited" | "withdrawn":
+                self._see_queue(note)
             case "made":
                 self.agent, self.cwd, self.folders = note.agent, note.cwd, list(note.folders)
                 self._see_bound(note, sequence)
             case "bound":
                 self._see_bound(note, sequence)
+            case "folders":
+                self.folders = list(note.folders)
             case "renamed":
                 self.title = note.title
+
+    def _see_queue(self, note: Note) -> None:
+        params = Raw(bytes(note.params)) if isinstance(note.params, Raw) else None
+        if note.hub == "withdrawn":
+            self.queue = [one for one in self.queue if one.key != note.key]
+        elif params is not None and note.hub == "edited":
+            for one in self.queue:
+                if one.key == note.key:
+                    one.params = params
+        elif params is not None:
+            self.queue.append(Waiting(note.key, note.by, params))
 
     def _see_bound(self, note: Note, sequence: int) -> None:
         self.process, self.bound_at = note.n, sequence

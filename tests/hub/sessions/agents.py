@@ -38,12 +38,13 @@ class Gate:
 def obedient(gate: Gate | None = None) -> Agent:
     """Does what it is told, and remembers nothing."""
     gate = gate or Gate()
-    agent = Agent("obedient")
+    agent = Agent("obedient", additional_directories=True)
 
     @agent.prompt
     async def obey(turn: Turn) -> None:
         gate.prompts.append(turn.text)
-        word, _, rest = turn.text.partition(" ")
+        # A hub may put a reminder in front of what the user says, as a block of its own.
+        word, _, rest = getattr(turn.prompt[-1], "text", "").partition(" ")
         if word == "say":
             for number in range(int(rest)):
                 await turn.say(f"{number} ")
