@@ -52,6 +52,7 @@ class SessionLog:
         self._clock = clock
         self._waiting: list[Entry] = []
         self._acts: list[tuple[int, Act]] = []  # by the place of the entry in `_waiting`
+        self._breaths: list[int] = []  # how many entries of `_waiting` stand before each
         self._size = 0
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
@@ -120,26 +121,31 @@ class SessionLog:
         self._again = None
         self._go()
 
-    def _cut(self) -> int:
-        """How many of the entries are stored next. What an act is about stays with what came just before it:
-        what was heard, and how far, must not be torn apart by a crash.
+    def breathe(self) -> None:
+        """Between what was added before and what comes next, a crash may come: the one can be stored without
+        the other.
         """
-        most = len(self._waiting)
-        if most <= AT_ONCE:
-            return most
-        return next(
-            (place + 1 for place, _ in self._acts if place + 1 >= AT_ONCE), most if self._acts else AT_ONCE
-        )
+        self._breaths.append(len(self._waiting))
+
+    def _cut(self) -> int:
+        """How many of the entries are stored next."""
+        if len(self._waiting) > AT_ONCE:
+            for place in self._breaths:
+                if place >= AT_ONCE:
+                    return place
+        return len(self._waiting)
 
     async def _store(self) -> None:
         size = self._cut()
         entries, self._waiting = self._waiting[:size], self._waiting[size:]
         acts = [(place, act) for place, act in self._acts if place < size]
         self._acts = [(place - size, act) for place, act in self._acts if place >= size]
+        self._breaths = [place - size for place in self._breaths if place > size]
         try:
             last = await self._journal.append(self.stream, entries, after=self.last)
         except BaseException:
-            self._acts = acts + [(place + len(entries), act) for place, act in self._acts]
+            self._acts = acts + [(place + size, act) for place, act in self._acts]
+            self._breaths = [size, *(place + size for place in self._breaths)]
             self._waiting = entries + self._waiting  # the next try begins with them
             raise
         first, self.last = self.last + 1, last

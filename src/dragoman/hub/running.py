@@ -36,6 +36,11 @@ from dragoman.transport.http_connection import Bounds
 
 log = logging.getLogger(__name__)
 
+AHEAD = 2 * 1024 * 1024
+"""Bytes that a client may be behind before it is told from the journal, which costs more than to tell it at
+once: a burst of some thousand updates.
+"""
+
 DRAIN_SECONDS = 30.0
 """How long turns that run may take to their end when the hub is asked to go."""
 
@@ -174,7 +179,7 @@ def _app(
         page=page,
         observed=pages,
         observed_paths=PATHS if settings.telemetry.metrics else frozenset({HEALTH}),
-        limits=Limits(frame=settings.limits.message),
+        limits=Limits(frame=settings.limits.message, high=AHEAD, low=AHEAD // 4),
         bounds=Bounds(unread=settings.limits.unread),
         connections=settings.limits.connections,
         connect_rate=Buckets(settings.limits.connect_rate),

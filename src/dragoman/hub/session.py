@@ -139,6 +139,7 @@ class HubSession:
             self.log.add([("note", note("heard", n=number))], lambda _: life.stored(receipt))
         else:
             life.stored(receipt)
+        self.log.breathe()
         if self.log.is_full and not self._held:
             self._held = True
             life.hold(self)
