@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 WAITING_BYTES = 4 * 1024 * 1024
 """What may wait for the disk in one session; above it the agent waits: a stuck disk must cost no memory."""
 
-AT_ONCE = 512
+AT_ONCE = 2048
 """Entries of one append: a session that says much at once must not make the others wait."""
 
 AGAIN_SECONDS = 1.0
