@@ -11,7 +11,7 @@ from dragoman.cli import hub_status, hub_tokens
 EPILOG = """examples:
   dragoman hub                                    the built-in agents, at http://127.0.0.1:8765/
   dragoman hub --link                             and an address of the page that is good at once
-  dragoman hub --listen 127.0.0.1:9000 --journal ~/work/hub.db
+  dragoman hub --listen 127.0.0.1:9000 --journal ~/hub.db
   dragoman hub --config hub.toml --check          is the configuration right?
   dragoman hub token add phone --scope observe --scope approve
   dragoman hub status

@@ -82,7 +82,7 @@ class Grant(Struct, frozen=True):
 
 
 def _is_below(path: str, root: str) -> bool:
-    # By whole names: /work/main2 is not below /work/main.
+    # By whole names: /home/ann/app2 is not below /home/ann/app.
     return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
 
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw, UnsetType
 
 from dragoman.errors import CallFailed
-from dragoman.hub.frames import encoded, parts_of, readdressed, value_of
+from dragoman.hub.frames import parts_of, readdressed, value_of
 from dragoman.hub.making import free_id
 from dragoman.hub.notes import note, read_note
-from dragoman.hub.recall import Memory
 from dragoman.hub.rendering import read_cursor
 from dragoman.journal import Entry
 
@@ -96,6 +95,3 @@ def _copied(stored: Stored, session_id: str) -> Entry | None:
     if stored.direction == "to_agent" and parts.method != "session/prompt":
         return None
     return Entry(stored.direction, readdressed(stored.frame, session_id), stored.time)
-
-
-__all__ = ["Memory", "encoded", "fork"]

@@ -22,14 +22,13 @@ from dragoman.hub.frames import (
     Head,
     encoded,
     head_of,
-    object_of,
     parts_of,
     readdressed,
     update_start,
     value_of,
 )
 from dragoman.hub.line import Line
-from dragoman.wire import ErrorObject, error_object, failure, notification, request, response
+from dragoman.wire import error_object, failure, notification, request, response
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.wire.envelope import Id
 
@@ -339,10 +338,3 @@ def failed_with(error: Any) -> CallFailed:
         message if isinstance(message, str) else "Internal error",
         members.get("data"),
     )
-
-
-def error_of(error: CallFailed) -> ErrorObject:
-    return error_object(error.code, error.message, error.data)
-
-
-__all__ = ["Life", "Receipt", "error_of", "failed_with", "object_of"]

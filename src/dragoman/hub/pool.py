@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
-from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.hub.frames import object_of, value_of
 from dragoman.hub.life import Life
 from dragoman.hub.line import Line
 from dragoman.runtime.owner import Owner
@@ -97,8 +97,8 @@ class Pool:
                 self.seats[name].spec = spec
             else:
                 self.seats[name] = Seat(spec)
-        for name in [name for name in self.seats if name not in specs]:
-            if self.seats[name].life is None or self.seats[name].life.over:  # type: ignore[union-attr]
+        for name, seat in list(self.seats.items()):
+            if name not in specs and (seat.life is None or seat.life.over):
                 del self.seats[name]
 
     def seat(self, name: str) -> Seat:
@@ -293,6 +293,3 @@ class Pool:
 
 async def _nobody(life: Life, session_id: str) -> None:
     pass
-
-
-__all__ = ["AgentSpec", "Pool", "Seat", "encoded"]

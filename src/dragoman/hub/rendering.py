@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
+import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.hub.frames import (
@@ -207,15 +208,9 @@ def _event(session: str, members: dict[str, Any]) -> Said:
 
 def _blocks(raw: Raw | None) -> list[Raw]:
     try:
-        return [] if raw is None else _decode_blocks(raw)
+        return [] if raw is None else msgspec.json.decode(raw, type=list[Raw])
     except ValueError:
         return []
-
-
-def _decode_blocks(raw: Raw) -> list[Raw]:
-    import msgspec
-
-    return msgspec.json.decode(raw, type=list[Raw])
 
 
 _READERS: dict[str, Callable[[str, Stored, View], Iterator[Said]]] = {
