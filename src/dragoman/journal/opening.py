@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,6 +21,9 @@ from dragoman.journal.tables import migrate, version
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for another process; longer than any commit, shorter than a person's patience."""
+
+PAUSE_SECONDS = 0.01
+"""Between two looks at a file that another process is just making."""
 
 SYNCHRONOUS: dict[Durability, str] = {"full": "full", "normal": "normal", "off": "off"}
 
@@ -98,12 +103,14 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def connect_writer(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.Connection:
+def connect_writer(
+    path: Path, durability: Durability, busy_seconds: float, *, pause: Callable[[float], object] = time.sleep
+) -> sqlite3.Connection:
     """A connection to a journal of our version; what is not ours is left as it is."""
     connection = connect(path, busy_seconds)
     try:
         version(connection)
-        connection.execute("pragma journal_mode = wal")
+        _write_ahead(connection, busy_seconds, pause)
         connection.execute(f"pragma synchronous = {SYNCHRONOUS[durability]}")
         connection.execute(f"pragma fullfsync = {int(durability == 'full')}")  # macOS syncs only if asked so
         connection.execute("pragma secure_delete = on")  # what is deleted is gone
@@ -112,6 +119,23 @@ def connect_writer(path: Path, durability: Durability, busy_seconds: float) -> s
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(
+    connection: sqlite3.Connection, busy_seconds: float, pause: Callable[[float], object]
+) -> None:
+    """Turn on the log. SQLite reads the file before it locks it for this, and whoever has read is not made to
+    wait for a lock but refused at once: of two processes that make a file together, one has to ask again.
+    """
+    until = time.monotonic() + busy_seconds
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+        pause(PAUSE_SECONDS)
 
 
 def connect_reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
