@@ -28,9 +28,6 @@ exit status:
     9  it cannot be reached, or did not answer
 """
 
-SECONDS = 30.0
-"""For each answer: a hub may have to start its default agent to introduce itself."""
-
 FORBIDDEN = -32003
 
 WANTED = (
@@ -217,28 +214,21 @@ async def _ask_and_show(chosen: argparse.Namespace, url: str, headers: dict[str,
 
 async def ask_hub(url: str, headers: dict[str, str]) -> tuple[dict[str, Any], bool]:
     """What the hub says of itself, and whether that is the whole status or its agents alone."""
+    from dragoman.cli.hub_talk import talking
     from dragoman.errors import CallFailed, DragomanError, LinkClosed
-    from dragoman.transport.websocket import open_websocket
 
     try:
-        wire = await open_websocket(url, headers=headers)
-    except LinkClosed as error:
-        refused = "refused the connection with status 4" in str(error)
-        raise NotAnswered(str(error), status=1 if refused else 9) from None
-    from dragoman.cli.hub_status_asking import Asking
-
-    asking = Asking(wire)
-    try:
-        await asking.introduce(SECONDS)
-        try:
-            return await asking.ask("_dragoman/hub/status", SECONDS), True
-        except CallFailed as error:
-            if error.code != FORBIDDEN:
-                raise
-            return await asking.ask("_dragoman/hub/agents", SECONDS), False
+        async with talking(url, headers) as hub:
+            try:
+                return await hub.call("_dragoman/hub/status"), True
+            except CallFailed as error:
+                if error.code != FORBIDDEN:
+                    raise
+                return await hub.call("_dragoman/hub/agents"), False
     except CallFailed as error:
         raise NotAnswered(f"{url} refused: {error.message}", status=1) from None
     except DragomanError as error:
-        raise NotAnswered(f"{url}: {error}", status=9) from None
-    finally:
-        await wire.aclose()
+        words = str(error)
+        refused = isinstance(error, LinkClosed) and "refused the connection with status 4" in words
+        why = words if url in words else f"{url}: {words}"
+        raise NotAnswered(why, status=1 if refused else 9) from None

@@ -48,27 +48,27 @@ def _run(chosen: argparse.Namespace) -> int:
     import asyncio
     import os
 
-    from dragoman.cli.hub_talk import Refused, hub_of
-    from dragoman.errors import LinkClosed, LocalMistake
+    from dragoman.cli.hub_talk import hub_of
+    from dragoman.errors import CallFailed, DragomanError, LocalMistake
 
     try:
         url, headers = hub_of(chosen.hub, chosen.token_file)
         return asyncio.run(_talk(chosen, url, headers))
     except LocalMistake as error:
         return _complain(error, 2)
-    except Refused as error:
-        return _complain(error, 1)
+    except CallFailed as error:
+        return _complain(error.message, 1)
     except BrokenPipeError:
         # Whoever read has read enough; Python would complain about it once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (LinkClosed, OSError, TimeoutError) as error:
+    except (DragomanError, OSError) as error:
         return _complain(error, 9)
     except (KeyboardInterrupt, EOFError):
         return 0
 
 
-def _complain(error: BaseException, status: int) -> int:
+def _complain(error: BaseException | str, status: int) -> int:
     from dragoman.cli.run.harmless import harmless_line
 
     print(f"dragoman inbox: {harmless_line(str(error) or type(error).__name__)}", file=sys.stderr)

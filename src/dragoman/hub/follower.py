@@ -47,11 +47,6 @@ class Follower:
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
         self._task: asyncio.Task[None] | None = None
 
-    @property
-    def is_up(self) -> bool:
-        """Whether it has been told all that is stored."""
-        return self._task is None
-
     def show(self, entries: Sequence[Stored]) -> None:
         """These were just stored."""
         if self._task is not None or not entries:

@@ -1,4 +1,4 @@
-"""What a conversation is made of: files, changes, lines of shell, addresses."""
+"""What a conversation is made of: files, changes, lines of shell."""
 
 import subprocess
 from pathlib import Path
@@ -7,7 +7,6 @@ import pytest
 
 from dragoman.cli.chat.changes import Look
 from dragoman.cli.chat.files import Files, listed
-from dragoman.cli.chat.forms import cautions
 from dragoman.cli.chat.shell import start
 from dragoman.errors import LocalMistake
 
@@ -48,16 +47,3 @@ async def test_a_line_of_shell_is_the_persons_own(tmp_path: Path) -> None:
     assert (line.text.split(), line.ended) == (["2", str(tmp_path)], "7")
     with pytest.raises(LocalMistake):
         start("", str(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("url", "notes"),
-    [
-        ("https://example.org/", 0),
-        ("http://example.org/", 1),
-        ("https://a@xn--b.example", 2),
-        ("https://[", 1),
-    ],
-)
-def test_addresses_are_looked_at_before_they_are_opened(url: str, notes: int) -> None:
-    assert len(cautions(url)) == notes

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.forms import Bad, checked, choices_of, from_line, looks_secret
+from dragoman.workspace.policy.forms import Bad, cautions, checked, choices_of, from_line, looks_secret
 
 TEXT = v1.StringPropertySchema()
 WHOLE = v1.IntegerPropertySchema(minimum=1, maximum=9)
@@ -142,3 +142,18 @@ def test_fields_that_ask_for_secrets_are_noticed(name: str) -> None:
     assert looks_secret(name, TEXT)
     assert looks_secret("x", v1.StringPropertySchema(title=name))
     assert not looks_secret("branch", TEXT)
+
+
+@pytest.mark.parametrize(
+    ("url", "notes"),
+    [
+        ("https://example.org/", []),
+        ("http://example.org/", ["not https but http"]),
+        ("https://a@xn--b.example", ["may look like others", "before the @"]),
+        ("https://[", ["no proper address"]),
+    ],
+)
+def test_addresses_are_looked_at_before_they_are_opened(url: str, notes: list[str]) -> None:
+    found = cautions(url)
+    assert len(found) == len(notes)
+    assert all(note in caution for note, caution in zip(notes, found, strict=True))

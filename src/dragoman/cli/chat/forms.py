@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from dragoman.schema import v1
 from dragoman.tui import ports
@@ -12,9 +11,11 @@ from dragoman.tui.ports import Filled, Form, NotTaken, Person, Value
 from dragoman.workspace.policy.forms import (
     Bad,
     Field,
+    cautions,
     checked,
     choices_of,
     default_of,
+    description_of,
     fields_of,
     from_line,
     looks_secret,
@@ -60,11 +61,10 @@ class ScreenForms:
 
 
 def _field(name: str, field: Field, *, required: bool) -> ports.Field:
-    description = getattr(field, "description", None)
     return ports.Field(
         name=name,
         title=title_of(name, field),
-        description=description if isinstance(description, str) else "",
+        description=description_of(field),
         kind=_kind(field),
         choices=choices_of(field),
         default=default_of(field),
@@ -98,20 +98,3 @@ def _answer(filled: Filled) -> v1.CreateElicitationResponse:
 
 async def _nothing_to_check(name: str, value: Value) -> Value:
     return value
-
-
-def cautions(url: str) -> list[str]:
-    """What to look at before an address is opened."""
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-    except ValueError:
-        return ["this is no proper address"]
-    found = []
-    if parts.scheme != "https":
-        found.append(f"it is not https but {parts.scheme or 'nothing'}")
-    if "xn--" in host or not host.isascii():
-        found.append("its host holds letters that may look like others")
-    if "@" in parts.netloc:
-        found.append("it holds a login, and what stands before the @ is not its host")
-    return found

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
@@ -18,11 +17,14 @@ from dragoman.workspace.policy.forms import (
     Bad,
     Field,
     Value,
+    cautions,
     checked,
     choices_of,
     default_of,
+    description_of,
     fields_of,
     from_line,
+    host_of,
     looks_secret,
     required_in,
     title_of,
@@ -147,8 +149,7 @@ def _shown(value: Value) -> str:
 
 def _describe(name: str, field: Field, *, required: bool, secret: bool) -> str:
     lines = [f"\n{harmless(title_of(name, field))}{'' if required else ' (may be left empty)'}"]
-    description = getattr(field, "description", None)
-    if isinstance(description, str) and description:
+    if description := description_of(field):
         lines.append(f"  {harmless(description)}")
     lines += [
         f"  {number}) {harmless(title)}" + (f"  [{harmless(value)}]" if value != title else "")
@@ -167,16 +168,6 @@ def _describe(name: str, field: Field, *, required: bool, secret: bool) -> str:
 
 def _about(url: str) -> str:
     """What to look at before an address is opened."""
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-    except ValueError:
-        return "  Take care: this is no proper address.\n"
-    notes = [f"  host: {harmless(host)}\n"]
-    if parts.scheme != "https":
-        notes.append(f"  Take care: it is not https but {harmless(parts.scheme) or 'nothing'}.\n")
-    if "xn--" in host or not host.isascii():
-        notes.append("  Take care: its host holds letters that may look like others.\n")
-    if "@" in parts.netloc:
-        notes.append("  Take care: it holds a login, and what stands before the @ is not its host.\n")
-    return "".join(notes)
+    host = host_of(url)
+    notes = [] if host is None else [f"  host: {harmless(host)}\n"]
+    return "".join([*notes, *(f"  Take care: {harmless(caution)}.\n" for caution in cautions(url))])

@@ -49,11 +49,15 @@ def title_of(name: str, field: Field) -> str:
     return title if isinstance(title, str) and title else name
 
 
+def description_of(field: Field) -> str:
+    """What a field says about itself; often nothing."""
+    description = getattr(field, "description", None)
+    return description if isinstance(description, str) else ""
+
+
 def looks_secret(name: str, field: Field) -> bool:
     """Whether a field seems to ask for what a form must never ask for."""
-    description = getattr(field, "description", None)
-    about = description if isinstance(description, str) else ""
-    return _SECRET.search(f"{name} {title_of(name, field)} {about}") is not None
+    return _SECRET.search(f"{name} {title_of(name, field)} {description_of(field)}") is not None
 
 
 def choices_of(field: Field) -> Sequence[tuple[str, str]]:
@@ -205,3 +209,30 @@ def _choice(field: Field, said: str) -> str:
     if said not in choices and said.isdecimal() and len(said) < 7 and 1 <= int(said) <= len(choices):
         return choices[int(said) - 1]
     return said
+
+
+# Addresses that a person is asked to open.
+
+
+def host_of(url: str) -> str | None:
+    """Where an address leads; None if it is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return None
+
+
+def cautions(url: str) -> list[str]:
+    """What to look at before an address is opened."""
+    host = host_of(url)
+    if host is None:
+        return ["this is no proper address"]
+    parts = urlsplit(url)
+    found = []
+    if parts.scheme != "https":
+        found.append(f"it is not https but {parts.scheme or 'nothing'}")
+    if "xn--" in host or not host.isascii():
+        found.append("its host holds letters that may look like others")
+    if "@" in parts.netloc:
+        found.append("it holds a login, and what stands before the @ is not its host")
+    return found
