@@ -200,6 +200,22 @@ class StreamMoved(JournalError):
         self.last = last
 
 
+class KeyTaken(JournalError):
+    """Somebody else has written the key meanwhile, or it holds something already; nothing was written."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"{key} was written by somebody else")
+        self.key = key
+
+
+class NobodyListens(JournalError):
+    """Nobody hears what is said on a subject."""
+
+    def __init__(self, subject: str) -> None:
+        super().__init__(f"nobody listens to {subject}")
+        self.subject = subject
+
+
 class JournalDamaged(JournalError):
     """What is on disk is not what was written. What lies before the damage has been served.
 
