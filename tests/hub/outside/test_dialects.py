@@ -1,9 +1,10 @@
 """Clients of different dialects on one session, coming and going at random: whoever is there at the end knows
-the same.
+the same, and so does whoever reads the history only.
 """
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from dragoman.dialect import Ledger, Settings
 from dragoman.hub.admission import Grant
+from dragoman.hub.history_api import HistoryApi
+from dragoman.hub.history_door import HistoryDoor
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
@@ -64,6 +67,28 @@ def known(one: Talker) -> str:
     return "".join(texts)
 
 
+class Reader:
+    """Of the thread protocol: opens nothing, and asks for the entries of a thread."""
+
+    def __init__(self, stage: Stage) -> None:
+        here, there = memory_pair()
+        door = HistoryDoor(there, HistoryApi(stage.journal), stage.hub.owner)
+        settings = Settings(cwd="/tmp")
+        spoken = speaking("threads", door, position="client", settings=settings, ledger=Ledger())
+        stage.hub.accept(spoken, Grant("reader", frozenset({"observe"})))
+        self._talker = Talker(here)
+        self._asked = 0
+
+    async def read(self, thread: str) -> str:
+        """What the agent has said, by the entries of the thread."""
+        self._asked += 1
+        question = {"id": self._asked, "method": "getThreadEntries", "params": {"threadId": thread}}
+        self._talker.transport.write(json.dumps(question).encode() + b"\n")  # that wire has no `jsonrpc`
+        entries = (await self._talker.answer(self._asked))["result"]["entries"]
+        chunks = (one["chunks"] for one in entries if one["type"] == "message" and one["role"] == "assistant")
+        return "".join(chunk["chunk"] for found in chunks for chunk in found)
+
+
 @pytest.mark.parametrize("seed", range(3))
 async def test_who_is_there_at_the_end_knows_the_same_in_any_dialect(seed: int) -> None:
     chance = random.Random(seed)
@@ -71,6 +96,7 @@ async def test_who_is_there_at_the_end_knows_the_same_in_any_dialect(seed: int) 
         writer = await client(stage, "v1").begin()
         session = await writer.new()
         guests: dict[str, Talker] = {}
+        reader = Reader(stage)
         expected = ""
         for _ in range(12):
             for dialect in DIALECTS:
@@ -81,6 +107,8 @@ async def test_who_is_there_at_the_end_knows_the_same_in_any_dialect(seed: int) 
             count = chance.randint(1, 20)
             await writer.answer(writer.prompt(session, f"say {count}"))
             expected += "".join(f"{number} " for number in range(count))
+            if chance.random() < 0.5:
+                assert await reader.read(session) == expected
         for dialect in DIALECTS:
             if dialect not in guests:
                 guests[dialect] = await arrived(stage, dialect, session)
@@ -88,6 +116,7 @@ async def test_who_is_there_at_the_end_knows_the_same_in_any_dialect(seed: int) 
             await one.until(lambda _, one=one: known(one) == expected)  # type: ignore[misc]
             assert known(one) == expected, dialect
         assert known(writer) == expected
+        assert await reader.read(session) == expected
 
 
 DIALECTS = ("v1", "v2", "crow", "observer")
