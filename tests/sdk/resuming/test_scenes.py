@@ -111,6 +111,34 @@ def test_a_question_that_was_settled_meanwhile_is_withdrawn_before_its_turn_ends
     assert not table.up
 
 
+def test_a_question_that_was_settled_meanwhile_is_withdrawn_though_its_turn_goes_on() -> None:
+    table = begun()
+    number = table.prompt("s0", "qqu")
+    table.settle(answering=False)
+    table.answer()
+    table.settle(answering=False)
+    (second,) = table.questions
+    table.cut()
+    table.hub.answer(table.hub.sessions["s0"], "n2", "by somebody else")
+    table.open()
+    while table.up or table.down:  # the agent has not said anything since
+        table.carry_up() if table.up else table.carry_down()
+    assert not table.questions
+    assert not table.answers_to(number)
+    assert table.messages()[-1]["params"] == {"requestId": second["id"]}
+
+
+def test_a_question_that_is_still_open_stays_so_when_we_are_back() -> None:
+    table = begun()
+    table.prompt("s0", "q")
+    table.settle(answering=False)
+    cut_and_back(table)
+    cut_and_back(table)
+    assert len(table.questions) == 1
+    table.settle()
+    assert table.hub.sessions["s0"].told[1:] == [("answer", "n1", "yes to n1")]
+
+
 def test_a_withdrawal_of_the_hub_reaches_the_editor_under_its_own_id() -> None:
     table = begun()
     table.prompt("s0", "q")

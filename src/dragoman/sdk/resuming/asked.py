@@ -89,6 +89,10 @@ class Asked:
             found.name = ""
         return found
 
+    def is_open(self, session: str) -> bool:
+        """Whether something of this session has no answer yet."""
+        return any(one.session == session and one.answer is None for one in self._questions.values())
+
     def stale(self, session: str, connection: int) -> list[Question]:
         """Open questions of a session that the hub has not asked again since it is back; they are dropped."""
         found = [

@@ -20,7 +20,7 @@ from msgspec import Raw
 from dragoman.sdk.resuming.asked import Question
 from dragoman.sdk.resuming.marks import fields_of, look, put
 from dragoman.sdk.resuming.said import KEYED, Open, Said
-from dragoman.sdk.resuming.told import WATCH, WATCHING, WITHDRAW, Told, withdrawn
+from dragoman.sdk.resuming.told import WATCH, WATCHING, WITHDRAW, Told, withdrawal, withdrawn
 from dragoman.wire import decode, error_object, failure, request, response
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES, NOT_FOUND
 from dragoman.wire.envelope import Envelope, Failure, Id, Malformed, Notification, Request, Response
@@ -33,6 +33,9 @@ and with a peer that is no hub, or when all is over.
 """
 
 NO_LIMIT = 1 << 62
+
+ANYTHING, LITTLE = "_dragoman/hub/sessions", b'{"limit":1}'
+"""Something to ask a hub where only the moment of its answer matters."""
 
 
 class Resumption:
@@ -59,6 +62,7 @@ class Resumption:
         self._said = Said()
         self._told = Told()
         self._returns: dict[Id, str] = {}  # ids of our own requests on this connection → their sessions
+        self._checks: dict[Id, str] = {}  # the same: once it is answered, all that is open was asked again
         self._owes = False  # whether what has no answer is still to be said on this connection
         self._largest = NO_LIMIT  # bytes of one message that the hub takes
 
@@ -68,6 +72,10 @@ class Resumption:
         return self.phase != "over" and (
             self.is_hub or (self.is_hub is None and (self._initialize is not None or not self._spoken))
         )
+
+    def cursor(self, session: str) -> str:
+        """How far the editor has been told of this session; empty if nobody knows."""
+        return self._told.sessions.cursor(session)
 
     # The connection.
 
@@ -85,6 +93,7 @@ class Resumption:
         """What was written last may have arrived or not; all of it is settled on the next connection."""
         self.to_hub.clear()
         self._returns.clear()
+        self._checks.clear()
         self._told.withheld.clear()
         if self.phase not in ("over", "plain"):
             self.phase = "away"
@@ -271,10 +280,14 @@ class Resumption:
         self._return(method, params, session)
 
     def _return(self, method: str, params: bytes, session: str) -> None:
+        self._returns[self._ask(method, params)] = session
+
+    def _ask(self, method: str, params: bytes) -> Id:
+        """A request of our own; the editor has no part in it."""
         self._count += 1
         number = f"{self.client}-back-{self._count}"
-        self._returns[number] = session
         self.to_hub.append(request(number, method, params))
+        return number
 
     def _returned(self, heard: Response | Failure) -> None:
         session = self._returns.pop(heard.id)
@@ -282,6 +295,9 @@ class Resumption:
         if isinstance(heard, Failure):
             # What the editor asks of it next gets the hub's own words.
             log.warning("a session could not be resumed (error %d)", heard.error.code)
+        elif self._told.asks(session):
+            # The hub asks again right behind its answer; what it has not asked before this one is settled.
+            self._checks[self._ask(ANYTHING, LITTLE)] = session
         self._go_on()
 
     def _go_on(self) -> None:
@@ -300,6 +316,9 @@ class Resumption:
     def _hear_answer(self, heard: Response | Failure, frame: bytes) -> None:
         if heard.id in self._returns:
             self._returned(heard)
+        elif heard.id in self._checks:
+            stale = self._told.asked.stale(self._checks.pop(heard.id), self._connection)
+            self.to_editor += map(withdrawal, stale)
         elif self.phase == "greeting" and self._initialize and heard.id in (None, self._initialize[0]):
             self._hear_greeting(heard)
         elif (one := self._said.answered(heard.id)) is not None:

@@ -64,7 +64,14 @@ class Sessions:
             ours["wrote"] = wrote
         return method, put(params, ours)
 
+    def is_resumed(self, session: str) -> bool:
+        """Whether it is come back to as one that is worked in, not only looked at."""
+        return self._open.get(session, ("",))[0] == RESUME
+
     # How far the editor has been told.
+
+    def cursor(self, session: str) -> str:
+        return self._cursors.get(session, "")
 
     def told(self, session: str, cursor: str) -> None:
         """The editor gets a message of this cursor; it may be none."""

@@ -64,6 +64,10 @@ class Told:
         params = bytes(heard.params) if self.shows else taken_out(heard.params, mark)
         return question, request(question.number, heard.method, params)
 
+    def asks(self, session: str) -> bool:
+        """Whether the editor has an open question of this session, and would be asked it again."""
+        return self.sessions.is_resumed(session) and self.asked.is_open(session)
+
     def ended(self, one: Open, connection: int, *, failed: bool) -> list[bytes]:
         """A request of the editor has its answer. With a turn, what was asked in it is over: the hub has not
         asked again what was settled while we were away.

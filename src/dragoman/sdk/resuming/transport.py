@@ -148,6 +148,10 @@ class ResumingTransport:
             pass  # nobody is there to take it
         self._parted = True
 
+    def cursor(self, session: str) -> str:
+        """How far whoever reads here has been told of this session, in the hub's own terms."""
+        return self.core.cursor(session)
+
     def release(self) -> None:
         """Nothing more is expected of it; `aclose` lets go."""
 
