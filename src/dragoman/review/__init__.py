@@ -12,17 +12,20 @@ The names below are loaded when they are first used: a worker process needs the 
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
+    from dragoman.review.assessing import Assessor
     from dragoman.review.baseline import BadBaseline, Baseline
     from dragoman.review.engine import review
     from dragoman.review.finding import Edit, Finding, Fix, Note, Place, Severity, Source, by_place
     from dragoman.review.languages import LANGUAGES, language_of
     from dragoman.review.programs import ToolFailed
+    from dragoman.review.risks import Judged, Proposal, Risk
     from dragoman.review.rules import BadRule, Rule, own_rules, parse_rules, read_rules
     from dragoman.review.settings import Settings
     from dragoman.review.texts import Fixed, diff, edited, fixed
 
 _HOMES = {
     "LANGUAGES": "dragoman.review.languages",
+    "Assessor": "dragoman.review.assessing",
     "BadBaseline": "dragoman.review.baseline",
     "BadRule": "dragoman.review.rules",
     "Baseline": "dragoman.review.baseline",
@@ -30,8 +33,11 @@ _HOMES = {
     "Finding": "dragoman.review.finding",
     "Fix": "dragoman.review.finding",
     "Fixed": "dragoman.review.texts",
+    "Judged": "dragoman.review.risks",
     "Note": "dragoman.review.finding",
     "Place": "dragoman.review.finding",
+    "Proposal": "dragoman.review.risks",
+    "Risk": "dragoman.review.risks",
     "Rule": "dragoman.review.rules",
     "Settings": "dragoman.review.settings",
     "Severity": "dragoman.review.finding",
@@ -50,6 +56,7 @@ _HOMES = {
 
 __all__ = [
     "LANGUAGES",
+    "Assessor",
     "BadBaseline",
     "BadRule",
     "Baseline",
@@ -57,8 +64,11 @@ __all__ = [
     "Finding",
     "Fix",
     "Fixed",
+    "Judged",
     "Note",
     "Place",
+    "Proposal",
+    "Risk",
     "Rule",
     "Settings",
     "Severity",

@@ -16,7 +16,7 @@ from dragoman.review.python_ast import python_findings
 from dragoman.review.python_rules import PYTHON_RULES
 from dragoman.review.rules import Rule
 from dragoman.review.structure import StructureFailed, structural_findings
-from dragoman.review.text_rules import text_findings
+from dragoman.review.text_rules import LONGEST_LINE, text_findings
 from dragoman.review.texts import Lines
 from dragoman.review.whole_text import whole_text_findings
 
@@ -28,14 +28,16 @@ class Inspected(NamedTuple):
     failures: list[str]
 
 
-def inspect(path: str, text: str, rules: Iterable[Rule], *, has_ruff: bool) -> Inspected:
+def inspect(
+    path: str, text: str, rules: Iterable[Rule], *, has_ruff: bool, longest: int = LONGEST_LINE
+) -> Inspected:
     """Look through one text. Never raises, whatever the text is."""
     language = language_of(path, text)
     lines = Lines(text)
     wanted = [rule for rule in rules if _concerns(rule, path)]
     found = [
         *whole_text_findings(path, lines, language),
-        *text_findings(path, lines, Spans(text, language), language, wanted),
+        *text_findings(path, lines, Spans(text, language), language, wanted, longest=longest),
     ]
     failures: list[str] = []
     if language == "python":

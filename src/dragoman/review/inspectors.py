@@ -15,6 +15,7 @@ import msgspec
 
 from dragoman.review.programs import ToolFailed, end
 from dragoman.review.rules import Rule
+from dragoman.review.text_rules import LONGEST_LINE
 from dragoman.review.worker import Answer, Ask, Setup
 
 _LONGEST_ANSWER = 64 * 1024 * 1024
@@ -31,9 +32,9 @@ class Inspector:
         self._setup = Setup(rules=rules, deadline=deadline)
         self._process: asyncio.subprocess.Process | None = None
 
-    async def inspect(self, path: str, text: str, *, has_ruff: bool) -> Answer:
+    async def inspect(self, path: str, text: str, *, has_ruff: bool, longest: int = LONGEST_LINE) -> Answer:
         """What is found in one text. Raises `ToolFailed`, and is good for the next text all the same."""
-        ask = msgspec.json.encode(Ask(path=path, text=text, has_ruff=has_ruff))
+        ask = msgspec.json.encode(Ask(path=path, text=text, has_ruff=has_ruff, longest=longest))
         try:
             async with asyncio.timeout(self._setup.deadline + _GRACE):
                 line = await self._asked(ask)

@@ -46,6 +46,8 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     title: str
     why: str
     severity: Severity
+    when_run: Severity | None = None
+    """How bad it is in a command that is about to be run, if that differs from a file that is kept."""
     languages: tuple[str, ...] = ()
     """Empty for every language, also for none that we know."""
     paths: tuple[str, ...] = ()

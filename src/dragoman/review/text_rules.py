@@ -33,9 +33,15 @@ _PLACEHOLDER = re.compile(
 
 
 def text_findings(
-    path: str, lines: Lines, spans: Spans, language: str | None, rules: Iterable[Rule]
+    path: str,
+    lines: Lines,
+    spans: Spans,
+    language: str | None,
+    rules: Iterable[Rule],
+    *,
+    longest: int = LONGEST_LINE,
 ) -> Iterator[Finding]:
-    """What the rules find in one text, rule by rule."""
+    """What the rules find in one text, rule by rule, in lines that are no longer than `longest`."""
     lowered = lines.text.lower()
     if len(lowered) != len(
         lines.text
@@ -46,7 +52,7 @@ def text_findings(
         if rule.pattern is None or not rule.holds_for(language) or (rule.beyond_ascii and is_ascii):
             continue
         for begin, end in _windows(lowered, rule.keywords) if lowered else ((0, len(lines.text)),):
-            yield from _found(rule, path, lines, spans, begin, end)
+            yield from _found(rule, path, lines, spans, begin, end, longest)
 
 
 def _windows(lowered: str, keywords: tuple[str, ...]) -> Iterator[tuple[int, int]]:
@@ -83,13 +89,15 @@ def _after_lines(text: str, at: int) -> int:
     return at
 
 
-def _found(rule: Rule, path: str, lines: Lines, spans: Spans, begin: int, end: int) -> Iterator[Finding]:
+def _found(
+    rule: Rule, path: str, lines: Lines, spans: Spans, begin: int, end: int, longest: int
+) -> Iterator[Finding]:
     pattern, unless = compiled(rule)
     for found in pattern.finditer(lines.text, begin, end):
         if rule.where != "anywhere" and spans.kind_at(found.start()) != rule.where:
             continue
         line = lines.line(lines.position(found.start())[0])
-        if len(line) > LONGEST_LINE or (unless is not None and unless.search(line)):
+        if len(line) > longest or (unless is not None and unless.search(line)):
             continue
         if rule.entropy and not looks_random(found["secret"] or "", rule.entropy):
             continue

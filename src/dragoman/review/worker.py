@@ -17,6 +17,7 @@ from msgspec import Struct
 from dragoman.review.finding import Finding
 from dragoman.review.inspection import inspect
 from dragoman.review.rules import Rule
+from dragoman.review.text_rules import LONGEST_LINE
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -32,6 +33,7 @@ class Ask(Struct, frozen=True, kw_only=True):
     path: str
     text: str
     has_ruff: bool
+    longest: int = LONGEST_LINE
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -50,7 +52,7 @@ def main() -> int:
     while line := asked.readline():
         faulthandler.dump_traceback_later(setup.deadline, exit=True, file=silent)
         ask = decode(line)
-        found = inspect(ask.path, ask.text, setup.rules, has_ruff=ask.has_ruff)
+        found = inspect(ask.path, ask.text, setup.rules, has_ruff=ask.has_ruff, longest=ask.longest)
         answer = Answer(findings=found.findings, failures=found.failures)
         faulthandler.cancel_dump_traceback_later()
         answered.write(msgspec.json.encode(answer) + b"\n")
