@@ -1,16 +1,22 @@
 """The way to a running agent, as the hub needs it: numbered frames one way, marked frames the other.
 
 `KeptAgent` is one that outlives the hub (see `keeping`). `DirectLine` makes one of any transport, for agents
-on the network and inside this process: its numbers start afresh with the hub.
+on the network and inside this process: its numbers start afresh with the hub. Under a lease, the agent of the
+first is stopped when it runs out; nobody can stop the other's, so its line is closed.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Protocol
 
+from dragoman.errors import LinkClosed
+from dragoman.hub.keeping.lease import Lease, moment
 from dragoman.transport.contract import Transport
 from dragoman.wire.decode import count_lines
+
+LEASE_OVER = "the lease of the hub has run out"
 
 
 class Hears(Protocol):
@@ -34,6 +40,7 @@ class Line(Protocol):
     def start(self, sink: Hears, /) -> None: ...
     def write(self, block: bytes, *, stream: str = "", last: int = 0) -> None: ...
     def acknowledge(self, number: int) -> None: ...
+    def lease(self, seconds: float, *, since: float | None = None) -> None: ...
     def pause(self) -> None: ...
     def resume(self) -> None: ...
     async def drain(self) -> None: ...
@@ -50,6 +57,8 @@ class DirectLine:
         self._transport = transport
         self._sink: Hears | None = None
         self._number = 0
+        self._lease: Lease | None = None
+        self._closing: asyncio.Task[None] | None = None
 
     @property
     def pending(self) -> int:
@@ -60,10 +69,21 @@ class DirectLine:
         self._transport.start(self)
 
     def write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
+        if self._lease is not None and not self._lease.lasts():
+            raise LinkClosed(LEASE_OVER)
         self._transport.write(block)
 
     def acknowledge(self, number: int) -> None:
         pass  # nobody keeps them for us
+
+    def lease(self, seconds: float, *, since: float | None = None) -> None:
+        """Close when these are over, counted from `since` (a time of `lease.now`) or from now, unless there
+        is another lease by then. What has been closed stays so.
+        """
+        if self._lease is None:
+            self._lease = Lease(ran_out=self._ran_out)
+        if not self._lease.over:
+            self._lease.renew(moment(seconds, since))
 
     def pause(self) -> None:
         self._transport.pause()
@@ -75,10 +95,17 @@ class DirectLine:
         await self._transport.drain()
 
     async def leave(self) -> None:
-        await self._transport.aclose()
+        await self.aclose()
 
     async def aclose(self) -> None:
+        if self._lease is not None:
+            self._lease.drop()
+        if self._closing is not None:
+            await asyncio.wait([self._closing])
         await self._transport.aclose()
+
+    def _ran_out(self) -> None:
+        self._closing = asyncio.get_running_loop().create_task(self._transport.aclose(), name="lease over")
 
     # The sink of the transport.
 
@@ -97,4 +124,5 @@ class DirectLine:
 
     def ended(self, reason: BaseException | None) -> None:
         assert self._sink is not None
-        self._sink.ended("it hung up" if reason is None else str(reason), None)
+        why = LEASE_OVER if self._lease is not None and self._lease.over else "it hung up"
+        self._sink.ended(why if reason is None else str(reason), None)

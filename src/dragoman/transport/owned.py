@@ -97,6 +97,10 @@ class OwnedTree(ABC):
         """Whether the program itself has ended; what it started may still run."""
         self.gone = False
         """Whether nothing is left of the tree."""
+        self.halted = False
+        """Whether its owner holds it still. It is killed then where it would be asked to end: it may not run
+        to hear that.
+        """
         self._loop = asyncio.get_running_loop()
         self._exited = exited
         self._waiters = Waiters()

@@ -44,7 +44,10 @@ class PosixTree(OwnedTree):
         return [] if self.gone else tree.members(self.pid, start=self._start, mark=self._mark)
 
     def terminate(self) -> None:
-        _ask_to_end(self.processes())
+        if self.halted:
+            self.kill()
+        else:
+            _ask_to_end(self.processes())
 
     def kill(self) -> None:
         self._killing = True
@@ -116,7 +119,7 @@ class PosixTree(OwnedTree):
         if self._loop.time() > deadline + UNKILLABLE:
             self._abandon()
             return
-        if self._killing or self._loop.time() > deadline:
+        if self._killing or self.halted or self._loop.time() > deadline:
             tree.send(signal.SIGKILL, left)
         elif not asked:
             _ask_to_end(left)

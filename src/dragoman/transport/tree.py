@@ -33,6 +33,8 @@ class Process(NamedTuple):
     session: int
     start: int
     dead: bool
+    stopped: bool = False
+    """Whether a signal holds it still."""
 
 
 def processes() -> dict[int, Process]:
@@ -52,7 +54,7 @@ def look_up(pid: int) -> Process | None:
     # The name in parentheses may hold spaces and parentheses of its own: the fields begin behind the last.
     fields = stat.rpartition(b")")[2].split()
     state, parent, group, session = fields[0], *map(int, fields[1:4])
-    return Process(pid, parent, group, session, int(fields[19]), state in (b"Z", b"X"))
+    return Process(pid, parent, group, session, int(fields[19]), state in (b"Z", b"X"), state in (b"T", b"t"))
 
 
 def _content(path: str) -> bytes:
@@ -119,7 +121,7 @@ def _listed_by_ps() -> Iterator[Process]:
     )
     for line in listing.stdout.splitlines():
         pid, parent, group, state = line.split(None, 3)
-        yield Process(int(pid), int(parent), int(group), 0, 0, state.startswith("Z"))
+        yield Process(int(pid), int(parent), int(group), 0, 0, state[0] == "Z", state[0] == "T")
 
 
 def send(number: signal.Signals, targets: Iterable[Process]) -> None:
@@ -139,11 +141,16 @@ def send(number: signal.Signals, targets: Iterable[Process]) -> None:
 def kill_tree(root: int, *, start: int = 0, mark: str = "", seconds: float = 2.0, grace: float = 0.0) -> bool:
     """End a whole tree: ask, if there is `grace`, then kill as often as it grows. True when nothing is
     left.
+
+    A tree of which everything stands still is not asked: it would have to run for that, and somebody did not
+    want it to.
     """
     begun = time.monotonic()
     asked = False
     while left := members(root, start=start, mark=mark):
         spent = time.monotonic() - begun
+        if not asked and all(process.stopped for process in left):
+            grace = 0.0
         if spent >= grace:
             send(signal.SIGKILL, left)
         elif not asked:

@@ -53,7 +53,8 @@ class Scene:
         self.pipe = SlowPipe()
         self.moves: list[tuple[str, int]] = []
         self.moved = asyncio.Event()
-        self.deliveries = Deliveries(self.pipe, moved=self._moved)
+        self.allowed = True
+        self.deliveries = Deliveries(self.pipe, moved=self._moved, may=lambda: self.allowed)
         self._task = asyncio.get_running_loop().create_task(self.deliveries.run())
 
     def _moved(self, stream: str, last: int) -> None:

@@ -1,9 +1,9 @@
 """The keeper's process: `python -m dragoman.hub.keeping SOCKET [--NAME VALUE]… -- COMMAND…`.
 
-Options are `--linger SECONDS`, `--buffer BYTES`, `--cwd FOLDER` and `--env stdin`: the agent's environment as
-a JSON object on standard input, because other users can read a command line. Started by `launching`, and by
-nobody else. It says on standard output that it is ready, or why it cannot be, and lets go of all three
-standard descriptors then.
+Options are `--linger SECONDS`, `--buffer BYTES`, `--cwd FOLDER`, `--lease MOMENT` (on the clock of
+`lease.now`), `--lease-linger SECONDS` and `--env stdin`: the agent's environment as a JSON object on standard
+input, because other users can read a command line. Started by `launching`, and by nobody else. It says on
+standard output that it is ready, or why it cannot be, and lets go of all three standard descriptors then.
 
 Exit statuses: 0 when the agent has been ended, 1 when there was nothing to start.
 """
@@ -34,7 +34,7 @@ def order_of(words: list[str]) -> Order:
     split = words.index("--")
     path, *rest = words[:split]
     options = dict(zip(rest[::2], rest[1::2], strict=True))
-    env = options.get("--env")
+    env, lease = options.get("--env"), options.get("--lease")
     return Order(
         command=words[split + 1 :],
         socket=Path(path),
@@ -42,6 +42,8 @@ def order_of(words: list[str]) -> Order:
         env=None if env is None else msgspec.json.decode(sys.stdin.buffer.read(), type=dict[str, str]),
         linger=float(options.get("--linger", 60.0)),
         buffer=int(options.get("--buffer", 64 << 20)),
+        lease=None if lease is None else float(lease),
+        lease_linger=float(options.get("--lease-linger", 20.0)),
     )
 
 

@@ -20,7 +20,7 @@ from typing import Protocol
 import msgspec
 
 from dragoman.errors import LinkClosed, LocalMistake
-from dragoman.hub.keeping import place, records
+from dragoman.hub.keeping import lease, place, records
 from dragoman.hub.keeping.launching import bury
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits
 from dragoman.transport.waiting import Waiters
@@ -128,6 +128,14 @@ class KeptAgent:
         """
         self._say(records.record(records.ACKNOWLEDGE, number))
 
+    def lease(self, seconds: float, *, since: float | None = None) -> None:
+        """From now on the agent acts under leases: its whole tree stands still when this one has run out,
+        whatever has become of us, goes on with a later one, and is ended if none comes in time. The seconds
+        count from `since`, a time of `lease.now`; without one, from now. None are left: it stops at once.
+        """
+        ends = int(lease.moment(seconds, since) * 1000)
+        self._say(records.record(records.LEASE, ends))
+
     def pause(self) -> None:
         """Stop feeding, and stop the keeper from listening to the agent. May be called again."""
         if not self._paused:
@@ -143,7 +151,7 @@ class KeptAgent:
 
     async def aclose(self) -> None:
         """End the agent with everything it started, and its keeper. What it still says is fed, unless we are
-        paused: nobody wants it then. May be called again.
+        paused: nobody wants it then. One whose lease has run out is killed as it stands. May be called again.
         """
         if not self._left:
             self._closing = True

@@ -2,7 +2,8 @@
 
 A write may belong to a stream and carry the last sequence of that stream that is in it. What a stream has
 said already is ignored when it comes again; `taken` moves when the agent's pipe has the last byte of a write,
-and not before. A write that has begun is finished, whatever becomes of the hub that sent it.
+and not before. A write that has begun is finished, whatever becomes of the hub that sent it; none begins
+while the agent may not have it.
 
 It knows a transport and bytes, and nothing of sockets or hubs.
 """
@@ -30,8 +31,12 @@ class Delivery(NamedTuple):
 class Deliveries:
     """The queue to one agent. Its transport's `limits.low` must be 0: it holds one write at a time."""
 
-    def __init__(self, transport: Transport, *, moved: Callable[[str, int], None]) -> None:
-        """`moved(stream, last)` is called when `done` has changed; with a stream, `taken` has too."""
+    def __init__(
+        self, transport: Transport, *, moved: Callable[[str, int], None], may: Callable[[], bool]
+    ) -> None:
+        """`moved(stream, last)` is called when `done` has changed; with a stream, `taken` has too. `may()` is
+        asked before each write, which waits for `go_on` if the answer is no.
+        """
         self.received = 0
         self.done = 0
         """Bytes of writes that came, and that are dealt with: given to the agent, ignored, or lost with it.
@@ -40,6 +45,7 @@ class Deliveries:
         self._accepted: dict[str, int] = {}  # what is taken, or waits to be
         self._transport = transport
         self._moved = moved
+        self._may = may
         self._queue: deque[Delivery] = deque()
         self._blocked = asyncio.Event()  # the first of the queue is with the transport, in part
 
@@ -52,6 +58,10 @@ class Deliveries:
         elif stream:
             self._accepted[stream] = last
         self._queue.append(Delivery(block, size, stream, last))
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Give the agent what waits for nothing else."""
         if not self._blocked.is_set():
             self._push()
 
@@ -79,7 +89,7 @@ class Deliveries:
                 return  # nobody is there to read it
 
     def _push(self) -> None:
-        while self._queue:
+        while self._queue and self._may():
             block = self._queue[0].block
             given = True
             if block:

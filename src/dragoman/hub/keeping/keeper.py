@@ -2,7 +2,8 @@
 
 It promises that a frame is kept until a hub has acknowledged it, that a write is given to the agent whole and
 once, and that the agent does not outlive its keeper. One hub at a time: the one that came last. Without one,
-it goes on keeping until its buffer is full, and ends the agent and itself after `linger` seconds.
+it goes on keeping until its buffer is full, and ends the agent and itself after `linger` seconds. A hub may
+give it a lease: from then on the agent acts only while a lease lasts (see `leased`).
 
 It does not know what frames mean. How the process is started is `__main__`'s to know.
 """
@@ -18,11 +19,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from dragoman.errors import PeerDied
-from dragoman.hub.keeping import place, records
+from dragoman.errors import PeerDied, SpawnFailed
+from dragoman.hub.keeping import lease, place, records
 from dragoman.hub.keeping.deliveries import Deliveries
 from dragoman.hub.keeping.frames import KeptFrames
 from dragoman.hub.keeping.last_lines import LastLines
+from dragoman.hub.keeping.leased import Leased
 from dragoman.hub.keeping.visitor import Pieces, Visitor
 from dragoman.transport.contract import DEFAULT_LIMITS, READ_SIZE, Limits
 from dragoman.transport.process import ChildTransport, obituary, spawn
@@ -49,6 +51,11 @@ class Order(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] | None
     linger: float
     buffer: int
+    lease: float | None
+    """When the first lease ends, on the clock of `lease.now`; None for an agent that may act without one."""
+
+    lease_linger: float
+    """Seconds that it stands still without a lease before it is ended."""
 
 
 class Keeper:
@@ -73,10 +80,15 @@ class Keeper:
         except BaseException:
             self._stop_listening()
             raise
-        self._deliveries = Deliveries(self._agent, moved=self._moved)
+        self._leased = Leased(self._agent.tree, linger=order.lease_linger, note=self.note, lost=self.leave)
+        self._deliveries = Deliveries(self._agent, moved=self._moved, may=self._leased.lasts)
+        if order.lease is not None:
+            self._leased.renew(order.lease)
 
     def _spawn(self) -> ChildTransport:
         order = self._order
+        if order.lease is not None and order.lease <= lease.now():
+            raise SpawnFailed("the lease ran out before the agent was started; renew it, and try again")
         return spawn(order.command, cwd=order.cwd, env=order.env, limits=LIMITS, on_stderr=self._complained)
 
     async def run(self) -> None:
@@ -87,8 +99,10 @@ class Keeper:
             delivering = tasks.create_task(self._deliveries.run(), name="deliveries")
             await self._leaving.wait()
             self._stop_listening()  # before the agent ends, so that nobody comes to find half of it
-            self._deliveries.let_go()
+            if self._leased.end():
+                self._deliveries.let_go()
             await self._agent.aclose()
+            self._leased.drop()
             delivering.cancel()
             if self._hub is not None:
                 await self._hub.flush(LIMITS.flush)
@@ -96,7 +110,7 @@ class Keeper:
             visitor.close()
 
     def leave(self) -> None:
-        """End the agent in an orderly way, and then the keeper."""
+        """End the agent, in an orderly way if its lease lasts, and then the keeper."""
         if self._timer is not None:
             self._timer.cancel()
         self._leaving.set()
@@ -116,7 +130,8 @@ class Keeper:
             died = PeerDied(reason.what, returncode=reason.returncode, signal=reason.signal)
         else:
             died = obituary(os.path.basename(self._order.command[0]), self._agent.tree.returncode, "")
-        told = records.Ended(reason=str(died), exit_status=died.returncode)
+        why = f"{died}; its lease had run out" if self._leased.over else str(died)
+        told = records.Ended(reason=why, exit_status=died.returncode)
         self._end = records.record(records.ENDED, payload=msgspec.json.encode(told))
         self._lines.finish()
         self._pump()
@@ -265,6 +280,9 @@ class Keeper:
             hub.paused = kind == records.PAUSE
             self._balance()
             hub.pump()
+        elif kind == records.LEASE:
+            if self._leased.renew(number / 1000):
+                self._deliveries.go_on()
         elif kind == records.CLOSE:
             hub.paused = False
             self._balance()

@@ -22,6 +22,7 @@ from dragoman.errors import DeadlineExceeded, LinkClosed
 from dragoman.hub.keeping import place
 from dragoman.hub.keeping.attached import GONE, KeptAgent, NumberedSink
 from dragoman.hub.keeping.launching import bury_the_dead, launch
+from dragoman.hub.keeping.lease import moment
 
 __all__ = ["KeptAgent", "NumberedSink", "find_kept", "keep"]
 
@@ -41,18 +42,33 @@ async def keep(
     env: Mapping[str, str] | None = None,
     linger: float = 60.0,
     buffer: int = 64 * MEBIBYTE,
+    lease: float | None = None,
+    since: float | None = None,
+    lease_linger: float = 20.0,
 ) -> KeptAgent:
     """Start an agent with its keeper. The folder of `socket` is made, or must be closed to other users.
 
     `env` is the agent's whole environment; None hands on our own. An agent of ours that has ended at the same
-    place is closed first: whoever starts it anew has heard what it had to say. Raises `SpawnFailed` when
-    there is nothing to start, or a keeper at that place already.
+    place is closed first: whoever starts it anew has heard what it had to say. With a `lease`, in seconds
+    from `since` or from now, the agent never acts without one (see `KeptAgent.lease`), and is ended when it
+    had none for `lease_linger` seconds. Raises `SpawnFailed` when there is nothing to start, a keeper at that
+    place already, or no time left of the lease.
     """
+    until = None if lease is None else moment(lease, since)
     path = place.of(socket)
     before = _attached.get(path)
     if before is not None and before.has_ended:
         await before.aclose()
-    await launch(command, socket=path, cwd=cwd, env=env, linger=linger, buffer=buffer)
+    await launch(
+        command,
+        socket=path,
+        cwd=cwd,
+        env=env,
+        linger=linger,
+        buffer=buffer,
+        lease=until,
+        lease_linger=lease_linger,
+    )
     agent = await find_kept(path)
     if agent is None:
         raise LinkClosed(GONE)

@@ -45,12 +45,17 @@ async def launch(
     env: Mapping[str, str] | None,
     linger: float,
     buffer: int,
+    lease: float | None,
+    lease_linger: float,
 ) -> None:
     """Start a keeper and return when it listens. Raises `SpawnFailed` with its words when it cannot."""
     if os.name == "nt":
         raise SpawnFailed("no agent can be kept here: this system has no sockets that Python can listen on")
     bury_the_dead()
     options = ["--linger", repr(linger), "--buffer", str(buffer), "--cwd", cwd or os.getcwd()]
+    options += ["--lease-linger", repr(lease_linger)]
+    if lease is not None:
+        options += ["--lease", repr(lease)]
     if env is not None:
         options += ["--env", "stdin"]
     # -P: what lies in the folder that we stand in is not ours to run.

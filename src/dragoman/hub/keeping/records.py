@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from dragoman.transport.contract import READ_SIZE
 
-VERSION = 1
+VERSION = 2
 """Changes with every change of this page: a hub may be newer than a keeper that it left behind."""
 
 HEADER = struct.Struct("<BQQ")
@@ -30,6 +30,7 @@ WRITE = 4  # number: the last sequence of its stream; payload: see `write_head`
 PAUSE = 5
 RESUME = 6
 CLOSE = 7  # end the agent, and yourself
+LEASE = 8  # number: when it ends, in milliseconds on the clock of `lease.now`
 
 # From the keeper.
 WELCOME = 32  # payload: `Welcome`
