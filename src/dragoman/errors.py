@@ -208,6 +208,15 @@ class KeyTaken(JournalError):
         self.key = key
 
 
+class Elsewhere(DragomanError):
+    """The session is served by another node."""
+
+    def __init__(self, session: str, node: str) -> None:
+        super().__init__(f"session {session} is served by node {node}")
+        self.session = session
+        self.node = node
+
+
 class NobodyListens(JournalError):
     """Nobody hears what is said on a subject."""
 

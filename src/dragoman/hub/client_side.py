@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Raw
 
-from dragoman.errors import CallFailed, DragomanError, ErrorAnswer, LinkClosed
+from dragoman.errors import CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
 from dragoman.hub.admission import Grant, Scope
 from dragoman.hub.frames import encoded, object_of, value_of
 from dragoman.runtime.owner import Owner
@@ -35,6 +35,7 @@ from dragoman.wire.envelope import Envelope, Id
 if TYPE_CHECKING:
     from dragoman.hub.follower import Follower
     from dragoman.hub.hub import Hub
+    from dragoman.hub.rendering import Position
     from dragoman.hub.session import HubSession
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,22 @@ LENT = {
 """What clients lend to agents, and where they announce it."""
 
 
+class Seat(Protocol):
+    """Hears where a client stands that may go on at another node (see `cluster`)."""
+
+    def stands(self, session: str, position: Position | None, /) -> None:
+        """It follows the session from here on; None: it does not any more."""
+
+    def told(self, session: str, position: Position, block: bytes, /) -> None:
+        """Tell it this, which brings it to the position."""
+
+    def moved(self, session: str, /) -> None:
+        """The session is not ours any more."""
+
+    def elsewhere(self, request: Id, error: Elsewhere, /) -> None:
+        """This request has to be answered by another node."""
+
+
 def forbidden(scope: str) -> ErrorAnswer:
     return ErrorAnswer(FORBIDDEN, f"Forbidden: this token may not {scope}", {"scope": scope})
 
@@ -63,7 +80,9 @@ def forbidden(scope: str) -> ErrorAnswer:
 class HubClient:
     """Lives as long as its connection."""
 
-    def __init__(self, hub: Hub, transport: Transport, grant: Grant, *, agent: str = "") -> None:
+    def __init__(
+        self, hub: Hub, transport: Transport, grant: Grant, *, agent: str = "", first_id: int = 0
+    ) -> None:
         self.hub = hub
         self.grant = grant
         self.agent = agent
@@ -73,6 +92,9 @@ class HubClient:
         """What it calls itself when it comes back; empty if it does not."""
         self.capabilities: dict[str, Any] = {}
         self.initialized = False
+        self.seat: Seat | None = None
+        self.is_guest = False
+        """Whether its connection is another node's, which looks after its token."""
         self.followed: dict[str, Follower] = {}
         self.waiting: dict[tuple[str, str], Id] = {}
         """Its prompts that have no answer: session and key → the id it waits under."""
@@ -81,7 +103,7 @@ class HubClient:
         self.gone = asyncio.Event()
         self.transport = transport
         self._owner = Owner("hub client")
-        self._next = 0
+        self._next = first_id
 
     def start(self) -> None:
         self.transport.start(self)
@@ -96,6 +118,13 @@ class HubClient:
         """Raises `LinkClosed` when nobody is there any more."""
         self.transport.write(block)
 
+    def show(self, session: str, position: Position, block: bytes) -> None:
+        """Tell it what brings it to a position in a session."""
+        if self.seat is None:
+            self.transport.write(block)
+        else:
+            self.seat.told(session, position, block)
+
     def tell(self, block: bytes) -> None:
         """The same, for what may be lost with its reader."""
         try:
@@ -109,6 +138,14 @@ class HubClient:
 
     async def room(self) -> None:
         await self.transport.drain()
+
+    def forget(self, session_id: str) -> None:
+        """A session that it followed is another node's: whatever it waits for comes from there."""
+        for of, key in list(self.waiting):
+            if of == session_id:
+                del self.waiting[of, key]
+        if self.seat is not None:
+            self.seat.moved(session_id)
 
     def give_up(self, why: str) -> None:
         log.warning("a client of %s is cut off: %s", self.grant.name, why)
@@ -160,10 +197,21 @@ class HubClient:
             work()
         except ErrorAnswer as error:
             self.send(failure(request_id, error_object(error.code, error.message, error.data)))
+        except Elsewhere as error:
+            self.elsewhere(request_id, error)
+
+    def elsewhere(self, request_id: Id, error: Elsewhere) -> None:
+        if self.seat is not None:
+            self.seat.elsewhere(request_id, error)
+        else:
+            self.tell(failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {error}")))
 
     async def _answer(self, request_id: Id, method: str, params: dict[str, Raw]) -> None:
         try:
             result = await self.hub.methods.call(self, method, params, request_id)
+        except Elsewhere as error:
+            self.elsewhere(request_id, error)
+            return
         except ErrorAnswer as error:
             answer = failure(request_id, error_object(error.code, error.message, error.data))
         except CallFailed as error:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
@@ -19,6 +19,7 @@ from dragoman.errors import DragomanError, LinkClosed
 from dragoman.hub.notes import read_note
 from dragoman.hub.recall import ASKED
 from dragoman.hub.rendering import Position, asked_again, block_of
+from dragoman.hub.risks import told
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
@@ -128,7 +129,7 @@ class Follower:
         block = block_of(self.session.id, entries, self, skip=self.position.part)
         self.position = Position(entries[-1].sequence)
         if block:
-            self.client.send(block)
+            self.client.show(self.session.id, self.position, block)
 
     # The view.
 
@@ -157,6 +158,10 @@ class Follower:
         self._asked[sequence] = number
         self.client.asked[number] = (self.session, sequence)
         return number
+
+    def judged(self, sequence: int, /) -> dict[str, Any]:
+        one = self.session.requests.get(sequence)
+        return {} if one is None else told(one)
 
     def settles(self, sequence: int, /) -> Id | UnsetType:
         number = self._asked.pop(sequence, None)

@@ -36,7 +36,7 @@ async def fork(
     session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
     members = {"agent": source.memory.agent, "cwd": source.memory.cwd, "folders": source.memory.folders}
     made = answer or {name: value_of(raw) for name, raw in source.memory.made.items()}
-    process = source.life.line.pid if own and source.life is not None else 0
+    process = source.life.process if own and source.life is not None else 0
     made_by = {**members, "session": str(own) or session_id, "result": made, "n": process}
     first = Entry("note", note("made", **made_by), 0.0)
     await hub.journal.append(session_id, [first])

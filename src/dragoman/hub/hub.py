@@ -15,18 +15,20 @@ from typing import Any, TypeAlias
 
 from msgspec import Raw, Struct
 
-from dragoman.errors import ErrorAnswer, JournalError
+from dragoman.errors import Elsewhere, ErrorAnswer, JournalError, StreamMoved
 from dragoman.hub.admission import Grant
 from dragoman.hub.asking import Desk
+from dragoman.hub.belonging import AllOurs, Belonging
 from dragoman.hub.client_side import HubClient
 from dragoman.hub.extras import Extras
 from dragoman.hub.follower import Follower
 from dragoman.hub.frames import encoded
 from dragoman.hub.life import Life
 from dragoman.hub.methods import Methods
+from dragoman.hub.opening import hand_over, open_session
 from dragoman.hub.pool import AgentSpec, Pool
 from dragoman.hub.queueing import withdraw
-from dragoman.hub.recall import Memory, OpenRequest, is_name
+from dragoman.hub.recall import OpenRequest
 from dragoman.hub.recovery import recover
 from dragoman.hub.rendering import Position
 from dragoman.hub.session import HubSession
@@ -35,7 +37,6 @@ from dragoman.journal import Journal
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Transport
 from dragoman.wire import notification, request, response
-from dragoman.wire.codes import session_not_found
 
 log = logging.getLogger(__name__)
 
@@ -81,8 +82,12 @@ class Hub:
         options: HubOptions | None = None,
         remember: Callable[[str, dict[str, Any] | None], dict[str, Any]] | None = None,
         trace: Trace | None = None,
+        belonging: Belonging | None = None,
     ) -> None:
-        """`trace` is asked for the `_meta` with which each prompt goes to its agent."""
+        """`trace` is asked for the `_meta` with which each prompt goes to its agent, `belonging` whose a
+        session is.
+        """
+        self.belonging: Belonging = belonging or AllOurs()
         self.journal = journal
         self.options = options or HubOptions()
         self.default_agent = self.options.default_agent
@@ -160,6 +165,8 @@ class Hub:
         if before is not None:
             follower.own |= before.own
         client.followed[session.id] = session.followers[client] = follower
+        if client.seat is not None:
+            client.seat.stands(session.id, position)
         self.desk.joined(client, session)
         return follower
 
@@ -168,6 +175,8 @@ class Hub:
         session.followers.pop(client, None)
         if follower is not None:
             follower.leave()
+            if client.seat is not None:
+                client.seat.stands(session.id, None)
         self.desk.parted(client, session)
         if not session.followers:
             self._alone(session)
@@ -193,34 +202,10 @@ class Hub:
         lock = self._opening.setdefault(session_id, asyncio.Lock())
         try:
             async with lock:
-                return self.sessions.get(session_id) or await self._open(session_id)
+                return self.sessions.get(session_id) or await open_session(self, session_id)
         finally:
             if not lock.locked():
                 self._opening.pop(session_id, None)
-
-    async def _open(self, session_id: str) -> HubSession:
-        info = None if not is_name(session_id) else await self.journal.info(session_id)
-        if info is None or info.last == 0:
-            raise session_not_found(session_id[:200])
-        if len(self.sessions) >= self.options.sessions:
-            raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
-        memory = Memory(session_id)
-        last = 0
-        async for page in self.journal.replay(session_id):
-            memory.see(page)
-            last = page[-1].sequence
-        if not memory.agent:  # somebody else's stream in the same journal
-            raise session_not_found(session_id)
-        memory.title = memory.title or info.title
-        session = HubSession(self, session_id, memory, last=last)
-        session.state = info.state
-        if info.state == "closed":
-            memory.process = 0  # whoever knew it was told to forget it
-        life = self.pool.seats[memory.agent].life if memory.agent in self.pool.seats else None
-        if life is not None and not life.over and life.survives and memory.process == life.line.pid:
-            self.pool.join(session, life, memory.agent_session)
-        self.sessions[session_id] = session
-        return session
 
     async def close(self, session: HubSession) -> None:
         for one in list(session.memory.queue):
@@ -253,11 +238,14 @@ class Hub:
         self.sessions.pop(session.id, None)
         self.desk.forgotten(session)
         await session.aclose()
+        await self.belonging.release(session.claim)
 
     def resting(self, session: HubSession) -> None:
         """Nothing goes on in it; if nobody looks either, it is in the journal when it is needed again."""
         self.rested.set()
-        if session.is_forgettable and not self.draining:
+        if self.draining and self.belonging.is_shared and not self._closed and not session.is_busy:
+            self.owner.start(hand_over(self, session))
+        elif session.is_forgettable and not self.draining:
             self.owner.start(self._rest(session))
 
     async def _rest(self, session: HubSession) -> None:
@@ -269,7 +257,7 @@ class Hub:
         """An agent speaks of a session that nobody has open."""
         try:
             await self.session(session_id)
-        except (ErrorAnswer, JournalError):
+        except (ErrorAnswer, JournalError, Elsewhere):
             pass  # it is none of ours
 
     # What passes between a session and its agent besides prompts.
@@ -313,9 +301,15 @@ class Hub:
     def noticed(self, session: HubSession) -> None:
         self.showing.noticed(session)
 
-    def unstored(self, session: HubSession, error: JournalError) -> None:
-        """Clients that wait for their turn are told; it is not known to have happened."""
+    def unstored(self, session: HubSession, error: JournalError) -> bool:
+        """Clients that wait for their turn are told; it is not known to have happened. False if the session
+        is another node's by now, and nothing of it will ever be stored here.
+        """
+        if isinstance(error, StreamMoved) and self.belonging.is_shared:
+            self.belonging.lost(session.id)
+            return False
         self.desk.unstored(session, error)
+        return True
 
     def describe(self, session: HubSession, **fields: str) -> None:
         self.owner.start(self._describe(session.stream, fields))

@@ -61,11 +61,14 @@ class Life:
         line: Line,
         *,
         survives: bool,
+        origin: int = 0,
         on_end: Callable[[Life], None],
         find: Callable[[Life, str], Awaitable[None]],
     ) -> None:
         self.agent = agent
         self.line = line
+        self.process = origin + line.pid
+        """Tells it from every other process of its agent, on this machine and others."""
         self.survives = survives
         """Whether the process outlives the hub, so that numbers of its frames mean something to the next."""
         self.initialized: dict[str, Any] = {}

@@ -2,7 +2,8 @@
 
 `add` never waits. Entries that gather while a commit lasts are stored together with the next one; when they
 are stored, each entry's act is run and the entry shown to whoever follows, in the order of `add`. If the
-journal refuses, nothing has an effect, the entries stay, and they are tried again: `failed` hears of it.
+journal refuses, nothing has an effect, the entries stay, and they are tried again if `failed`, which hears of
+it, says so.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class SessionLog:
         *,
         last: int,
         show: Show,
-        failed: Callable[[JournalError], None],
+        failed: Callable[[JournalError], bool],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.stream = stream
@@ -112,8 +113,8 @@ class SessionLog:
                 await self._store()
             self._emptied.set()
         except JournalError as error:
-            self._again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._retry)
-            self._failed(error)
+            if self._failed(error):
+                self._again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._retry)
         finally:
             self._task = None
 

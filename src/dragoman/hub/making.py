@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
-from dragoman.errors import ErrorAnswer
+from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.frames import value_of
 from dragoman.hub.notes import note
 from dragoman.hub.recall import Memory, is_name
@@ -24,9 +24,21 @@ STORE_SECONDS = 5.0
 
 async def free_id(hub: Hub, wanted: str) -> str:
     """The agent's own id where it can be ours too."""
-    if is_name(wanted) and wanted not in hub.sessions and await hub.journal.info(wanted) is None:
+    if is_name(wanted) and wanted not in hub.sessions and await _is_free(hub, wanted):
         return wanted
     return str(uuid.uuid4())
+
+
+async def _is_free(hub: Hub, wanted: str) -> bool:
+    """Whether no session of any node has this id; from then on none will, but ours."""
+    try:
+        claim = await hub.belonging.claim(wanted)
+    except Elsewhere:
+        return False
+    if await hub.journal.info(wanted) is None:
+        return True
+    await hub.belonging.release(claim)
+    return False
 
 
 async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -> HubSession:
@@ -40,6 +52,7 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
         session_id = await free_id(hub, own)
         memory = Memory(session_id)
         session = HubSession(hub, session_id, memory, last=0)
+        session.claim = await hub.belonging.claim(session_id)
         hub.sessions[session_id] = session
         folders = value_of(params.get("additionalDirectories"), [])
         made = note(
@@ -49,7 +62,7 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
             folders=folders if isinstance(folders, list) else [],
             session=own,
             result=answer,
-            n=life.line.pid,
+            n=life.process,
         )
         memory.see([Stored(1, "note", made, 0.0)])
         session.log.add([("note", made)])
@@ -83,8 +96,9 @@ async def loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str,
         return None
     memory = Memory(session_id)
     session = HubSession(hub, session_id, memory, last=0)
+    session.claim = await hub.belonging.claim(session_id)
     members = {"agent": client.agent, "cwd": cwd, "folders": [], "session": session_id}
-    made = note("made", **members, n=life.line.pid)
+    made = note("made", **members, n=life.process)
     memory.see([Stored(1, "note", made, 0.0)])
     session.log.add([("note", made)])
     hub.pool.join(session, life, session_id)
@@ -97,8 +111,9 @@ async def loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str,
         life.bound.pop(session_id, None)
         await session.aclose()
         await hub.journal.delete(session_id)
+        await hub.belonging.release(session.claim)
         raise
-    session.say("bound", session=session_id, result=answer, n=life.line.pid)
+    session.say("bound", session=session_id, result=answer, n=life.process)
     await session.log.flush(STORE_SECONDS)
     await hub.journal.describe(session_id, agent=client.agent, cwd=memory.cwd, state="idle")
     return session

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw
 
-from dragoman.errors import DragomanError, ErrorAnswer
+from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
 from dragoman.hub.checking import check_kinds, check_open, check_version
 from dragoman.hub.forking import fork
 from dragoman.hub.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
@@ -88,6 +88,14 @@ class Methods:
     async def _initialize(self, client: HubClient, params: Params, request_id: Id) -> Result:
         if client.initialized:
             raise invalid_request("initialize comes once")
+        ours = self.introduce(client, params)
+        answer = await self._introduced(client, lenient=bool(ours), lazy=ours.get("lazy") is True)
+        client.initialized = True
+        self._hub.arrived(client)
+        return answer
+
+    def introduce(self, client: HubClient, params: Params) -> dict[str, Any]:
+        """Learn who the client is."""
         ours = ours_in(params)
         wanted = ours.get("agent")
         client.agent = (
@@ -99,10 +107,7 @@ class Methods:
         client.name = name if isinstance(name, str) and 8 <= len(name) <= 64 else ""
         capabilities = value_of(params.get("clientCapabilities"), {})
         client.capabilities = capabilities if isinstance(capabilities, dict) else {}
-        answer = await self._introduced(client, lenient=bool(ours), lazy=ours.get("lazy") is True)
-        client.initialized = True
-        self._hub.arrived(client)
-        return answer
+        return ours
 
     async def _introduced(self, client: HubClient, *, lenient: bool, lazy: bool) -> dict[str, Any]:
         if not client.grant.may_use(client.agent):
@@ -173,7 +178,9 @@ class Methods:
         session = await loaded(self._hub, client, client.text(params, "sessionId"), params)
         session = await self._session(client, params) if session is None else session
         self._bring(client, session, params)
-        follower = self._hub.attach(client, session, Position(0))
+        begun = ours_in(params).get("after")  # by a client that was told a part of it by another node
+        position = read_cursor(begun) if isinstance(begun, str) else None
+        follower = self._hub.attach(client, session, position or Position(0))
 
         # Some clients listen to a session only when an answer has named it.
         standing = {**self._hub.showing.standing(session), "sessionId": session.id}
@@ -306,6 +313,8 @@ class Methods:
             if session.id not in client.followed:
                 check_open(session)
             self._prompt(client, request_id, params, session)
+        except Elsewhere as error:
+            client.elsewhere(request_id, error)
         except ErrorAnswer as error:
             client.tell(failure(request_id, error_object(error.code, error.message, error.data)))
         except DragomanError:

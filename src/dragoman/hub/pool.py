@@ -83,6 +83,10 @@ class Pool:
         self.seats = {name: Seat(spec) for name, spec in specs.items()}
         self.find: Callable[[Life, str], Awaitable[None]] = _nobody
         """Opens the session that an agent speaks of, if there is one."""
+        self.lease: Callable[[], float] | None = None
+        """Says for how long agents may act; without it, they need no leave."""
+        self.origin = 0
+        """Tells processes of this machine from those of others."""
         self._remember = remember
         self._owner: Owner | None = None
 
@@ -128,14 +132,39 @@ class Pool:
         line = None if seat.spec.adopt is None else await seat.spec.adopt()
         if line is None:
             return None
-        life = Life(seat.spec.name, line, survives=True, on_end=self._ended, find=self.find)
+        life = self._life(seat, line, survives=True)
         life.initialized = seat.initialized = self._remember(seat.spec.name, None)
         seat.life = life
         return life
 
+    def _life(self, seat: Seat, line: Line, *, survives: bool) -> Life:
+        if self.lease is not None:
+            line.lease(self.lease())
+        return Life(
+            seat.spec.name, line, survives=survives, origin=self.origin, on_end=self._ended, find=self.find
+        )
+
+    def renew(self, seconds: float) -> None:
+        """Agents that run may go on for so long."""
+        for life in self._lives():
+            life.line.lease(seconds)
+
+    async def lose(self) -> None:
+        """End all agents at once; what they were doing is for others to write down."""
+        lives = self._lives()
+        for life in lives:
+            for session in list(life.sessions.values()):
+                session.life = None
+            life.sessions.clear()
+            life.bound.clear()
+        await asyncio.gather(*(life.line.aclose() for life in lives), return_exceptions=True)
+
+    def _lives(self) -> list[Life]:
+        return [seat.life for seat in self.seats.values() if seat.life is not None and not seat.life.over]
+
     async def _begin(self, seat: Seat, line: Line) -> Life:
         survives = seat.spec.adopt is not None
-        life = Life(seat.spec.name, line, survives=survives, on_end=self._ended, find=self.find)
+        life = self._life(seat, line, survives=survives)
         life.start()
         try:
             answer = await life.call("initialize", CLIENT, within=INITIALIZE_SECONDS)
@@ -199,8 +228,8 @@ class Pool:
         """From here on the process knows the session."""
         life.sessions[own] = session
         life.bound[session.id] = own
-        if session.memory.process != life.line.pid:
-            session.memory.process, session.memory.heard = life.line.pid, 0  # it counts its frames anew
+        if session.memory.process != life.process:
+            session.memory.process, session.memory.heard = life.process, 0  # it counts its frames anew
         life.used = asyncio.get_running_loop().time()
         session.life = life
 
@@ -230,14 +259,14 @@ class Pool:
             if can:
                 made = await self._brought_back(session, life, method, {**params, "sessionId": own})
                 if made is not None:
-                    session.say("bound", session=own, result=made, n=life.line.pid)
+                    session.say("bound", session=own, result=made, n=life.process)
                     session.say("agent_back", remembers=True)
                     return own
         with life.making():
             _, answer = await self.make(life.agent, params)
         own = answer.pop("sessionId")
         session.remind = memory.turns > 0
-        session.say("bound", session=own, result=answer, n=life.line.pid)
+        session.say("bound", session=own, result=answer, n=life.process)
         session.say("agent_back", remembers=not session.remind)
         return str(own)
 
@@ -284,8 +313,7 @@ class Pool:
     async def _end(self, how: Callable[[Life], Awaitable[None]]) -> None:
         if self._owner is not None:
             await self._owner.aclose()
-        lives = [seat.life for seat in self.seats.values() if seat.life is not None and not seat.life.over]
-        ended = await asyncio.gather(*(how(life) for life in lives), return_exceptions=True)
+        ended = await asyncio.gather(*(how(life) for life in self._lives()), return_exceptions=True)
         for error in ended:
             if isinstance(error, Exception) and not isinstance(error, DragomanError):
                 log.error("an agent could not be ended", exc_info=error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from dragoman.errors import ErrorAnswer, JournalError
+from dragoman.errors import Elsewhere, ErrorAnswer, JournalError
 from dragoman.hub.recall import is_name
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ async def recover(hub: Hub) -> None:
     anybody listened to.
     """
     adopted = [life for seat in hub.pool.seats.values() if (life := await hub.pool.adopt(seat))]
-    for stream in await _unfinished(hub):
-        await _take_up(hub, stream)
+    ours = hub.belonging.left_behind()
+    for stream in await _unfinished(hub) if ours is None else ours:
+        await _open(hub, stream)
     for life in adopted:
         life.start()
 
@@ -40,13 +41,17 @@ async def _unfinished(hub: Hub) -> list[str]:
     return found
 
 
-async def _take_up(hub: Hub, stream: str) -> None:
-    """Go on with a session where the hub before stopped."""
+async def _open(hub: Hub, stream: str) -> None:
     try:
         session = await hub.session(stream)
-    except (ErrorAnswer, JournalError) as error:
+        if not session.claim.taken:  # else that was done when it was opened
+            await take_up(hub, session)
+    except (ErrorAnswer, JournalError, Elsewhere) as error:
         log.warning("session %s could not be opened again: %s", stream, error)
-        return
+
+
+async def take_up(hub: Hub, session: HubSession) -> None:
+    """Go on with a session where the hub before stopped."""
     turn = session.memory.turn
     if session.life is not None:
         if turn is not None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from dragoman.errors import CallFailed, DragomanError, JournalError, LinkClosed
+from dragoman.hub.belonging import Claim
 from dragoman.hub.frames import Head, encoded, merged, object_of, parts_of, value_of
 from dragoman.hub.log import SessionLog
 from dragoman.hub.notes import note
@@ -50,6 +51,7 @@ class HubSession:
         """The process that knows this session; None if none does."""
         self.log = SessionLog(hub.journal, session_id, last=last, show=self._show, failed=self._unstored)
         self.starting: Waiting | None = None  # the prompt that is on its way to the agent
+        self.claim = Claim(session_id)
         self.muted = False  # the agent is telling us what we know
         self.remind = False  # the agent knows nothing of what was said before
         self.state = ""
@@ -366,10 +368,10 @@ class HubSession:
         """Whoever waits for the prompt that is on its way was told that it failed."""
         self._cancelled = self.starting is not None
 
-    def _unstored(self, error: JournalError) -> None:
-        """Nothing can be acted upon now. Whoever waits is told; the entries are tried again."""
+    def _unstored(self, error: JournalError) -> bool:
+        """Nothing can be acted upon now; whether it is tried again."""
         log.error("session %s cannot be stored: %s", self.id, error)
-        self.hub.unstored(self, error)
+        return self.hub.unstored(self, error)
 
     def title_from(self, item: Waiting) -> None:
         if not self.memory.title:

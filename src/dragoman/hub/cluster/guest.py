@@ -1,0 +1,143 @@
+"""A client of another node, as it sits at this one: an ordinary client of the hub over a link.
+
+The hub speaks to it as to any other. What it is told of a session carries the position that it has come to,
+so that its front can go on elsewhere. It is told no more than its front has room for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dragoman.errors import Elsewhere, LinkClosed
+from dragoman.hub.admission import Grant
+from dragoman.hub.client_side import HubClient
+from dragoman.hub.cluster import words
+from dragoman.hub.cluster.switch import Link
+from dragoman.hub.cluster.words import Opening, Rerouted, Word
+from dragoman.hub.rendering import Position
+from dragoman.transport.contract import Limits, Sink
+from dragoman.wire.envelope import Id
+
+if TYPE_CHECKING:
+    from dragoman.hub.hub import Hub
+
+REPLACED = "another connection of the same client has come"
+
+
+class GuestTransport:
+    """The link as a transport, and the one who hears where its client stands."""
+
+    def __init__(self, link: Link, limits: Limits) -> None:
+        self.limits = limits
+        self._link = link
+        self._sink: Sink | None = None
+        self._sent = self._taken = 0
+        self._parts: list[bytes] = []
+        self._closed = False
+        self._room = asyncio.Event()
+
+    # The transport.
+
+    def start(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        self.show("", "", bytes(block))
+
+    def show(self, session: str, position: str, block: bytes) -> None:
+        if self._closed:
+            raise LinkClosed("the other node has hung up")
+        self._sent += len(block)
+        for last, piece in words.portions(block):
+            if last:
+                self._link.say(words.DATA, session=session, position=position, payload=piece)
+            else:
+                self._link.say(words.PART, payload=piece)
+
+    @property
+    def pending(self) -> int:
+        return self._sent - self._taken
+
+    async def drain(self) -> None:
+        while self.pending > self.limits.low:
+            if self._closed:
+                raise LinkClosed("the other node has hung up")
+            self._room.clear()
+            await self._room.wait()
+
+    def pause(self) -> None:
+        pass  # clients say little: the front's own pause is enough
+
+    def resume(self) -> None:
+        pass
+
+    async def aclose(self) -> None:
+        self._link.close(REPLACED)
+        self._end()
+
+    # The link.
+
+    def heard(self, word: Word, /) -> None:
+        match word.kind:
+            case words.PART:
+                self._parts.append(word.payload)
+            case words.DATA:
+                block = b"".join((*self._parts, word.payload)) if self._parts else word.payload
+                self._parts.clear()
+                if self._sink is not None:
+                    self._sink.feed(block)
+            case words.TAKEN:
+                self._taken = int(word.payload)
+                if self.pending <= self.limits.low:
+                    self._room.set()
+
+    def broken(self, why: str, /) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._room.set()
+            if self._sink is not None:
+                self._sink.ended(None)
+
+    # Where the client stands: what `HubClient.seat` hears.
+
+    def stands(self, session: str, position: Position | None) -> None:
+        if not self._closed:
+            self._link.say(words.MARK, session=session, position="" if position is None else str(position))
+
+    def told(self, session: str, position: Position, block: bytes) -> None:
+        self.show(session, str(position), block)
+
+    def moved(self, session: str) -> None:
+        if not self._closed:
+            self._link.say(words.MOVED, session=session)
+
+    def elsewhere(self, request: Id, error: Elsewhere) -> None:
+        if not self._closed:
+            told = Rerouted(request, error.session, error.node)
+            self._link.say(words.ELSEWHERE, payload=msgspec.json.encode(told))
+
+
+def take_guest(hub: Hub, link: Link, word: Word, limits: Limits) -> GuestTransport | None:
+    """Seat the client that a link was opened for."""
+    try:
+        opening = msgspec.json.decode(word.payload, type=Opening)
+        grant = msgspec.convert(opening.grant, type=Grant)
+        params = msgspec.json.decode(opening.initialize, type=dict[str, msgspec.Raw])
+    except msgspec.MsgspecError:
+        return None
+    transport = GuestTransport(link, limits)
+    client = HubClient(hub, transport, grant, agent=opening.agent, first_id=opening.first_id)
+    client.seat = transport
+    client.is_guest = True
+    hub.clients.add(client)
+    client.start()
+    hub.methods.introduce(client, params)
+    client.initialized = True
+    hub.arrived(client)
+    return transport

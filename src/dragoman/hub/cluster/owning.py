@@ -1,0 +1,153 @@
+"""Which node has a session: the one that wrote its name under the session's key, while that node lives.
+
+Nothing is decided by what is read here. A session is taken by a write that succeeds for one; what its owner
+before still writes into the stream is refused from then on, because the new owner's first entry has moved the
+stream's end (see `Hub.session`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.errors import Elsewhere, JournalError, KeyTaken
+from dragoman.hub.belonging import Claim
+from dragoman.hub.cluster.membership import Members
+from dragoman.journal.shared import Ends, Held, Register
+
+log = logging.getLogger(__name__)
+
+PREFIX = "own"
+TRIES = 10
+
+
+class _Owned(Struct, frozen=True):
+    session: str
+    node: str
+    life: str
+
+
+class _Known(Struct, frozen=True):
+    owned: _Owned
+    revision: int
+
+
+class Owners:
+    """What is known of the owners of sessions that are open somewhere."""
+
+    def __init__(self, register: Register, members: Members) -> None:
+        self._register = register
+        self._members = members
+        self._known: dict[str, _Known] = {}  # by key
+        self._mine: dict[str, Claim] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._watch: Ends | None = None
+
+    async def start(self) -> None:
+        self._watch = await self._register.watch(PREFIX, self._changed)
+
+    async def aclose(self) -> None:
+        if self._watch is not None:
+            await self._watch.aclose()
+            self._watch = None
+
+    def where(self, session: str) -> str | None:
+        """The living node that has it, as far as we know; None if none has."""
+        known = self._known.get(_key(session))
+        if known is None or self._members.find(known.owned.node) is None:
+            return None
+        return known.owned.node
+
+    def of(self, node: str) -> list[str]:
+        """Sessions under a node's name, which may be dead."""
+        return [known.owned.session for known in self._known.values() if known.owned.node == node]
+
+    async def claim(self, session: str) -> Claim:
+        """Make it ours. Raises `Elsewhere` if it is a living node's."""
+        async with self._lock(session):
+            for _ in range(TRIES):
+                try:
+                    taken = await self._try(session)
+                except KeyTaken:
+                    await self._look_again(session)
+                    continue
+                claim = self._mine[session] = Claim(session, taken=taken)
+                return claim
+        raise JournalError(f"session {session} could not be claimed: its owner changes all the time")
+
+    async def _try(self, session: str) -> bool:
+        """Whether it was somebody's before."""
+        key = _key(session)
+        known = self._known.get(key)
+        me = self._members.node
+        value = msgspec.json.encode(_Owned(session, me.name, me.life))
+        if known is None:
+            self._note(key, value, await self._register.create(key, value))
+            return False
+        owned = known.owned
+        if (owned.node, owned.life) == (me.name, me.life):
+            return False
+        if owned.node != me.name and self._members.find(owned.node) is not None:
+            raise Elsewhere(session, owned.node)
+        self._note(key, value, await self._register.update(key, value, known.revision))
+        return True
+
+    async def release(self, claim: Claim) -> None:
+        """Nobody has it from here on; nothing happens if it was claimed again meanwhile, or lost."""
+        async with self._lock(claim.session):
+            if self._mine.get(claim.session) is not claim:
+                return
+            del self._mine[claim.session]
+            key = _key(claim.session)
+            known = self._known.get(key)
+            me = self._members.node
+            if known is None or (known.owned.node, known.owned.life) != (me.name, me.life):
+                return
+            try:
+                await self._register.delete(key, known.revision)
+            except KeyTaken:
+                return
+            except (JournalError, TimeoutError) as error:
+                log.warning("session %s could not be given back: %s", claim.session, error)
+                return
+            if self._known.get(key) == known:
+                del self._known[key]
+
+    def drop(self, session: str) -> None:
+        """It is not ours any more, whoever has it."""
+        self._mine.pop(session, None)
+
+    # Inside.
+
+    def _lock(self, session: str) -> asyncio.Lock:
+        if len(self._locks) > 1000:
+            self._locks = {name: lock for name, lock in self._locks.items() if lock.locked()}
+        return self._locks.setdefault(session, asyncio.Lock())
+
+    def _note(self, key: str, value: bytes, revision: int) -> None:
+        self._changed(key, Held(value, revision))
+
+    async def _look_again(self, session: str) -> None:
+        key = _key(session)
+        self._changed(key, await self._register.get(key), surely=True)
+
+    def _changed(self, key: str, held: Held | None, *, surely: bool = False) -> None:
+        known = self._known.get(key)
+        if held is None:
+            self._known.pop(key, None)
+        elif known is None or held.revision > known.revision or surely:
+            try:
+                owned = msgspec.json.decode(held.value, type=_Owned)
+            except msgspec.MsgspecError:
+                log.error("the register holds an owner that cannot be read")
+                return
+            self._known[key] = _Known(owned, held.revision)
+
+
+def _key(session: str) -> str:
+    """Names of sessions may have any letters; keys may not."""
+    return f"{PREFIX}.{hashlib.blake2b(session.encode(), digest_size=16).hexdigest()}"

@@ -1,0 +1,77 @@
+"""What nodes say to each other about one client: words of a link, each with its number.
+
+A link joins the front of a client at one node with the guest that stands for it at another. The bus may lose
+words; their numbers show it, and a link with a gap is at its end: the front opens another one, and everything
+goes on from the last position that it heard of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+OPEN = 1  # front → guest: payload `Opening`
+DATA = 2  # frames; with `session` and `position`, the client is told of the session up to there by them
+PART = 3  # bytes of frames, of which more follow
+TAKEN = 4  # bytes of frames that are dealt with, as a number in text
+MARK = 5  # guest → front: `session` is followed from `position` on; no position: it is not followed any more
+MOVED = 6  # guest → front: `session` is not this node's any more
+ELSEWHERE = 7  # guest → front: a request cannot be answered here: payload `Rerouted`
+BEAT = 8  # not counted: `number` is that of the last word before it
+CLOSE = 9  # not counted: payload is why, as text
+
+MOST = 512 * 1024
+"""Bytes of one word, so that any server lets it pass."""
+
+
+class Word(Struct, array_like=True, frozen=True):
+    link: str
+    sender: str
+    """The node that says it."""
+    kind: int
+    number: int
+    session: str = ""
+    position: str = ""
+    payload: bytes = b""
+
+
+class Opening(Struct, frozen=True, kw_only=True):
+    """Who the guest stands for."""
+
+    grant: dict[str, Any]
+    agent: str
+    initialize: bytes
+    """The params with which the client introduced itself."""
+    first_id: int
+    """Requests to the client are numbered from here on."""
+
+
+class Rerouted(Struct, frozen=True):
+    """A request of the client's that another node has to answer."""
+
+    request: int | str | None
+    session: str
+    node: str
+
+
+encode = msgspec.msgpack.Encoder().encode
+_decoder = msgspec.msgpack.Decoder(Word)
+
+
+def decode(data: bytes) -> Word | None:
+    try:
+        return _decoder.decode(data)
+    except msgspec.MsgspecError:
+        return None
+
+
+def portions(block: bytes) -> Iterator[tuple[bool, bytes]]:
+    """The block in pieces that fit into words; whether each is the last."""
+    if len(block) <= MOST:
+        yield True, block
+        return
+    for start in range(0, len(block), MOST):
+        yield start + MOST >= len(block), block[start : start + MOST]

@@ -1,0 +1,95 @@
+"""How a session comes to be open at this hub, and how it goes to another one.
+
+A session that was somebody else's is read to its end, and one entry written behind it: what its owner before
+still writes is refused from then on. Only then is anything done in it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from dragoman.errors import ErrorAnswer, StreamMoved
+from dragoman.hub.notes import note
+from dragoman.hub.recall import Memory, is_name
+from dragoman.hub.recovery import take_up
+from dragoman.hub.session import HubSession
+from dragoman.journal import Entry
+from dragoman.wire.codes import session_not_found
+
+if TYPE_CHECKING:
+    from dragoman.hub.hub import Hub
+
+STORE_SECONDS = 5.0
+
+
+async def open_session(hub: Hub, session_id: str) -> HubSession:
+    """Raises `Elsewhere` for one that another node has."""
+    info = None if not is_name(session_id) else await hub.journal.info(session_id)
+    if info is None or info.last == 0:
+        raise session_not_found(session_id[:200])
+    if len(hub.sessions) >= hub.options.sessions:
+        raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
+    claim = await hub.belonging.claim(session_id)
+    try:
+        memory, last = await _read(hub, session_id, taken=claim.taken)
+    except BaseException:
+        await hub.belonging.release(claim)
+        raise
+    memory.title = memory.title or info.title
+    session = HubSession(hub, session_id, memory, last=last)
+    session.claim = claim
+    session.state = info.state
+    if info.state == "closed":
+        memory.process = 0  # whoever knew it was told to forget it
+    life = hub.pool.seats[memory.agent].life if memory.agent in hub.pool.seats else None
+    if life is not None and not life.over and life.survives and memory.process == life.process:
+        hub.pool.join(session, life, memory.agent_session)
+    hub.sessions[session_id] = session
+    if claim.taken:
+        await take_up(hub, session)
+    return session
+
+
+async def _read(hub: Hub, session_id: str, *, taken: bool) -> tuple[Memory, int]:
+    memory = Memory(session_id)
+    last = 0
+    while True:
+        async for page in hub.journal.replay(session_id, after=last):
+            memory.see(page)
+            last = page[-1].sequence
+        if not memory.agent:  # somebody else's stream in the same journal
+            raise session_not_found(session_id)
+        if not taken:
+            return memory, last
+        try:
+            return memory, await hub.journal.append(session_id, [_taken_over()], after=last)
+        except StreamMoved:
+            continue  # its owner before has written something meanwhile: that counts
+
+
+def _taken_over() -> Entry:
+    return Entry("note", note("owned"), time.time())
+
+
+async def hand_over(hub: Hub, session: HubSession) -> None:
+    """Let another node have it: what is stored is all there is, and whoever follows it goes there."""
+    await session.log.flush(STORE_SECONDS)
+    await lose(hub, session)
+    await hub.belonging.release(session.claim)
+
+
+async def lose(hub: Hub, session: HubSession) -> None:
+    """It is not ours any more: nothing is said or written about it from here on."""
+    if hub.sessions.get(session.id) is not session:
+        return
+    del hub.sessions[session.id]
+    life, session.life = session.life, None
+    if life is not None:
+        life.sessions.pop(life.bound.pop(session.id, session.id), None)
+    followers = list(session.followers)
+    await session.aclose()
+    hub.desk.forgotten(session)
+    for client in followers:
+        client.followed.pop(session.id, None)
+        client.forget(session.id)
