@@ -12,7 +12,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from dragoman.errors import CallFailed, DragomanError, LinkClosed, LocalMistake
 from dragoman.schema import v1
@@ -36,6 +36,16 @@ _ENDS = {
 }
 
 
+class Away(NamedTuple):
+    """There is no connection. Times are of the monotonic clock."""
+
+    since: float
+    again: float
+    """When it is tried next."""
+    why: str
+    was_there: bool
+
+
 class Conversation:
     """A `Listener`."""
 
@@ -47,6 +57,8 @@ class Conversation:
         self.queue: deque[str] = deque()
         self.is_held = False
         """Whether the queue waits for the person: the last turn was cancelled, or failed."""
+        self.away: Away | None = None
+        """The way to the agent is cut. It is a pause, and everything else stands as it stood."""
         self.talk: Talk | None = None
         self.review: Review | None = None
         self.shells: list[Ran] = []
@@ -77,7 +89,7 @@ class Conversation:
             self.transcript.note(f"{error}\nF5 tries again; Ctrl+O chooses another session.", "error")
             self._become("failed", str(error))
         finally:
-            self.talk = None
+            self.talk = self.away = None
             self.shells.clear()
 
     async def _serve(self, talk: Talk) -> None:
@@ -228,14 +240,28 @@ class Conversation:
             self._muted = True
         elif happening.kind in ("resumed", "lost_context"):
             self._muted = False
-        if happening.kind in ("died", "gave_up"):
+        if happening.kind in ("away", "unreached", "back"):
+            self._went(happening)
+        elif happening.kind in ("died", "gave_up"):
             self._died(happening.text, happening.detail)
         elif happening.kind in ("lost_context", "noted"):
             self.transcript.note(happening.text, "warning")
         elif happening.kind == "resumed":
             self.transcript.note(happening.text)
 
+    def _went(self, happening: Happening) -> None:
+        """The connection is gone, or back."""
+        now = time.monotonic()
+        if happening.kind == "back":
+            self.away = None
+        else:
+            since = now if self.away is None else self.away.since
+            was_there = happening.kind == "away"
+            self.away = Away(since, now + happening.seconds, happening.text, was_there)
+        self._tell()
+
     def _died(self, text: str, detail: str = "") -> None:
+        self.away = None
         words = f"{text}\n{detail.strip()}" if detail.strip() else text
         if self.state != "dead":
             self.transcript.note(f"{words}\nF5 starts it again.", "error")

@@ -103,12 +103,37 @@ class Filled(Struct, frozen=True, kw_only=True):
 
 
 class Happening(Struct, frozen=True, kw_only=True):
-    """Something that happened to the agent."""
+    """Something that happened to the agent, or to the way there.
 
-    kind: Literal["starting", "ready", "died", "restarting", "resumed", "lost_context", "gave_up", "noted"]
+    `away`: the connection is gone, and what is said waits; `unreached`: there was none yet; `back`: it goes
+    on where it was.
+    """
+
+    kind: Literal[
+        "starting",
+        "ready",
+        "died",
+        "restarting",
+        "resumed",
+        "lost_context",
+        "gave_up",
+        "noted",
+        "away",
+        "unreached",
+        "back",
+    ]
     text: str
     detail: str = ""
     """The last words of a dead agent."""
+    seconds: float = 0.0
+    """`away`, `unreached`: until the next attempt; `back`: how long it was away."""
+
+
+class Behind(Struct, frozen=True, kw_only=True):
+    """What was said elsewhere and is not here yet."""
+
+    updates: int
+    or_more: bool
 
 
 class ChangedFile(Struct, frozen=True, kw_only=True):
@@ -188,6 +213,10 @@ class Talk(Protocol):
 
     async def earlier(self) -> Transcript | None:
         """What was said before all that was shown, a page at a time; None if there is no more."""
+
+    @property
+    def behind(self) -> Behind | None:
+        """How far we are behind the agent after we were away; None if we are not."""
 
     def terminal(self, terminal_id: str) -> Output | None:
         """A command that the agent runs here."""

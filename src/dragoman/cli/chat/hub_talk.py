@@ -6,17 +6,20 @@ any other agent.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
+from dragoman import TurnResult
 from dragoman.cli.chat.talk import Talking
+from dragoman.cli.chat.way import Arrears, Way
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.supervision.events import Event
-from dragoman.tui.ports import ChangedFile, Review
+from dragoman.tui.ports import Behind, ChangedFile, Review
 
 MOST_FILES = 8
 
@@ -26,9 +29,49 @@ _WORDS = {"died": "the connection to the hub broke", "resumed": "connected again
 class HubTalking(Talking):
     """A `Talk` whose agent works elsewhere."""
 
+    _arrears: Arrears | None = None
+    _catching_up: asyncio.Task[None] | None = None
+
     @property
     def _hub(self) -> AgentHandle:
         return self.session.agent.handle
+
+    def travel(self, way: Way) -> None:
+        """This is how we get there."""
+        way.on_back = lambda: self._back(way)
+
+    def _back(self, way: Way) -> None:
+        session_id = self.session.id
+
+        async def history(limit: int) -> Any:
+            return await asked(self._hub, "_dragoman/hub/history", {"sessionId": session_id, "limit": limit})
+
+        if self._catching_up is not None:
+            self._catching_up.cancel()
+        self._arrears = Arrears()
+        catching_up = self._arrears.catch_up(history, lambda: way.cursor(session_id))
+        self._catching_up = asyncio.get_running_loop().create_task(catching_up, name="catching up")
+
+    @property
+    def behind(self) -> Behind | None:
+        return None if self._arrears is None else self._arrears.behind
+
+    async def turn(self, blocks: Sequence[v1.ContentBlock]) -> TurnResult:
+        result = await super().turn(blocks)
+        if self._arrears is not None:
+            self._arrears.settle()
+        return result
+
+    def _heard(self, notification: v1.SessionNotification) -> None:
+        super()._heard(notification)
+        if self._arrears is not None and notification.session_id == self.session.id:
+            self._arrears.hear(notification.update)
+
+    async def aclose(self) -> None:
+        if self._catching_up is not None:
+            self._catching_up.cancel()
+            await asyncio.wait((self._catching_up,))
+        await super().aclose()
 
     def happened(self, event: Event) -> None:
         """There is no process of ours that could die: what breaks is the way to the hub."""

@@ -17,10 +17,10 @@ from dragoman.cli.chat.house import LocalHouse
 from dragoman.cli.chat.hub_talk import HubTalking, asked
 from dragoman.cli.chat.rules import Rules
 from dragoman.cli.chat.talk import Source, Talking, opened
-from dragoman.errors import LocalMistake, NotAdvertised
+from dragoman.cli.chat.way import Way
+from dragoman.errors import CallFailed, HandshakeTimeout, LinkClosed, LocalMistake, NotAdvertised
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.transport.address import RemoteAddress, parse_address
-from dragoman.transport.contract import Transport
 from dragoman.tui.ports import AgentChoice, Listener, Person, SessionRow, Wanted
 
 LISTED = 60
@@ -35,6 +35,7 @@ class HubHouse(LocalHouse):
             raise LocalMistake(f"{url!r} is no address of a hub: give ws://… or https://…")
         self._url = url
         self._headers = dict(headers)
+        self._way: Way | None = None
         self._talk: Talking | None = None
 
     async def agents(self) -> Sequence[AgentChoice]:
@@ -49,21 +50,25 @@ class HubHouse(LocalHouse):
 
     @asynccontextmanager
     async def open(self, wanted: Wanted, person: Person, listener: Listener) -> AsyncIterator[Talking]:
+        way = self._way = Way(with_agent(self._url, wanted.agent), self._headers, listener)
         source = Source(
-            name=wanted.agent or "hub",
-            target=lambda: self._dial(wanted.agent),
-            is_nameless=not wanted.agent,
-            is_local=False,
+            name=wanted.agent or "hub", target=way.dial, is_nameless=not wanted.agent, is_local=False
         )
-        async with opened(source, wanted, person, listener, rules=self._rules, kind=HubTalking) as talk:
-            self._talk = talk
-            try:
+        try:
+            async with opened(source, wanted, person, listener, rules=self._rules, kind=HubTalking) as talk:
+                assert isinstance(talk, HubTalking)
+                talk.travel(way)
+                self._talk = talk
                 yield talk
-            finally:
-                self._talk = None
+        except (CallFailed, HandshakeTimeout) as error:
+            if why := way.why_not(error):
+                raise LinkClosed(why) from error
+            raise
+        finally:
+            self._talk = None
 
     async def sessions(self, query: str) -> Sequence[SessionRow]:
-        if self._talk is not None and self._talk.session.agent.is_alive:
+        if self._talk is not None and self._way is not None and self._way.is_open:
             return await self._sessions(self._talk.session.agent.handle, query)
         async with connect(self._url, headers=self._headers) as agent:
             return await self._sessions(agent, query)
@@ -103,11 +108,6 @@ class HubHouse(LocalHouse):
             for one in (found if isinstance(found, list) else ())
             if isinstance(one, dict) and one.get("sessionId")
         ]
-
-    def _dial(self, agent: str) -> Transport:
-        from dragoman.transport.remote import remote
-
-        return remote(with_agent(self._url, agent), headers=self._headers)
 
 
 def with_agent(url: str, agent: str) -> str:

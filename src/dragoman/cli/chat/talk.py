@@ -32,7 +32,7 @@ from dragoman.sdk.supervision.session import SupervisedSession
 from dragoman.sdk.supervision.starting import Startable
 from dragoman.sdk.supervision.supervisor import Supervised
 from dragoman.tui.model.transcript import Transcript
-from dragoman.tui.ports import Happening, Listener, Person, Review, Wanted
+from dragoman.tui.ports import Behind, Happening, Listener, Person, Review, Wanted
 from dragoman.workspace.policy.elicitation import ElicitationDesk
 from dragoman.workspace.settings import FileSettings, TerminalSettings
 from dragoman.workspace.workspace import Workspace
@@ -140,6 +140,10 @@ class Talking:
     @property
     def options(self) -> Sequence[v1.SessionConfigOption]:
         return self.session.config_options
+
+    @property
+    def behind(self) -> Behind | None:
+        return None
 
     async def turn(self, blocks: Sequence[v1.ContentBlock]) -> TurnResult:
         self.session.late.clear()  # the listener heard them when they came

@@ -7,7 +7,7 @@ import time
 
 from textual.content import Content
 
-from dragoman.tui.conversation import Conversation
+from dragoman.tui.conversation import Away, Conversation
 from dragoman.tui.model.facts import Facts
 from dragoman.tui.text.harmless import harmless_line
 from dragoman.tui.text.lines import cut, line, plain
@@ -35,6 +35,15 @@ def heading(agent: str, cwd: str, facts: Facts, width: int) -> Content:
 
 def footing(conversation: Conversation, width: int) -> Content:
     """How it stands, what can be done, what it cost."""
+    pieces = _standing(conversation) if conversation.away is None else _absence(conversation.away)
+    right = plain(usage(conversation.transcript.facts), "dim")
+    left = line(pieces)
+    if left.cell_length + right.cell_length + 1 > width:
+        left = left.truncate(max(width - right.cell_length - 1, len(pieces[0][0])), ellipsis=True)
+    return _apart(left, right, width).truncate(width)
+
+
+def _standing(conversation: Conversation) -> list[tuple[str, str]]:
     mark, words, style = _STATES[conversation.state]
     pieces = [(f"{mark} {words}", style)]
     if conversation.is_busy:
@@ -42,14 +51,23 @@ def footing(conversation: Conversation, width: int) -> Content:
         done, steps = conversation.transcript.facts.steps_done
         if steps:
             pieces.append((f" · plan {done}/{steps}", "dim"))
+    behind = None if conversation.talk is None else conversation.talk.behind
+    if behind is not None:
+        words = f"behind by {behind.updates:,}{' or more' if behind.or_more else ''} updates"
+        pieces.append((f" · {words}", "$text-warning"))
     hint = _hint(conversation)
     if hint:
         pieces.append((f" · {hint}", "dim"))
-    right = plain(usage(conversation.transcript.facts), "dim")
-    left = line(pieces)
-    if left.cell_length + right.cell_length + 1 > width:
-        left = left.truncate(max(width - right.cell_length - 1, len(words) + 2), ellipsis=True)
-    return _apart(left, right, width).truncate(width)
+    return pieces
+
+
+def _absence(away: Away) -> list[tuple[str, str]]:
+    """No connection: since when, until when, and why."""
+    now = time.monotonic()
+    words = f"away {now - away.since:.0f} s" if away.was_there else "no connection yet"
+    left = away.again - now
+    again = f"trying again in {left:.0f} s" if left >= 0.5 else "trying again"
+    return [(f"◌ {words}, {again}", "$text-warning"), (f" · {harmless_line(away.why)}", "dim")]
 
 
 def _hint(conversation: Conversation) -> str:

@@ -162,9 +162,15 @@ class ChatScreen(Screen[None]):
         moved, self._moved = self._moved, False
         behind = self.view.look()
         self._show_state()
-        busy = self.conversation.is_busy or bool(self.conversation.shells)
+        busy = self.conversation.is_busy or bool(self.conversation.shells) or self._is_apart
         if not (moved or behind or busy) and self._clock is not None:
             self._clock.pause()
+
+    @property
+    def _is_apart(self) -> bool:
+        """Whether the line below has something to count: the way to the agent is cut, or was."""
+        talk = self.conversation.talk
+        return self.conversation.away is not None or (talk is not None and talk.behind is not None)
 
     def _look_at_commands(self) -> None:
         for entry in (*self.transcript.running_terminals(), *self.conversation.shells):

@@ -1,0 +1,153 @@
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+
+from dragoman.cli.chat.remote import HubHouse
+from dragoman.cli.chat.rules import Rules
+from dragoman.cli.chat.way import PAGE, Arrears, Way, behind
+from dragoman.errors import LinkClosed
+from dragoman.schema import v1
+from dragoman.sdk.resuming import Notice
+from dragoman.tui.ports import Behind, Happening, Wanted
+from tests.cli.chat.quiet import Quiet
+
+SAID = v1.AgentMessageChunk(content=v1.TextContent(text="x"))
+OWN = v1.UserMessageChunk(content=v1.TextContent(text="x"))
+
+
+def told(*kinds: str, more: bool = False) -> dict[str, Any]:
+    """What a hub tells of the end of a session; the cursors are 1, 2, …"""
+    messages = [
+        {"cursor": str(number), "message": {"params": {"update": {"sessionUpdate": kind}} if kind else {}}}
+        for number, kind in enumerate(kinds, 1)
+    ]
+    return {"messages": messages, "more": more}
+
+
+PAGE_OF_FIVE = told("user_message_chunk", "agent_message_chunk", "", "tool_call", "agent_message_chunk")
+
+
+@pytest.mark.parametrize(
+    ("answer", "cursor", "count"),
+    [
+        (PAGE_OF_FIVE, "1", (3, False)),
+        (PAGE_OF_FIVE, "3", (2, False)),
+        (PAGE_OF_FIVE, "5", (0, False)),
+        (PAGE_OF_FIVE, "0", (0, False)),  # one that is not there is no place to count from
+        ({**PAGE_OF_FIVE, "more": True}, "0", (3, True)),
+        (None, "1", (0, False)),
+        ({"messages": "many"}, "1", (0, False)),
+        ({"messages": [7, {"cursor": "1"}, {"cursor": "2", "message": 7}]}, "1", (0, False)),
+    ],
+)
+def test_what_stands_behind_the_cursor_is_counted(answer: Any, cursor: str, count: tuple[int, bool]) -> None:
+    assert behind(answer, cursor) == count
+
+
+async def test_what_is_behind_is_counted_down_until_all_of_it_is_here() -> None:
+    pages = iter(
+        [told("agent_message_chunk", "agent_message_chunk", more=True), told("", "agent_message_chunk")]
+    )
+    cursors = iter(["far back", "1"])
+    asked = asyncio.Event()
+
+    async def history(limit: int) -> Any:
+        assert limit == PAGE
+        asked.set()
+        return next(pages)
+
+    async def page() -> None:
+        await asked.wait()
+        asked.clear()
+        await asyncio.sleep(0)
+
+    arrears = Arrears()
+    task = asyncio.create_task(arrears.catch_up(history, lambda: next(cursors)))
+    await page()
+    assert arrears.behind == Behind(updates=2, or_more=True)
+    arrears.hear(SAID)
+    arrears.hear(OWN)
+    assert arrears.behind == Behind(updates=1, or_more=True)
+    arrears.hear(SAID)
+    await page()
+    assert arrears.behind == Behind(updates=1, or_more=False)
+    arrears.hear(SAID)
+    await task
+    assert arrears.behind is None
+
+
+async def test_when_a_turn_has_ended_nothing_of_it_is_missing() -> None:
+    asked = asyncio.Event()
+
+    async def history(limit: int) -> Any:
+        asked.set()
+        return told("", "tool_call")
+
+    arrears = Arrears()
+    task = asyncio.create_task(arrears.catch_up(history, lambda: "1"))
+    await asked.wait()
+    await asyncio.sleep(0)
+    assert arrears.behind is not None
+    arrears.settle()
+    await task
+    assert arrears.behind is None
+
+
+class Told(Quiet):
+    def __init__(self) -> None:
+        super().__init__()
+        self.happenings: list[Happening] = []
+        self.news = asyncio.Event()
+
+    def happened(self, happening: Happening) -> None:
+        self.happenings.append(happening)
+        self.news.set()
+
+
+def test_whoever_looks_on_hears_how_it_stands() -> None:
+    listener, back = Told(), []
+    way = Way("ws://hub/acp", {}, listener)
+    way.on_back = lambda: back.append(way.reason)
+    for notice in (
+        Notice(kind="unreached", seconds=0.2, reason="nobody"),
+        Notice(kind="lost", seconds=0.4, reason="it broke"),
+        Notice(kind="back", seconds=7.0),
+    ):
+        way.noticed(notice)
+    assert [(one.kind, one.text, one.seconds) for one in listener.happenings] == [
+        ("unreached", "nobody", 0.2),
+        ("away", "it broke", 0.4),
+        ("back", "", 7.0),
+    ]
+    assert back == [""]
+    assert not way.is_open
+    assert way.cursor("s") == ""
+
+
+async def test_an_address_where_nobody_is_is_told_and_a_token_that_is_refused_ends_it() -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    place = socket.socket()
+    place.bind(("127.0.0.1", 0))  # nobody else's, and nobody listens
+    listener = Told()
+    url = f"ws://127.0.0.1:{place.getsockname()[1]}/acp"
+    house = HubHouse("/far", Rules(), url=url, headers={})
+
+    async def talk() -> None:
+        async with house.open(Wanted(agent="", cwd="/far"), listener, listener):
+            pass
+
+    talking = asyncio.create_task(talk())
+    while not any(one.kind == "unreached" for one in listener.happenings):
+        listener.news.clear()
+        await listener.news.wait()
+    assert "cannot be reached" in listener.happenings[-1].text
+    async with await asyncio.start_server(refuse, sock=place):
+        with pytest.raises(LinkClosed, match="status 401"):
+            await talking
