@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "sdk": LIBRARY - {"sdk"},
     "blocking": frozenset({"errors", "wire", "schema", "core", "transport", "runtime", "sdk"}),
     "review": frozenset({"errors"}),
-    "hub": LIBRARY,
+    "hub": LIBRARY | {"review"},
     "check": frozenset({"errors", "wire", "schema", "transport"}),
     "trace": frozenset({"errors", "wire", "schema", "transport", "runtime", "journal", "dialect"}),
     "testing": LIBRARY,

@@ -184,6 +184,17 @@ def test_what_is_asked_is_shown_whole_and_cannot_deceive() -> None:
     assert "-rf /" in text
 
 
+def test_risks_are_shown_with_their_place_and_rule() -> None:
+    found = [
+        {"rule": "python/eval", "severity": "high", "text": "eval runs", "path": "/a\x1b.py", "line": 3},
+        {"rule": "shell/privilege", "severity": "medium", "text": "It runs as root"},
+    ]
+    text = shown({**ASKED, "risks": found, "risksNote": "Not judged: b.py."})
+    assert "  medium risk: It runs as root (shell/privilege)\n  note: Not judged: b.py." in text
+    assert "high risk: eval runs in /a" in text
+    assert "\x1b" not in text
+
+
 @pytest.mark.parametrize(
     ("said", "option"),
     [("1", "a"), ("2", "r"), ("allow", "a"), ("reject_once", "r"), ("r", "r"), ("3", None)],

@@ -160,6 +160,18 @@ def option_of(one: dict[str, Any], said: str) -> str | None:
     return next((option for option, kind, _ in options if kind.startswith(said.lower())), None)
 
 
+def risks_of(one: dict[str, Any]) -> list[str]:
+    """What the reviewer's rules found, a line each."""
+    found = one.get("risks")
+    lines = []
+    for risk in found if isinstance(found, list) else []:
+        if isinstance(risk, dict):
+            place = ":".join(str(risk[key]) for key in ("path", "line") if risk.get(key))
+            where = f" in {place}" if place else ""
+            lines.append(f"{risk.get('severity')} risk: {risk.get('text')}{where} ({risk.get('rule')})")
+    return lines + ([f"note: {one['risksNote']}"] if one.get("risksNote") else [])
+
+
 def shown(one: dict[str, Any]) -> str:
     """One request, whole: whoever decides must see what is decided about."""
     import json
@@ -174,6 +186,7 @@ def shown(one: dict[str, Any]) -> str:
         lines += ["  " + line for line in json.dumps(details, indent=2, ensure_ascii=False).splitlines()]
     if one.get("rule"):
         lines.append(f"  asked because: {one['rule']}")
+    lines += [f"  {line}" for line in risks_of(one)]
     numbered = enumerate(options_of(one), 1)
     lines += [f"    {number}. {words} ({kind})" for number, (_, kind, words) in numbered]
     return "\n".join(harmless_line(line) if line else harmless(line) for line in lines)

@@ -18,6 +18,7 @@ from dragoman.hub.frames import encoded, object_of, value_of
 from dragoman.hub.judging import Judge, refusal_of
 from dragoman.hub.lending import Lending
 from dragoman.hub.recall import ASKED, OpenRequest
+from dragoman.hub.risks import Risks, told
 from dragoman.wire import error_object, failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 
@@ -38,11 +39,13 @@ class Desk:
         self._judge = Judge(hub.options.policy) if hub.options.policy else None
         self._terminals: set[tuple[str, str]] = set()  # sessions and terminals that we lend ourselves
         self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
+        self._risks = Risks(hub)
 
     async def aclose(self) -> None:
         for timer in self._timers.values():
             timer.cancel()
         await self._lending.aclose()
+        await self._risks.aclose()
 
     # Requests come and go.
 
@@ -60,6 +63,7 @@ class Desk:
         if one.method == "elicitation/create" and self._nobody_knows_how(session):
             session.settle(one.sequence, outcome="cancelled", by="hub", result=Raw(b'{"action":"cancel"}'))
             return
+        self._risks.look(session, one)
         self._expire(session, one)
         self._announce("asked", {"request": self.told(session, one)}, session)
 
@@ -79,6 +83,11 @@ class Desk:
         watched = any(other.watches and other.grant.may("approve") for other in self._hub.clients)
         return bool(asked) or watched
 
+    def judged(self, session: HubSession, one: OpenRequest) -> None:
+        """The reviewer's rules have come to an end after it was told."""
+        members = {"sessionId": session.id, "request": str(one.sequence), **told(one)}
+        self._announce("judged", members, session)
+
     def settled(self, session: HubSession, one: OpenRequest, outcome: str) -> None:
         timer = self._timers.pop((session.id, one.sequence), None)
         if timer is not None:
@@ -91,6 +100,7 @@ class Desk:
         """It was opened after a crash, with what its agent had asked before."""
         for one in list(session.requests.values()):
             if one.method in ASKED:
+                self._risks.look(session, one)
                 self._expire(session, one)
             else:
                 self._wait_for_lender(session, one)
@@ -118,6 +128,7 @@ class Desk:
             "agent": session.memory.agent,
             "title": session.memory.title,
             **more,
+            **told(one),
         }
 
     def _expire(self, session: HubSession, one: OpenRequest) -> None:
@@ -168,6 +179,7 @@ class Desk:
 
     def arrived(self, client: HubClient) -> None:
         """A client that comes back takes the place of the one that it was."""
+        self._risks.expected()
         for other in list(self._hub.clients):
             same = client.name and (other.name, other.grant.name) == (client.name, client.grant.name)
             if same and other is not client:

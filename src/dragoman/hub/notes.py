@@ -11,6 +11,8 @@ from its beginning knows the session as the hub knew it, and what its clients we
 | `heard` | up to which of its frames the agent is in this stream |
 | `taken`, `queued`, `edited`, `withdrawn` | prompts: at once on their way, or waiting |
 | `turn_ended` | the key of a prompt and its result or error |
+| `owned` | another node has taken the session over |
+| `judged` | what the reviewer's rules found in a request, where that was known only after it was told |
 | `settled` | a request of the agent has its answer, or needs none any more |
 | `agent_gone`, `agent_back`, `renamed`, `closed`, `deleted` | what they say |
 """
@@ -20,7 +22,9 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType, field
+
+from dragoman.review.risks import Risk
 
 _encode = msgspec.json.Encoder(order=None).encode
 
@@ -30,6 +34,7 @@ TOLD = frozenset(
         "edited",
         "withdrawn",
         "turn_ended",
+        "judged",
         "settled",
         "agent_gone",
         "agent_back",
@@ -61,6 +66,8 @@ class Note(Struct, frozen=True):
     reason: str = ""
     remembers: bool | UnsetType = UNSET
     n: int = 0
+    risks: tuple[Risk, ...] | None = None
+    risks_note: str = field(name="risksNote", default="")
 
 
 _notes = msgspec.json.Decoder(Note)

@@ -24,6 +24,7 @@ from dragoman.hub.frames import (
 )
 from dragoman.hub.notes import Note, read_note
 from dragoman.journal import Stored
+from dragoman.review.risks import Judged
 from dragoman.wire import response
 from dragoman.wire.envelope import Id
 
@@ -79,6 +80,8 @@ class OpenRequest(Struct):
     lender: Any = None
     expires: float = 0.0
     rule: str = ""
+    judged: Judged | None = None
+    """What the reviewer's rules say of it; None as long as they have said nothing."""
 
 
 class Answer(Struct):
@@ -192,6 +195,8 @@ class Memory:
                 self.heard = max(self.heard, note.n)
             case "turn_ended":
                 self._see_end(note, sequence)
+            case "judged":
+                self._see_judged(note)
             case "settled":
                 self.requests.pop(int(note.request or "0"), None)
             case "queued" | "taken" | "edited" | "withdrawn":
@@ -205,6 +210,11 @@ class Memory:
                 self.folders = list(note.folders)
             case "renamed":
                 self.title = note.title
+
+    def _see_judged(self, note: Note) -> None:
+        one = self.requests.get(int(note.request or "0"))
+        if one is not None:
+            one.judged = Judged(risks=note.risks, note=note.risks_note)
 
     def _see_queue(self, note: Note) -> None:
         params = Raw(bytes(note.params)) if isinstance(note.params, Raw) else None

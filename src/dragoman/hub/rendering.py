@@ -75,6 +75,9 @@ class View(Protocol):
     def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
         """The id under which it is to be asked; UNSET if it is not."""
 
+    def judged(self, sequence: int, /) -> dict[str, Any]:
+        """What the reviewer's rules say of a request that is open, as clients are told it."""
+
     def settles(self, sequence: int, /) -> Id | UnsetType:
         """The id under which it was asked, if it still is; it is not any more."""
 
@@ -131,9 +134,10 @@ def asked_again(one: OpenRequest, view: View) -> bytes:
     if isinstance(asked, UnsetType):
         return b""
     message = request(asked, one.method, bytes(one.params))
-    return (
-        with_ours(message[:-1], "params", {"request": str(one.sequence)}) + b"\n" if view.cursors else message
-    )
+    if not view.cursors:
+        return message
+    ours = {"request": str(one.sequence), **view.judged(one.sequence)}
+    return with_ours(message[:-1], "params", ours) + b"\n"
 
 
 def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
@@ -147,10 +151,11 @@ def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
     params = bytes(parts.params) if isinstance(parts.params, Raw) else b"{}"
     asked = view.asks(stored.sequence, parts.method)
     if not isinstance(asked, UnsetType):
-        yield Said(request(asked, parts.method, params)[:-1], ours={"request": name})
+        ours = {"request": name, **view.judged(stored.sequence)}
+        yield Said(request(asked, parts.method, params)[:-1], ours=ours)
     if view.events and parts.method in ASKED:
         members = {"request": name, "method": parts.method, "params": Raw(params)}
-        yield _event(session, {"event": "asked", **members})
+        yield _event(session, {"event": "asked", **members, **view.judged(stored.sequence)})
 
 
 def _to_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
@@ -234,6 +239,9 @@ class Onlooker:
 
     def asks(self, sequence: int, method: str, /) -> UnsetType:
         return UNSET
+
+    def judged(self, sequence: int, /) -> dict[str, Any]:
+        return {}
 
     def settles(self, sequence: int, /) -> UnsetType:
         return UNSET

@@ -71,6 +71,10 @@ class Proposal(Struct, frozen=True, kw_only=True):
     """Where the work is; a path elsewhere is a risk. None if that is not known."""
 
     @property
+    def is_empty(self) -> bool:
+        return not (self.commands or self.texts or self.paths)
+
+    @property
     def size(self) -> int:
         return sum(map(len, self.commands)) + sum(len(one.text) for one in self.texts)
 
@@ -176,6 +180,10 @@ def new_lines(before: str | None, after: str) -> frozenset[int] | None:
 def warm() -> None:
     """Load what `at_once` needs, which takes a tenth of a second the first time."""
     at_once(Proposal(commands=("true",)))
+
+
+def is_warm() -> bool:
+    return _patterns.cache_info().currsize > 0
 
 
 def _plainly(look: Look) -> Iterator[Finding]:

@@ -21,6 +21,8 @@ class Asked(Struct, frozen=True, kw_only=True):
     """All of it, ready to be shown: the whole command, the whole change."""
     options: tuple[v1.PermissionOption, ...]
     """What may be answered. Their names are the agent's words."""
+    texts: tuple[v1.Diff, ...] = ()
+    """What files would hold then, for whoever judges it."""
 
 
 class Asker(Protocol):

@@ -33,6 +33,7 @@ from dragoman.workspace.policy.question import Question, Setting, about_command,
 from dragoman.workspace.policy.reading import PolicyError
 from dragoman.workspace.policy.remembered import Remembered, rule_text
 from dragoman.workspace.policy.rendering import render_question
+from dragoman.workspace.policy.texts import texts_in
 from dragoman.workspace.refusals import FORBIDDEN, refusal
 
 log = logging.getLogger(__name__)
@@ -99,14 +100,19 @@ class PermissionDesk:
         # What a link leads to counts as well: text alone would not tell.
         question = replace(question, paths=await asyncio.to_thread(_and_real, question.paths))
         shown = known if known is not None and not _tells_more(call) else call
-        option = await self._answer(question, request.options, lambda: render_question(question, shown))
+        option = await self._answer(
+            question, request.options, lambda: render_question(question, shown), lambda: texts_in(shown)
+        )
         return selected(option)
 
     async def guard(self, access: Access) -> None:
         """Permit an access to something that is lent, or raise."""
         question = self._about(access)
         text = access.text if access.kind == "write" else None
-        option = await self._answer(question, _OWN_OPTIONS, lambda: render_question(question, text=text))
+        written = () if text is None else (v1.Diff(path=access.path, new_text=text),)
+        option = await self._answer(
+            question, _OWN_OPTIONS, lambda: render_question(question, text=text), lambda: written
+        )
         if option not in ("allow", "always"):
             raise refusal(FORBIDDEN, "policy", "the policy of this client does not permit it")
 
@@ -132,14 +138,18 @@ class PermissionDesk:
     # Deciding.
 
     async def _answer(
-        self, question: Question, options: Sequence[v1.PermissionOption], render: Callable[[], str]
+        self,
+        question: Question,
+        options: Sequence[v1.PermissionOption],
+        render: Callable[[], str],
+        texts: Callable[[], tuple[v1.Diff, ...]],
     ) -> str | None:
         decision = self.policy.decide(question)
         if decision.outcome == "ask" and self._was_granted(question):
             why = "a request for permission was granted for it"
             decision = Decision(outcome="allow", rule=decision.rule, why=why)
         if decision.outcome == "ask" and self._asker is not None:
-            return await self._ask(self._asker, question, decision, options, render)
+            return await self._ask(self._asker, question, decision, options, render, texts)
         if decision.outcome == "ask":
             why = f"{decision.why}; it would be asked, and nobody is there"
             decision = Decision(outcome="deny", rule=decision.rule, why=why)
@@ -153,11 +163,12 @@ class PermissionDesk:
         decision: Decision,
         options: Sequence[v1.PermissionOption],
         render: Callable[[], str],
+        texts: Callable[[], tuple[v1.Diff, ...]],
     ) -> str | None:
         offered = tuple(usable_options(options))
         own = self._own_always(question, offered)
         usable = offered if own is None else (*offered, own)
-        asked = Asked(question=question, decision=decision, text=render(), options=usable)
+        asked = Asked(question=question, decision=decision, text=render(), options=usable, texts=texts())
         try:
             option = await asker.ask(asked) if offered else None
         except asyncio.CancelledError:

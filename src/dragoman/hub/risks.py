@@ -1,0 +1,167 @@
+"""What the reviewer's rules find in something that an agent asks permission for, beside the request.
+
+Nobody waits for it. A command is judged before anybody is told of the request, because that takes no time;
+a change, and a call of which the request names no more than the id, are judged while people already look at
+it, and what was found is stored and told behind it. What cannot be judged is said to be so. Whatever is found
+decides nothing: a policy does that (`judging`), or a person.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, Raw
+from msgspec.structs import replace
+
+from dragoman.hub.frames import object_of
+from dragoman.hub.notes import note
+from dragoman.review.finding import Source
+from dragoman.review.risks import LARGEST, Judged, Proposal, at_once, is_warm, new_lines, unjudged, warm
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman.schema.errors import SchemaError
+from dragoman.workspace.policy.question import Question, Setting, about_tool_call
+from dragoman.workspace.policy.texts import texts_in
+
+if TYPE_CHECKING:
+    from dragoman.hub.hub import Hub
+    from dragoman.hub.recall import OpenRequest
+    from dragoman.hub.session import HubSession
+    from dragoman.journal import Stored
+    from dragoman.review.assessing import Assessor
+
+log = logging.getLogger(__name__)
+
+SOONER = 400
+"""Entries before a request in which its tool call is looked for."""
+
+_WRITES = frozenset({"edit", "delete", "move"})
+
+
+def proposal_of(question: Question, texts: Sequence[v1.Diff]) -> Proposal:
+    """What would be done, in the reviewer's words."""
+    judgeable = sum(len(one.new_text) for one in texts) <= LARGEST
+    sources = [
+        Source(one.path, one.new_text, new_lines(one.old_text or None, one.new_text) if judgeable else None)
+        for one in texts
+    ]
+    named = [one.path for one in texts if one.path]
+    written = question.paths if question.kinds & _WRITES or question.method == "fs/write" else ()
+    return Proposal(
+        commands=() if question.script is None else (question.script.text,),
+        texts=tuple(sources),
+        paths=tuple(dict.fromkeys(written or named)),
+        folders=question.roots,
+    )
+
+
+class Risks:
+    """One for a hub, with one worker for what is large."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._assessor: Assessor | None = None
+
+    async def aclose(self) -> None:
+        if self._assessor is not None:
+            await self._assessor.aclose()
+
+    def expected(self) -> None:
+        """A client has come, so something will be asked: the rules are loaded beside the loop."""
+        if not is_warm():
+            self._hub.owner.start(asyncio.to_thread(warm))
+
+    def look(self, session: HubSession, one: OpenRequest) -> None:
+        """Called before anybody is told; what takes longer is told later."""
+        if one.judged is not None or one.method != "session/request_permission":
+            return
+        try:
+            call = read(one.params, v1.RequestPermissionRequest).tool_call
+            if not _says_something(call):
+                self._hub.owner.start(self._later(session, one, lambda: self._announced(session, one, call)))
+                return
+            proposal = _proposal(session, call)
+            if proposal.is_empty:
+                return  # it is not said what would be done, so there is nothing to say about it
+            one.judged = at_once(proposal)
+            if one.judged is None:
+                self._hub.owner.start(self._later(session, one, lambda: self._judge(proposal)))
+        except SchemaError:
+            one.judged = unjudged("the request cannot be read")
+        except Exception:  # a mistake in a rule must not cost the request
+            log.exception("the rules failed")
+            one.judged = unjudged("the rules failed")
+
+    async def _later(
+        self, session: HubSession, one: OpenRequest, judge: Callable[[], Awaitable[Judged | None]]
+    ) -> None:
+        try:
+            judged = await judge()
+        except Exception:  # as above; people see that nothing was judged
+            log.exception("the rules failed")
+            judged = unjudged("the rules failed")
+        if judged is not None and one.sequence in session.requests:  # else nobody looks at it any more
+            entry = note("judged", request=str(one.sequence), **_members(judged))
+            session.log.add([("note", entry)], lambda stored: self._stored(session, one, stored))
+
+    def _stored(self, session: HubSession, one: OpenRequest, stored: Stored) -> None:
+        session.memory.see([stored])
+        self._hub.desk.judged(session, one)
+
+    async def _judge(self, proposal: Proposal) -> Judged:
+        from dragoman.review.assessing import Assessor
+
+        if self._assessor is None:
+            self._assessor = Assessor()
+        return await self._assessor.judge(proposal)
+
+    async def _announced(
+        self, session: HubSession, one: OpenRequest, call: v1.ToolCallUpdate
+    ) -> Judged | None:
+        """By what was said of the call before: many agents announce one, then ask by its id alone."""
+        after = max(0, one.sequence - SOONER)
+        async for page in self._hub.journal.replay(session.stream, after=after, limit=one.sequence - after):
+            for stored in page:
+                if stored.direction == "to_client" and b'"tool_call' in stored.frame:
+                    call = _with(call, _progress(stored.frame))
+        proposal = _proposal(session, call)
+        return None if proposal.is_empty else await self._judge(proposal)
+
+
+def told(one: OpenRequest) -> dict[str, Any]:
+    """What clients are told of it: nothing as long as nothing was judged."""
+    return {} if one.judged is None else _members(one.judged)
+
+
+def _members(judged: Judged) -> dict[str, Any]:
+    found: dict[str, Any] = {} if judged.risks is None else {"risks": judged.risks}
+    return found | ({"risksNote": judged.note} if judged.note else {})
+
+
+def _says_something(call: v1.ToolCallUpdate) -> bool:
+    return bool(call.content) or call.raw_input is not UNSET
+
+
+def _progress(frame: bytes) -> v1.ToolCallUpdate | None:
+    update = object_of(object_of(frame).get("params")).get("update", Raw(b"{}"))
+    try:
+        return read(update, v1.ToolCallUpdate)
+    except SchemaError:
+        return None
+
+
+def _with(call: v1.ToolCallUpdate, said: v1.ToolCallUpdate | None) -> v1.ToolCallUpdate:
+    if said is None or said.tool_call_id != call.tool_call_id:
+        return call
+    content = said.content if said.content else call.content
+    raw = said.raw_input if said.raw_input is not UNSET else call.raw_input
+    kind = call.kind if call.kind else said.kind
+    return replace(call, content=content, raw_input=raw, kind=kind)
+
+
+def _proposal(session: HubSession, call: v1.ToolCallUpdate) -> Proposal:
+    roots = (session.memory.cwd, *session.memory.folders)
+    return proposal_of(about_tool_call(call, Setting(roots=roots)), texts_in(call))
