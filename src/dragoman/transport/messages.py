@@ -17,8 +17,8 @@ from dragoman.transport.waiting import Waiters
 
 
 class Run(bytes):
-    """Several messages with newlines between; those inside them are blanks already. One above the limit of
-    the transport comes alone.
+    """Several messages, each with its newline; those inside them are blanks already. None of the messages is
+    blank, or above the limit of the transport.
     """
 
 
@@ -173,20 +173,11 @@ class MessageTransport:
 
     def _feed(self, sink: Sink, message: bytes) -> None:
         if type(message) is Run:
-            self._feed_run(sink, message.split(b"\n"))
+            sink.feed(message)
         elif len(message) > self.limits.frame:
             sink.oversized(len(message))
         elif message and not message.isspace():
             sink.feed(message.replace(b"\n", b" ") + b"\n")
-
-    def _feed_run(self, sink: Sink, messages: list[bytes]) -> None:
-        if not all(messages) or any(map(bytes.isspace, messages)):
-            messages = [message for message in messages if message and not message.isspace()]
-        if len(messages) == 1 and len(messages[0]) > self.limits.frame:
-            sink.oversized(len(messages[0]))
-        elif messages:
-            messages.append(b"")  # for the last newline
-            sink.feed(b"\n".join(messages))
 
     def _break(self, why: str) -> None:
         if not self._closed:

@@ -97,7 +97,8 @@ class _ClientStream:
             while True:
                 message = await connection.recv(decode=None)
                 if isinstance(message, str):
-                    return Run(message.encode()) if self._by_run else message.encode()
+                    told = message.encode()
+                    return Run(told) if self._by_run and told[-1:] == b"\n" else told
         except self._orderly:
             return None
 
