@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -105,6 +106,19 @@ def test_a_whole_tree_is_killed() -> None:
     with brood("m4") as (root, start, pids):
         assert tree.kill_tree(root, start=start, mark="m4")
         assert not any(map(alive, [root, *pids]))
+
+
+def test_a_tree_that_stands_still_is_killed_and_not_woken_to_be_asked(tmp_path: Path) -> None:
+    polite = f"trap 'echo > {tmp_path}/asked; exit' TERM; echo; while :; do sleep 0.01; done"
+    with subprocess.Popen(shell(polite), stdout=subprocess.PIPE, start_new_session=True) as root:
+        assert root.stdout is not None
+        root.stdout.readline()
+        os.killpg(root.pid, signal.SIGSTOP)
+        while tree.running(tree.members(root.pid)):
+            time.sleep(0.001)
+        assert tree.kill_tree(root.pid, grace=10.0)
+        assert root.wait() == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_run_as_a_script_it_asks_and_then_kills() -> None:

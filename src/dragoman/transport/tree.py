@@ -33,8 +33,13 @@ class Process(NamedTuple):
     session: int
     start: int
     dead: bool
-    stopped: bool = False
-    """Whether a signal holds it still."""
+    state: str = ""
+    """The system's letter for what it does."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal holds it still, or a debugger."""
+        return self.state in ("T", "t")
 
 
 def processes() -> dict[int, Process]:
@@ -53,8 +58,8 @@ def look_up(pid: int) -> Process | None:
         return None
     # The name in parentheses may hold spaces and parentheses of its own: the fields begin behind the last.
     fields = stat.rpartition(b")")[2].split()
-    state, parent, group, session = fields[0], *map(int, fields[1:4])
-    return Process(pid, parent, group, session, int(fields[19]), state in (b"Z", b"X"), state in (b"T", b"t"))
+    state, parent, group, session = fields[0].decode(), *map(int, fields[1:4])
+    return Process(pid, parent, group, session, int(fields[19]), state in ("Z", "X"), state)
 
 
 def _content(path: str) -> bytes:
@@ -121,7 +126,16 @@ def _listed_by_ps() -> Iterator[Process]:
     )
     for line in listing.stdout.splitlines():
         pid, parent, group, state = line.split(None, 3)
-        yield Process(int(pid), int(parent), int(group), 0, 0, state[0] == "Z", state[0] == "T")
+        yield Process(int(pid), int(parent), int(group), 0, 0, state.startswith("Z"), state[0])
+
+
+def running(found: Iterable[Process]) -> list[Process]:
+    """Those of a tree that may act now. Beside the stopped, who started a program with `vfork` does not: the
+    system holds it until the child, which is stopped, goes on. No signal but a kill reaches it there.
+    """
+    found = list(found)
+    held = {process.parent for process in found if process.stopped}
+    return [one for one in found if not (one.stopped or (one.state == "D" and one.pid in held))]
 
 
 def send(number: signal.Signals, targets: Iterable[Process]) -> None:
@@ -149,7 +163,7 @@ def kill_tree(root: int, *, start: int = 0, mark: str = "", seconds: float = 2.0
     asked = False
     while left := members(root, start=start, mark=mark):
         spent = time.monotonic() - begun
-        if not asked and all(process.stopped for process in left):
+        if not asked and not running(left):
             grace = 0.0
         if spent >= grace:
             send(signal.SIGKILL, left)

@@ -80,6 +80,11 @@ class Journal:
         while word not in self.frames:
             await self._waiters.wait()
 
+    async def until_line(self, line: bytes) -> None:
+        """Wait for a complaint, or for a word of the keeper."""
+        while line not in self.lines:
+            await self._waiters.wait()
+
     async def until_ended(self) -> tuple[str, int | None]:
         while self.end is None:
             await self._waiters.wait()

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from dragoman.errors import LinkClosed
-from dragoman.hub.keeping import records
+from dragoman.hub.keeping import lease, records
 from dragoman.hub.keeping.attached import KeptAgent
 from tests.hub.keeping.hearing import Journal, a_socketpair
 
@@ -105,6 +105,19 @@ async def test_pauses_are_told_once(scene: Scene) -> None:
     scene.agent.resume()
     scene.agent.resume()
     assert scene.heard() == [records.START, records.PAUSE, records.RESUME]
+
+
+async def test_a_lease_is_told_as_the_moment_of_its_end(scene: Scene) -> None:
+    heard: list[tuple[int, int]] = []
+    scene.agent.lease(5.0, since=100.0)
+    scene.agent.lease(-7.0, since=1.0)
+    before = lease.now()
+    scene.agent.lease(3.0)
+    records.Records(lambda kind, number, _: heard.append((kind, number))).receive(scene.keeper)
+    assert heard[1:3] == [(records.LEASE, 105_000), (records.LEASE, 0)]
+    kind, number = heard[3]
+    assert kind == records.LEASE
+    assert (before + 3.0) * 1000 - 1 <= number <= (lease.now() + 3.0) * 1000
 
 
 async def test_a_wait_for_the_agent_ends_when_the_agent_does(scene: Scene) -> None:

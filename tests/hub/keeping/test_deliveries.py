@@ -136,3 +136,35 @@ async def test_letting_go_gives_all_that_waits_to_the_transport_once() -> None:
             scene.deliveries.accept("s", number, b"%d\n" % number)
         scene.deliveries.let_go()
         assert scene.pipe.given == b"1\n2\n3\n"
+
+
+async def test_what_the_agent_may_not_have_yet_waits_in_its_turn() -> None:
+    async with Scene() as scene:
+        scene.pipe.read(1000)
+        scene.allowed = False
+        scene.deliveries.accept("s", 1, b"one\n")
+        scene.deliveries.accept("s", 2, b"two\n")
+        scene.deliveries.accept("s", 2, b"two\n")
+        assert (scene.pipe.given, scene.deliveries.taken, scene.deliveries.done) == (b"", {}, 0)
+        scene.allowed = True
+        scene.deliveries.go_on()
+        assert (scene.pipe.given, scene.deliveries.taken, scene.deliveries.done) == (
+            b"one\ntwo\n",
+            {"s": 2},
+            12,
+        )
+
+
+async def test_a_write_that_has_begun_is_finished_and_the_next_one_waits() -> None:
+    async with Scene() as scene:
+        scene.pipe.read(1)
+        scene.deliveries.accept("s", 1, b"one\n")
+        scene.deliveries.accept("s", 2, b"two\n")
+        scene.allowed = False
+        scene.pipe.read(1000)
+        await scene.until_done(4)
+        scene.deliveries.go_on()
+        assert (scene.pipe.given, scene.deliveries.taken) == (b"one\n", {"s": 1})
+        scene.allowed = True
+        scene.deliveries.go_on()
+        assert (scene.pipe.given, scene.deliveries.taken) == (b"one\ntwo\n", {"s": 2})

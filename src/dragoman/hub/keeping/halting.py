@@ -27,8 +27,9 @@ LATER = 1.0
 
 
 class Halt:
-    """`settled(running)` is called once for each `begin`: with nobody when all were seen to stand still, or
-    after about a second with the numbers of those who do not.
+    """`settled(running)` is called once for each `begin`: with nobody when two looks, one behind the other,
+    found the same processes and all of them still (the first may have missed who was made while it lasted),
+    or after about a second with the numbers of those who do not stop.
     """
 
     def __init__(self, owned: OwnedTree, *, settled: Callable[[list[int]], None]) -> None:
@@ -36,13 +37,13 @@ class Halt:
         self._settled = settled
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
-        self._asked: set[tree.Process] = set()
-        self._told = False
+        self._known: set[tuple[int, int]] = set()  # numbers and starts of who was found last
+        self._calm = self._told = False
 
     def begin(self) -> None:
         self._tree.halted = True
-        self._told = False
-        self._asked.clear()
+        self._calm = self._told = False
+        self._known.clear()
         if not self._tree.gone:  # as long as the program is not reaped, nobody else has its number
             with suppress(ProcessLookupError, PermissionError):  # all have ended, or are somebody else's now
                 os.killpg(self._tree.pgid, signal.SIGSTOP)
@@ -61,12 +62,14 @@ class Halt:
             self._timer = None
 
     def _look(self, pause: float) -> None:
-        running = [process for process in self._tree.processes() if not process.stopped]
-        tree.send(signal.SIGSTOP, running)
-        if not self._asked.issuperset(running):
+        found = self._tree.processes()
+        tree.send(signal.SIGSTOP, (process for process in found if not process.stopped))
+        running = [process.pid for process in tree.running(found)]
+        known, self._known = self._known, {(process.pid, process.start) for process in found}
+        calm, self._calm = self._calm, not running
+        if not self._known <= known:
             pause = SOON
-        self._asked.update(running)
-        if not self._told and (not running or pause >= LATER):
+        elif not self._told and ((calm and self._calm) or pause >= LATER):
             self._told = True
-            self._settled([process.pid for process in running])
+            self._settled(running)
         self._timer = self._loop.call_later(pause, self._look, min(2 * pause, LATER))
