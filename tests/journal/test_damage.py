@@ -79,7 +79,9 @@ async def test_a_changed_byte_in_a_frame_is_noticed_and_what_is_before_it_is_ser
 
 async def test_a_lost_tail_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
-    await fill(path, streams=1)
+    async with open_journal(path) as journal:
+        await journal.append("s0", [entry(0, n) for n in range(50)])
+        await journal.append("s0", [entry(0, n) for n in range(50, 60)])
     base = sqlite3.connect(path)
     base.execute("delete from entries where sequence > 50")
     base.commit()
@@ -110,9 +112,9 @@ async def test_no_changed_byte_is_ever_served_as_if_it_were_true(tmp_path: Path)
         async with aclosing(journal):
             _, noticed = await served(journal)
             told += noticed
-            for info in (await journal.list(limit=100)).streams:
-                assert info.title == f"title {info.stream[1:]}", "a false title was served"
             try:
+                for info in (await journal.list(limit=100)).streams:
+                    assert info.title == f"title {info.stream[1:]}", "a false title was served"
                 found = await journal.search("text", limit=1000)
             except JournalError:
                 continue

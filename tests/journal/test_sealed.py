@@ -267,3 +267,14 @@ def test_a_key_is_long_enough_and_never_shown() -> None:
         Seal(b"short")
     assert Seal(KEY).id != Seal(OTHER).id
     assert KEY.hex() not in repr(Seal(KEY))
+
+
+async def test_a_large_frame_is_saved_unread_and_stays_sealed(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    large = entry("so much " * 2000)
+    async with sealed(path) as journal:
+        await journal.append("a", [entry("small"), large])
+    destroy_words(path)
+    async with sealed(path) as journal:
+        assert journal.salvaged is not None
+        assert await frames(journal, "a") == [b"small", large.frame]

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged
 from dragoman.journal import opening, streams
-from dragoman.journal.contract import Entry
+from dragoman.journal.blocks import entries_in, entries_of
 from dragoman.journal.sealed import Seal
 from dragoman.journal.sealed_file import mark_of, set_mark
 from dragoman.journal.tables import (
@@ -30,6 +30,7 @@ from dragoman.journal.tables import (
     SELECT,
     STEPS,
     StreamRow,
+    carry_stream,
     find_stream,
     migrate,
     read_stream,
@@ -41,6 +42,7 @@ log = logging.getLogger(__name__)
 COMPANIONS = ("", "-wal", "-shm")
 MAGIC = b"SQLite format 3\0"
 HEADER = 100
+ROWS = "select sequence, direction, time, frame, sum from entries"
 
 
 class Salvage(Struct, frozen=True, kw_only=True):
@@ -205,22 +207,34 @@ def _carry_mark(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
 
 
 def _copy(source: sqlite3.Connection, target: sqlite3.Connection, row: StreamRow, seal: Seal | None) -> int:
-    """Put the good beginning of a stream into the new file, page by page; returns its number of entries."""
+    """Put the good beginning of a stream into the new file; returns its number of entries. Rows that are
+    sound are carried over as they are, whatever is in them.
+    """
     target.execute("begin immediate")
-    write_stream(target, None, replace(row.info, last=0))
-    after = 0
-    while after < row.info.last:
-        entries, damaged = _page(source, row, after)
-        if entries:
-            after = streams.append(
-                target, row.info.stream, entries, after=None, redact=None, now=row.info.updated
-            )
-        if damaged or not entries:
+    carry_stream(target, row)
+    last, query = 0, f"{ROWS} where number = {row.number} order by sequence"
+    for fields in _rows(source, query):
+        held = entries_in(row.number, last + 1, fields)
+        if not held:
+            last = _save_rest(target, row, last, fields)
             break
-    if seal is not None and after < row.info.last:
+        target.execute(streams.INSERT, (row.number, *fields))
+        last += held
+    write_stream(target, row.number, replace(row.info, last=last))
+    if seal is not None and last < row.info.last:
         _seal_again(target, row.info.stream, seal)
     target.execute("commit")
-    return after
+    return last
+
+
+def _save_rest(target: sqlite3.Connection, row: StreamRow, last: int, fields: tuple[object, ...]) -> int:
+    """What is good at the beginning of the first row that is damaged; returns the last entry of it."""
+    good = entries_of(row.number, last + 1, fields)
+    if not good:
+        return last
+    write_stream(target, row.number, replace(row.info, last=last))
+    entries = [stored.entry for stored in good]
+    return streams.append(target, row.info.stream, entries, after=last, redact=None, now=row.info.updated)
 
 
 def _seal_again(target: sqlite3.Connection, stream: str, seal: Seal) -> None:
@@ -233,13 +247,4 @@ def _seal_again(target: sqlite3.Connection, stream: str, seal: Seal) -> None:
         write_stream(target, found.number, found.info, seal=seal)
 
 
-def _page(source: sqlite3.Connection, row: StreamRow, after: int) -> tuple[list[Entry], bool]:
-    try:
-        stored, damage = streams.page_of(source, row, after, None)
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        log.info("a stream breaks off: %s", error)
-        return [], True
-    return [one.entry for one in stored], damage is not None
-
-
-assert len(STEPS) == 2, "a file of each older version begins in its own way: teach _mend_beginning about it"
+assert len(STEPS) == 3, "a file of each older version begins in its own way: teach _mend_beginning about it"

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged, JournalError, NoSuchStream, StreamMoved
+from dragoman.journal.blocks import BLOCK, cut, entries_of, read_run, write_block
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Listing, Stored, StreamInfo
 from dragoman.journal.cursors import make_cursor, read_cursor
 from dragoman.journal.redaction import redact_all
 from dragoman.journal.sealed import Seal
 from dragoman.journal.tables import (
     DIRECTIONS,
-    PACK_FROM,
     SELECT,
     StreamRow,
     entry_sum,
@@ -27,7 +27,6 @@ from dragoman.journal.tables import (
     pack,
     passage_id,
     read_entry,
-    read_run,
     read_stream,
     write_stream,
 )
@@ -69,21 +68,46 @@ def append(
     frames: Sequence[bytes] = [bytes(entry.frame) for entry in entries]
     if redact is not None:
         frames = redact_all(frames, redact)
-    rows = []
-    for sequence, (entry, frame) in enumerate(zip(entries, frames, strict=True), info.last + 1):
-        direction = DIRECTION_NUMBERS[entry.direction]
-        if len(frame) >= PACK_FROM:
-            direction, frame = pack(direction, frame)
-        # SQLite has no NaN, and no zero below zero: what it would give back has another checksum.
-        moment = entry.time + 0.0
-        if moment != moment:
-            moment = 0.0
-        if seal is not None:
-            frame = seal.seal(info, sequence, direction, moment, frame)
-        checksum = entry_sum(number, sequence, direction, moment, frame)
-        rows.append((number, sequence, direction, moment, frame, checksum))
+    if seal is not None:
+        rows = _sealed(number, info, entries, frames, seal)
+    else:
+        rows = [
+            _row(number, info.last + end, entries[first], frames[first:end])
+            for first, end in cut(entries, frames)
+        ]
     _insert(connection, rows)
     return last
+
+
+def _row(number: int, last: int, entry: Entry, frames: Sequence[bytes]) -> tuple[object, ...]:
+    """Frames that stand in one row, the last of them at `last`; `entry` is the first."""
+    direction, moment = DIRECTION_NUMBERS[entry.direction], _moment(entry)
+    if len(frames) == 1:
+        direction, held = pack(direction, frames[0])
+    else:
+        direction += BLOCK
+        held = write_block(number, last, direction, moment, frames)
+    return number, last, direction, moment, held, entry_sum(number, last, direction, moment, held)
+
+
+def _sealed(
+    number: int, info: StreamInfo, entries: Sequence[Entry], frames: Sequence[bytes], seal: Seal
+) -> list[tuple[object, ...]]:
+    """Each in a row of its own, because each is sealed for its place."""
+    rows: list[tuple[object, ...]] = []
+    for sequence, (entry, frame) in enumerate(zip(entries, frames, strict=True), info.last + 1):
+        direction, packed = pack(DIRECTION_NUMBERS[entry.direction], frame)
+        moment = _moment(entry)
+        held = seal.seal(info, sequence, direction, moment, packed)
+        checksum = entry_sum(number, sequence, direction, moment, held)
+        rows.append((number, sequence, direction, moment, held, checksum))
+    return rows
+
+
+def _moment(entry: Entry) -> float:
+    """SQLite has no NaN, and no zero below zero: what it would give back has another checksum."""
+    moment = entry.time + 0.0
+    return moment if moment == moment else 0.0
 
 
 def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
@@ -114,16 +138,16 @@ def page_of(
     try:
         if seal is None:
             rows = connection.execute(PAGE, (row.number, after, wanted))
-            found = read_run(row.number, after, rows, most=PAGE_BYTES)
+            found = read_run(row.number, after, rows, wanted=wanted, most=PAGE_BYTES)
         size = sum(len(stored.frame) for stored in found)
         if size >= PAGE_BYTES:
             return found, None
         for fields in connection.execute(PAGE, (row.number, after + len(found), wanted - len(found))):
-            stored = read_entry(row, after + len(found) + 1, fields, seal=seal)
-            if stored is None:
+            more = _read(row, after + len(found) + 1, fields, seal)
+            if not more:
                 break
-            found.append(stored)
-            size += len(stored.frame)
+            found += more[: wanted - len(found)]
+            size += sum(len(stored.frame) for stored in more)
             if size >= PAGE_BYTES:
                 return found, None
     except sqlite3.DatabaseError as error:
@@ -134,6 +158,14 @@ def page_of(
         return found, None
     why = f"entry {good + 1} of {row.info.last + row.lost} was changed or lost on disk"
     return found, JournalDamaged(why, stream=row.info.stream, sequence=good)
+
+
+def _read(row: StreamRow, sequence: int, fields: tuple[object, ...], seal: Seal | None) -> list[Stored]:
+    """The good entries of any row, from `sequence` on."""
+    if (found := entries_of(row.number, sequence, fields)) and seal is None:
+        return found
+    stored = read_entry(row, sequence, fields, seal=seal)
+    return [] if stored is None else [stored]
 
 
 def info(connection: sqlite3.Connection, stream: str, *, seal: Seal | None = None) -> StreamInfo | None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 import zlib
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -45,7 +44,9 @@ create table indexed (number integer primary key, upto integer not null, seen in
 {WORDS};
 """
 
-STEPS: tuple[str, ...] = (BASE, INDEX)
+BLOCKS = "-- a row of entries may hold several frames (see `blocks`), which older programs cannot read"
+
+STEPS: tuple[str, ...] = (BASE, INDEX, BLOCKS)
 """What leads from each version of the file to the next; a step is never changed, only added."""
 
 DIRECTIONS: tuple[Direction, ...] = ("to_agent", "to_client", "note")
@@ -155,6 +156,11 @@ def write_stream(
     return number
 
 
+def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:
+    """Insert it under the number that it had, with which the checksums of its entries begin."""
+    connection.execute(INSERT, (row.number, *_values(row.number, row.info)))
+
+
 def _values(number: int, info: StreamInfo) -> list[object]:
     fields = [getattr(info, name) for name in FIELDS]
     return [*fields, _row_sum(number, fields)]
@@ -188,8 +194,13 @@ def pack(direction: int, frame: bytes) -> tuple[int, bytes]:
     return direction, frame
 
 
+def place_sum(number: int, sequence: int, direction: int, time: float) -> int:
+    """With what the checksum of a row begins: where it stands."""
+    return zlib.crc32(_KEY(number, sequence, direction, time))
+
+
 def entry_sum(number: int, sequence: int, direction: int, time: float, frame: bytes) -> int:
-    return zlib.crc32(frame, zlib.crc32(_KEY(number, sequence, direction, time)))
+    return zlib.crc32(frame, place_sum(number, sequence, direction, time))
 
 
 def read_entry(
@@ -213,28 +224,6 @@ def read_entry(
         frame = opened
     whole = zlib.decompress(frame) if direction >= PACKED else frame
     return Stored(sequence, DIRECTIONS[direction % PACKED], whole, time)
-
-
-def read_run(number: int, after: int, rows: Iterable[tuple[Any, ...]], *, most: int) -> list[Stored]:
-    """The short way of rows that are as they were written, neither deflated nor sealed: those behind `after`,
-    up to the first that is none of these, or until they hold `most` bytes.
-    """
-    found: list[Stored] = []
-    sequence, size = after, 0
-    key, crc32 = _KEY, zlib.crc32
-    for stored, direction, time, frame, checksum in rows:
-        sequence += 1
-        if stored != sequence or type(frame) is not bytes or type(time) is not float:
-            break
-        if type(direction) is not int or not 0 <= direction < len(DIRECTIONS):
-            break
-        if crc32(frame, crc32(key(number, sequence, direction, time))) != checksum:
-            break
-        found.append(Stored(sequence, DIRECTIONS[direction], frame, time))
-        size += len(frame)
-        if size >= most:
-            break
-    return found
 
 
 def passage_sum(rowid: int, kind: str, text: str) -> int:
