@@ -69,6 +69,9 @@ class Seat(Protocol):
     def moved(self, session: str, /) -> None:
         """The session is not ours any more."""
 
+    def replaced(self) -> None:
+        """The same client has come by another way."""
+
     def elsewhere(self, request: Id, error: Elsewhere, /) -> None:
         """This request has to be answered by another node."""
 

@@ -101,6 +101,8 @@ class Hub:
         self.trace = trace
         self.status_of: Callable[[], Awaitable[Any]] | None = None
         """Says how the hub stands; whoever runs it sets it."""
+        self.front: Callable[[Transport, Grant, str], HubClient] | None = None
+        """Stands between a connection and us, in a cluster."""
         self.draining = False
         self._closed = False
         self.rested = asyncio.Event()
@@ -136,6 +138,8 @@ class Hub:
     # Clients.
 
     def accept(self, transport: Transport, grant: Grant, *, agent: str = "") -> HubClient:
+        if self.front is not None:
+            return self.front(transport, grant, agent)
         client = HubClient(self, transport, grant, agent=agent)
         self.clients.add(client)
         client.start()

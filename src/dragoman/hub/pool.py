@@ -149,6 +149,13 @@ class Pool:
         for life in self._lives():
             life.line.lease(seconds)
 
+    async def end_kept(self) -> None:
+        """End agents that a hub before us has left running: they are not ours to go on with."""
+        for seat in self.seats.values():
+            line = None if seat.spec.adopt is None else await seat.spec.adopt()
+            if line is not None:
+                await line.aclose()
+
     async def lose(self) -> None:
         """End all agents at once; what they were doing is for others to write down."""
         lives = self._lives()

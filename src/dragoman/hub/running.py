@@ -216,7 +216,7 @@ def _folder(settings: HubSettings) -> Path:
 def _end_strangers(hub: Hub, admission: Admission) -> None:
     """Connections of tokens that are good no more."""
     for client in list(hub.clients):
-        if not admission.holds(client.grant):
+        if not client.is_guest and not admission.holds(client.grant):
             client.give_up("its token was revoked or changed")
 
 

@@ -212,6 +212,9 @@ class Held:
         if self.kept.current is self:
             self.kept.acknowledged = max(self.kept.acknowledged, number)
 
+    def lease(self, seconds: float, *, since: float | None = None) -> None:
+        pass  # nobody stops these
+
     def pause(self) -> None:
         self._paused = True
 

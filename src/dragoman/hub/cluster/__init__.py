@@ -2,5 +2,5 @@
 
 `membership` holds this node's lease and watches the others', `owning` says which node has a session, and
 `placing` chooses one for those that nobody has. A client's connection ends in a `front`, which gives each
-message to the node of its session; there a `guest` stands for the client. `switch` carries words between them.
+message to the node of its session, where a `guest` stands for the client; `switch` carries words.
 """

@@ -75,7 +75,7 @@ class GuestTransport:
         pass
 
     async def aclose(self) -> None:
-        self._link.close(REPLACED)
+        self._link.close("the node has let go of the client")
         self._end()
 
     # The link.
@@ -116,6 +116,9 @@ class GuestTransport:
     def moved(self, session: str) -> None:
         if not self._closed:
             self._link.say(words.MOVED, session=session)
+
+    def replaced(self) -> None:
+        self._link.close(REPLACED)
 
     def elsewhere(self, request: Id, error: Elsewhere) -> None:
         if not self._closed:

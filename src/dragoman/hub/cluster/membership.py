@@ -220,6 +220,7 @@ class Members:
         self._renewed(self.left)
 
     async def _begin_anew(self) -> None:
+        self._last = -self.lease  # we may do nothing until we are somebody again
         await self._lost()
         self.node = replace(self.node, life=new_life())
         while True:

@@ -66,6 +66,18 @@ class Owners:
         """Sessions under a node's name, which may be dead."""
         return [known.owned.session for known in self._known.values() if known.owned.node == node]
 
+    def is_known(self, session: str) -> bool:
+        """Whether somebody has it, dead or alive."""
+        return _key(session) in self._known
+
+    def orphans(self) -> list[str]:
+        """Sessions of nodes that are no more."""
+        return [
+            known.owned.session
+            for known in self._known.values()
+            if self._members.find(known.owned.node) is None
+        ]
+
     async def claim(self, session: str) -> Claim:
         """Make it ours. Raises `Elsewhere` if it is a living node's."""
         async with self._lock(session):

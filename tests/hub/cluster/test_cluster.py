@@ -1,0 +1,150 @@
+"""Sessions of several nodes: reached from each, taken over, given away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.hub.cluster.together import nodes
+from tests.hub.sessions.agents import Gate, obedient
+
+pytestmark = pytest.mark.bound(25)
+
+AWARE: dict[str, Any] = {"cursors": True, "events": True}
+LOAD = {"cwd": "/tmp", "mcpServers": []}
+
+
+async def test_a_session_of_one_node_is_prompted_and_followed_from_another() -> None:
+    async with nodes("a", "b", agents={"one": obedient}) as group:
+        first = await group["a"].client().begin()
+        session = await first.new()
+        owner = group.owner(session)
+        other = "b" if owner == "a" else "a"
+        guest = await group[other].client().begin()
+        await guest.call("session/load", {"sessionId": session, **LOAD})
+        answer = await guest.answer(guest.prompt(session, "say 3"))
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert guest.texts() == ["0 ", "1 ", "2 "]
+        home = await group[owner].client().begin()
+        await home.call("session/load", {"sessionId": session, **LOAD})
+        assert home.texts("user_message_chunk") == ["say 3"]
+        assert home.texts() == ["0 ", "1 ", "2 "]
+        assert group.owner(session) == owner, "it did not move"
+
+
+async def test_a_question_is_answered_from_another_node() -> None:
+    async with nodes("a", "b", "c", agents={"one": obedient}) as group:
+        writer = await group["a"].client().begin()
+        session = await writer.new()
+        others = []
+        for name in ("a", "b", "c"):
+            client = await group[name].client(**AWARE).begin()
+            await client.call("_dragoman/hub/attach", {"sessionId": session})
+            others.append(client)
+        prompt = writer.prompt(session, "ask")
+        for client in others:
+            await client.asked()
+        listed = await others[1].call("_dragoman/hub/inbox")
+        assert [one["sessionId"] for one in listed["requests"]] == [session]
+        others[2].allow(await others[2].asked())
+        await writer.answer(prompt)
+        assert writer.texts() == ["yes"]
+        for client in others[:2]:
+            await client.until(lambda one: one.get("method") == "$/cancel_request")
+
+
+async def test_a_turn_on_a_lost_node_is_ended_honestly_and_the_queue_goes_on_at_another() -> None:
+    gate = Gate()
+    async with nodes("a", "b", "c", agents={"one": lambda: obedient(gate)}) as group:
+        client = await group["a"].client().begin()
+        session = await client.new()
+        owner = group.owner(session)
+        far = await group[next(name for name in "abc" if name != owner)].client().begin()
+        await far.call("session/load", {"sessionId": session, **LOAD})
+        waits = far.prompt(session, "wait")
+        queued = far.prompt(session, "say 2")
+        await gate.waiting.wait()
+        await group.crash(owner)
+        cut = await far.answer(waits)
+        assert "cut short" in cut["error"]["message"]
+        assert (await far.answer(queued))["result"] == {"stopReason": "end_turn"}
+        assert far.texts() == ["0 ", "1 "]
+        assert [text.split("\n")[-1] for text in gate.prompts].count("wait") == 1, "it is not run twice"
+
+
+async def test_a_node_that_was_cut_off_loses_its_sessions_and_writes_nothing_more() -> None:
+    gate = Gate()
+    async with nodes("a", "b", agents={"one": lambda: obedient(gate)}) as group:
+        client = await group["a"].client().begin()
+        session = await client.new()
+        owner = group.owner(session)
+        other = "b" if owner == "a" else "a"
+        far = await group[other].client().begin()
+        await far.call("session/load", {"sessionId": session, **LOAD})
+        waits = far.prompt(session, "wait")
+        await gate.waiting.wait()
+        group[owner].network.cut = True
+        await far.answer(waits)
+        assert (await far.answer(far.prompt(session, "say 1")))["result"]
+        gate.open.set()  # the agent of the one that was cut off goes on
+        last = (await group.journal.info(session)).last  # type: ignore[union-attr]
+        group[owner].network.cut = False
+        await far.until(lambda one: True)
+        again = await group[owner].client().begin()
+        await again.call("session/load", {"sessionId": session, **LOAD})
+        assert again.texts() == ["0 "], "nothing of what it did without its lease is in the stream"
+        assert session not in group[owner].hub.sessions
+        assert (await group.journal.info(session)).last >= last  # type: ignore[union-attr]
+
+
+async def test_a_drained_node_gives_its_idle_sessions_away_and_their_clients_notice_nothing() -> None:
+    async with nodes("a", "b", agents={"one": obedient}) as group:
+        client = await group["a"].client().begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "say 2"))
+        owner = group.owner(session)
+        await group[owner].cluster.drain()
+        assert (await client.answer(client.prompt(session, "say 1")))["result"]
+        assert group.owner(session) != owner
+        assert client.texts() == ["0 ", "1 ", "0 "]
+
+
+async def test_a_node_that_starts_again_goes_on_with_its_agents_and_its_turns() -> None:
+    gate = Gate()
+    async with nodes("a", "b", agents={"one": lambda: obedient(gate)}) as group:
+        client = await group["a"].client().begin()
+        session = await client.new()
+        owner = group.owner(session)
+        member = group[owner]
+        far = await group["b" if owner == "a" else "a"].client().begin()
+        await far.call("session/load", {"sessionId": session, **LOAD})
+        waits = far.prompt(session, "wait")
+        await gate.waiting.wait()
+        kept = dict(member.kept)
+        member.kept.clear()
+        await member.crash()
+        member.kept.update(kept)
+        member.network.cut = False
+        await member.start()
+        gate.open.set()
+        assert (await far.answer(waits))["result"] == {"stopReason": "end_turn"}
+        assert far.texts() == ["waited"]
+
+
+async def test_a_client_that_watches_hears_of_sessions_at_every_node() -> None:
+    async with nodes("a", "b", agents={"one": obedient}) as group:
+        watcher = await group["a"].client(**AWARE).begin()
+        await watcher.call("_dragoman/hub/watch")
+        seen = []
+        for name in ("a", "b"):
+            client = await group[name].client().begin()
+            seen.append(await client.new())
+        assert len({group.owner(session) for session in seen}) == 2, "they are spread"
+        for session in seen:
+            await watcher.until(
+                lambda one, session=session: (  # type: ignore[misc]
+                    one.get("method") == "_dragoman/hub/session"
+                    and one["params"]["session"]["sessionId"] == session
+                )
+            )

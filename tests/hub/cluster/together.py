@@ -1,0 +1,141 @@
+"""Several nodes in one process: hubs on one journal, a register and a bus in memory, and accidents.
+
+`crash` ends a node as `kill -9` does, `cut` takes its network away, `pause` stops it as SIGSTOP does for as
+long as it lasts. Agents are those of the stage; a lease that runs out stops them, as keepers do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from dragoman import Agent
+from dragoman.errors import JournalError
+from dragoman.hub.admission import Grant
+from dragoman.hub.cluster.cluster import Cluster
+from dragoman.hub.cluster.membership import Node, new_life
+from dragoman.hub.hub import Hub, HubOptions
+from dragoman.journal import Entry
+from dragoman.journal.memory import MemoryJournal
+from dragoman.journal.shared_memory import MemoryNode, SharedMemory
+from dragoman.transport.memory import memory_pair
+from tests.hub.sessions.stage import Stage, Talker
+
+LEASE = 0.5
+
+
+class Seen(MemoryJournal):
+    """One node's sight of the journal that all nodes share."""
+
+    def __init__(self, shared: MemoryJournal, network: MemoryNode) -> None:
+        super().__init__()
+        self._shared = shared
+        self._network = network
+        for name in ("info", "describe", "list", "search", "delete"):
+            setattr(self, name, getattr(shared, name))
+
+    async def append(self, stream: str, entries: Any, *, after: int | None = None) -> int:
+        await asyncio.sleep(0)
+        if self._network.cut:
+            raise JournalError("the journal cannot be reached")
+        entries = [Entry(one.direction, one.frame, one.time) for one in entries]
+        return await self._shared.append(stream, entries, after=after)
+
+    def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> Any:
+        return self._shared.replay(stream, after=after, limit=limit)
+
+
+class Member(Stage):
+    """A node with its agents."""
+
+    def __init__(self, name: str, group: Group, agents: dict[str, Callable[[], Agent]], **about: Any) -> None:
+        self.network = group.shared.node()
+        seen = Seen(group.journal, self.network)
+        super().__init__(agents, group.options, keeps=True, journal=seen)
+        self.name = name
+        self._about = about
+        self.cluster: Cluster
+
+    async def start(self) -> None:
+        specs = {name: self._spec(name) for name in self._agents}
+        node = Node(name=self.name, life=new_life(), home=self.name, **self._about)
+        self.cluster = Cluster(self.network, self.network, node, lease=LEASE)
+        self.hub = Hub(
+            self.journal, specs, options=self.options, remember=self._remember, belonging=self.cluster
+        )
+        await self.cluster.join(self.hub)
+        await self.hub.__aenter__()
+        await self.cluster.open()
+
+    async def crash(self) -> None:
+        for front in list(self.cluster.fronts):
+            front.told = front.feed = _nothing  # type: ignore[method-assign,assignment]
+        self.network.cut = True
+        await super().crash()
+        await self.cluster.owner.aclose()
+        await self.cluster.members.aclose()
+        await self.cluster.owners.aclose()
+        self.cluster.switch._links.clear()
+        await self.cluster.switch.aclose()
+        for front in list(self.cluster.fronts):
+            await front.owner.aclose()
+            await front.transport.aclose()
+        for kept in list(self.kept.values()):
+            await kept.aclose()
+        self.kept.clear()
+
+    def client(self, grant: Grant | None = None, **ours: Any) -> Talker:
+        here, there = memory_pair()
+        talker = Talker(here, **ours)
+        self.hub.accept(there, grant or Grant("owner"))
+        return talker
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        await self.cluster.leave()
+
+
+def _nothing(*_: object) -> None:
+    """What a node that is gone says and hears."""
+
+
+class Group:
+    """The nodes and what they share."""
+
+    def __init__(self, options: HubOptions) -> None:
+        self.shared = SharedMemory()
+        self.journal = MemoryJournal()
+        self.options = options
+        self.nodes: dict[str, Member] = {}
+        self.gone: list[Member] = []
+
+    def __getitem__(self, name: str) -> Member:
+        return self.nodes[name]
+
+    async def crash(self, name: str) -> None:
+        member = self.nodes.pop(name)
+        self.gone.append(member)
+        await member.crash()
+
+    def owner(self, session: str) -> str:
+        """The node that has the session."""
+        (found,) = [name for name, node in self.nodes.items() if session in node.hub.sessions]
+        return found
+
+
+@asynccontextmanager
+async def nodes(
+    *names: str, agents: dict[str, Callable[[], Agent]], about: dict[str, Any] | None = None, **options: Any
+) -> AsyncIterator[Group]:
+    group = Group(HubOptions(default_agent=next(iter(agents)), **options))
+    try:
+        for name in names:
+            member = Member(name, group, agents, **(about or {}).get(name, {}))
+            await member.start()
+            group.nodes[name] = member
+        yield group
+    finally:
+        for member in group.nodes.values():
+            await member.aclose()
