@@ -1,0 +1,335 @@
+"""Appends: in order within a stream, side by side among streams, each stored once or not at all.
+
+What is appended to a stream while a record of it is under way goes into one record after it. A record is
+written over the end that its writer knows: if the end has moved, somebody else has written. An
+acknowledgement that is lost proves nothing, so the record is sent again, and if that is refused, the record
+that stands where ours would is looked at: one with our id is ours. What cannot be found out within twenty
+seconds is an error, and may have been stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import count
+from secrets import randbits, token_hex
+
+from dragoman.errors import JournalClosed, JournalError, StreamMoved
+from dragoman.journal.contract import Entry
+from dragoman.journal.nats.buckets import EXPECTED, ID
+from dragoman.journal.nats.jetstream import Ack, JetStream, Tries, refusal
+from dragoman.journal.nats.layout import Layout
+from dragoman.journal.nats.objects import Objects, Place
+from dragoman.journal.nats.records import Head, pack, write, write_outside
+from dragoman.journal.nats.tails import Tail, Tails
+from dragoman.journal.nats.wire import NoAnswer
+from dragoman.journal.redaction import redact_all
+
+PATIENCE = 20.0
+"""An election takes up to nine seconds, and a server that was lost has to be noticed first."""
+
+LEAST_PATIENCE = 5.0
+"""Even what has waited long behind others is tried for so long."""
+
+RECORD_BYTES = 256 * 1024
+RECORD_ENTRIES = 2_000
+"""Beyond these no further append joins a record; one that is larger by itself is a record by itself."""
+
+INLINE_BYTES = 512 * 1024
+"""A larger record goes to the object store: servers take a megabyte, and hold all of a message in memory."""
+
+AT_ONCE = 32
+"""Records under way. More would not be stored sooner, and what waits meanwhile shares the next record."""
+
+QUEUED_BYTES = 64 * 1024 * 1024
+"""What may wait to be stored; whoever brings more waits. It bridges an outage of some seconds."""
+
+
+class _Item:
+    __slots__ = ("after", "entries", "future", "last", "queued", "size")
+
+    def __init__(self, entries: Sequence[Entry], after: int | None, queued: float) -> None:
+        self.entries = entries
+        self.after = after
+        self.size = sum(len(entry.frame) for entry in entries) + 16 * len(entries)
+        self.queued = queued
+        self.last = 0
+        self.future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+
+class _Lane:
+    """What waits to be appended to one stream; it exists while something does."""
+
+    __slots__ = ("items", "stream", "task", "token")
+
+    def __init__(self, stream: str, token: str) -> None:
+        self.stream = stream
+        self.token = token
+        self.items: deque[_Item] = deque()
+        self.task: asyncio.Task[None] | None = None
+
+
+class Appends:
+    """All lanes of a journal. `made` sees to it that a new stream is known by name, `stored` hears of every
+    new end, `redact` takes out what is secret, and `floor` says where a stream of which nothing is left had
+    ended.
+    """
+
+    def __init__(
+        self,
+        jetstream: JetStream,
+        layout: Layout,
+        tails: Tails,
+        objects: Objects,
+        *,
+        redact: Callable[[bytes], bytes] | None,
+        clock: Callable[[], float],
+        made: Callable[[str, str], Awaitable[object]],
+        floor: Callable[[str], Awaitable[int]],
+        stored: Callable[[str, Tail], None],
+    ) -> None:
+        self._jetstream = jetstream
+        self._layout = layout
+        self._tails = tails
+        self._objects = objects
+        self._redact = redact
+        self._clock = clock
+        self._made = made
+        self._floor = floor
+        self._stored = stored
+        self._lanes: dict[str, _Lane] = {}
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._queued = 0
+        self._room: deque[asyncio.Future[None]] = deque()
+        self._names, self._run_id = count(), token_hex(8)
+        self._closed = False
+
+    async def append(self, stream: str, token: str, entries: Sequence[Entry], *, after: int | None) -> int:
+        item = _Item(tuple(entries), after, asyncio.get_running_loop().time())
+        await self._wait_for_room()
+        if self._closed:
+            raise JournalClosed("the journal is closed")
+        self._queued += item.size
+        lane = self._lanes.get(token)
+        if lane is None:
+            lane = self._lanes[token] = _Lane(stream, token)
+        lane.items.append(item)
+        if lane.task is None:
+            lane.task = asyncio.get_running_loop().create_task(self._run(lane), name="nats append")
+        return await item.future
+
+    async def idle(self, token: str) -> None:
+        """Until nothing waits to be appended to a stream."""
+        while (lane := self._lanes.get(token)) is not None and lane.task is not None:
+            await asyncio.wait([lane.task])
+
+    async def aclose(self) -> None:
+        """Finish what was asked for; nothing new is taken."""
+        self._closed = True
+        self._let_in()
+        while tasks := [lane.task for lane in self._lanes.values() if lane.task is not None]:
+            await asyncio.wait(tasks)
+
+    async def _wait_for_room(self) -> None:
+        while (self._queued > QUEUED_BYTES or self._room) and not self._closed:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._room.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn in self._room:
+                    self._room.remove(turn)
+                self._let_in()  # the turn of whoever is next
+                raise
+            if self._queued <= QUEUED_BYTES:
+                return
+
+    def _let_in(self) -> None:
+        while self._room and (self._closed or self._queued <= QUEUED_BYTES):
+            turn = self._room.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                if not self._closed:
+                    return
+
+    # One lane.
+
+    async def _run(self, lane: _Lane) -> None:
+        try:
+            while lane.items:
+                async with self._slots:
+                    await self._step(lane)
+        finally:
+            self._lanes.pop(lane.token, None)
+            for item in lane.items:  # only when the loop itself is being torn down
+                item.future.cancel()
+
+    async def _step(self, lane: _Lane) -> None:
+        """Store what can be stored together; each of it learns how it went."""
+        now = asyncio.get_running_loop().time()
+        tries = Tries(max(LEAST_PATIENCE, lane.items[0].queued + PATIENCE - now))
+        batch: list[_Item] = []
+        try:
+            tail = await self._end(lane, tries)
+            batch = self._take(lane, tail)
+            if not batch:
+                await self._refuse_first(lane, tries)
+                return
+            stored = await self._store(lane, batch, tail, tries)
+        except Exception as error:  # noqa: BLE001  # whoever waits is told, and the lane goes on
+            self._tails.forget(lane.token)
+            for item in batch or [lane.items[0]]:
+                self._done(lane, item, error if isinstance(error, JournalError) else _internal(error))
+            return
+        if stored is None:  # somebody else was first: what asked for no certain end is tried again behind it
+            self._tails.forget(lane.token)
+            return
+        self._tails.learn(lane.token, stored)
+        self._stored(lane.token, stored)
+        for item in batch:
+            self._done(lane, item, None)
+
+    def _done(self, lane: _Lane, item: _Item, error: BaseException | None) -> None:
+        lane.items.popleft()
+        self._queued -= item.size
+        if not item.future.done():
+            if error is None:
+                item.future.set_result(item.last)
+            else:
+                item.future.set_exception(error)
+        self._let_in()
+
+    async def _end(self, lane: _Lane, tries: Tries) -> Tail:
+        known = self._tails.known(lane.token)
+        if known is None:
+            known = await self._read_end(lane, tries)
+        return known
+
+    async def _read_end(self, lane: _Lane, tries: Tries) -> Tail:
+        tail = await self._tails.read(lane.token, patience=tries.left)
+        if not tail.at and (last := await self._floor(lane.token)):
+            tail = Tail(last=last)  # all its records have passed the bound of age
+        self._tails.learn(lane.token, tail)
+        return tail
+
+    def _take(self, lane: _Lane, tail: Tail) -> list[_Item]:
+        """Those that can share a record, with the sequence at which each would end."""
+        batch: list[_Item] = []
+        last, size, entries = tail.last, 0, 0
+        for item in lane.items:
+            if item.after is not None and item.after != last:
+                break
+            if batch and (size + item.size > RECORD_BYTES or entries + len(item.entries) > RECORD_ENTRIES):
+                break
+            last += len(item.entries)
+            size += item.size
+            entries += len(item.entries)
+            item.last = last
+            batch.append(item)
+        return batch
+
+    async def _refuse_first(self, lane: _Lane, tries: Tries) -> None:
+        """The first wants another end than we know: what is true is asked, before it is refused."""
+        item = lane.items[0]
+        tail = await self._read_end(lane, tries)
+        if item.after is not None and item.after != tail.last:
+            self._done(lane, item, StreamMoved(lane.stream, item.after, tail.last))
+
+    async def _store(self, lane: _Lane, batch: list[_Item], tail: Tail, tries: Tries) -> Tail | None:
+        """The new end; None if the end is not where we thought."""
+        entries = [entry for item in batch for entry in item.entries]
+        if not entries:
+            if not tail.at:
+                await self._made(lane.stream, lane.token)
+            return tail
+        if tail.at:
+            return await self._publish(lane, entries, tail, tries)
+        # A stream that begins: its name is written at the same time.
+        async with asyncio.TaskGroup() as both:
+            naming = both.create_task(_quiet(self._made(lane.stream, lane.token)))
+            publishing = both.create_task(_quiet(self._publish(lane, entries, tail, tries)))
+        for outcome in (naming.result(), publishing.result()):
+            if isinstance(outcome, BaseException):
+                raise outcome
+        found = publishing.result()
+        return found if isinstance(found, Tail) else None
+
+    async def _publish(self, lane: _Lane, entries: Sequence[Entry], tail: Tail, tries: Tries) -> Tail | None:
+        time = self._clock()
+        head, rest = await self._pack(lane, entries, tail, time)
+        place: Place | None = None
+        if len(rest) > min(INLINE_BYTES, self._jetstream.wire.max_payload - 4096):
+            place = await self._objects.put(lane.token, rest, patience=tries.left)
+        payload = write(head, rest) if place is None else write_outside(head, place.written())
+        name = f"{self._run_id}.{next(self._names)}"
+        at = await self._send(lane.token, payload, name, tail, tries)
+        if at is None:
+            if place is not None:
+                await self._objects.delete(lane.token, place)
+            return None
+        self._tails.marks(lane.token, head.life).learn(head.first, at)
+        return Tail(head.last, at, head.life, time)
+
+    async def _pack(
+        self, lane: _Lane, entries: Sequence[Entry], tail: Tail, time: float
+    ) -> tuple[Head, bytes]:
+        frames: Sequence[bytes] = [bytes(entry.frame) for entry in entries]
+        redact = self._redact
+
+        def work() -> tuple[Head, bytes]:
+            kept = frames if redact is None else redact_all(frames, redact)
+            if tail.at:
+                return pack(lane.token, kept, entries, first=tail.last + 1, life=tail.life, time=time)
+            return pack(
+                lane.token,
+                kept,
+                entries,
+                first=tail.last + 1,
+                life=randbits(63),
+                time=time,
+                name=lane.stream,
+            )
+
+        if sum(map(len, frames)) > RECORD_BYTES:
+            return await asyncio.to_thread(work)
+        return work()
+
+    async def _send(self, token: str, payload: bytes, name: str, tail: Tail, tries: Tries) -> int | None:
+        """The message that holds the record, once it is certain; None if the end is elsewhere."""
+        subject = self._layout.subject_of(token)
+        headers = {ID: name, EXPECTED: str(tail.at)}
+        while True:
+            try:
+                ack = await self._jetstream.publish(subject, payload, headers)
+                if ack.error is None:
+                    return ack.seq
+                if not ack.moved:
+                    raise refusal(ack.error)
+                return await self._look(token, ack, name, tail, tries)
+            except NoAnswer as error:
+                await tries.again(
+                    NoAnswer(f"an append was not acknowledged, and may have been stored: {error}")
+                )
+
+    async def _look(self, token: str, ack: Ack, name: str, tail: Tail, tries: Tries) -> int | None:
+        """What stands where our record would: ours, another's, or this server does not know yet."""
+        stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
+        found = await self._jetstream.following(stream, subject, tail.at + 1, patience=tries.left)
+        if found is not None:
+            return found.seq if found.headers.get(ID) == name else None
+        if ack.true_last == 0:
+            return None  # it was deleted meanwhile
+        raise NoAnswer("a server is behind")
+
+
+async def _quiet(work: Awaitable[object]) -> object:
+    """What it gives, or what it raises: two things are done side by side, and both are finished."""
+    try:
+        return await work
+    except Exception as error:  # noqa: BLE001  # raised again by whoever waits for both
+        return error
+
+
+def _internal(error: Exception) -> JournalError:
+    return JournalError(f"an append failed: {type(error).__name__}: {error}")

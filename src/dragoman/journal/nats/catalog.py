@@ -1,0 +1,262 @@
+"""What is known about streams: a bucket that decides, and a picture of it in memory that answers listings.
+
+What this process writes is in its picture at once; what others write comes a moment later. The last entry
+and the time of the last change of a stream are written with every description, and of running streams every
+now and then: an append does not touch the bucket. So a listing may be some seconds late about streams of
+other nodes; `NatsJournal.info` is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from dragoman.errors import JournalError, KeyTaken
+from dragoman.journal.contract import Listing, StreamInfo
+from dragoman.journal.cursors import make_cursor, read_cursor
+from dragoman.journal.nats.buckets import Bucket, Moved, is_marker
+from dragoman.journal.nats.following import Follower
+from dragoman.journal.nats.jetstream import JetStream
+from dragoman.journal.nats.layout import number_of, token_of
+from dragoman.journal.nats.wire import Wire
+from dragoman.journal.shared import Held
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 20.0
+REFRESH_SECONDS = 10.0
+"""How late the picture of others may be about a stream that runs here."""
+
+REFRESH_AT_ONCE = 16
+
+_decoder = msgspec.json.Decoder(StreamInfo)
+
+
+class Known:
+    """A stream of the picture."""
+
+    __slots__ = ("info", "revision")
+
+    def __init__(self, info: StreamInfo, revision: int) -> None:
+        self.info = info
+        self.revision = revision
+
+
+class Catalog:
+    """Descriptions of all streams, by token. `gone` hears of tokens that were deleted, here or elsewhere."""
+
+    def __init__(
+        self,
+        jetstream: JetStream,
+        wire: Wire,
+        bucket: str,
+        *,
+        clock: Callable[[], float],
+        gone: Callable[[str], None],
+    ) -> None:
+        self._bucket = Bucket(jetstream, bucket)
+        self._follower = Follower(jetstream, wire, self._bucket, self._changed)
+        self._clock = clock
+        self._gone = gone
+        self._known: dict[str, Known] = {}
+        self._stale: set[str] = set()
+        self._loading: asyncio.Task[None] | None = None
+        self._refreshing: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to draw the picture; `loaded` waits for it."""
+        loop = asyncio.get_running_loop()
+        self._loading = loop.create_task(self._load(), name="nats catalog")
+        self._refreshing = loop.create_task(self._refresh(), name="nats catalog refresh")
+
+    async def loaded(self) -> None:
+        """Until all streams are in the picture."""
+        assert self._loading is not None
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.shield(self._loading)
+
+    async def aclose(self) -> None:
+        tasks = [task for task in (self._loading, self._refreshing) if task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        await self._follower.aclose()
+        try:
+            async with asyncio.timeout(5):
+                await self._write_stale()
+        except (JournalError, TimeoutError):
+            pass  # what others see of our streams stays a little late
+
+    # What is decided by the bucket.
+
+    async def read(self, token: str) -> StreamInfo | None:
+        """What is known, from the leader."""
+        held = await self._bucket.get(token)
+        if held is None:
+            return None
+        info = _decoder.decode(held.value)
+        self._follower.note(token, held)
+        return info
+
+    async def floor(self, token: str) -> int:
+        """Where a stream ended when it was last described."""
+        info = await self.read(token)
+        return 0 if info is None else info.last
+
+    async def ensure(self, stream: str, token: str) -> None:
+        """That the stream is known by its name."""
+        if token not in self._known:
+            now = self._clock()
+            fresh = StreamInfo(stream=stream, created=now, updated=now)
+            try:
+                await self._create(token, fresh)
+            except KeyTaken:
+                await self.read(token)
+
+    async def change(self, stream: str, changes: Mapping[str, str], *, last: int) -> StreamInfo:
+        """Write a description over the one that is there; what others wrote meanwhile is kept."""
+        token = token_of(stream)
+        known = self._known.get(token)
+        info, revision = (known.info, known.revision) if known is not None else (None, 0)
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                wanted = self._changed_info(info, stream, changes, last)
+                try:
+                    if info is None:
+                        await self._create(token, wanted)
+                    else:
+                        await self._write(token, wanted, revision)
+                    return wanted
+                except Moved as moved:
+                    found = moved.found
+                    alive = found is not None and not is_marker(found.headers)
+                    info = _decoder.decode(found.data) if found is not None and alive else None
+                    revision = found.seq if found is not None else 0
+
+    async def remove(self, token: str) -> bool:
+        """Forget a description; says whether there was one."""
+        self._stale.discard(token)
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                held = await self._bucket.get(token)
+                if held is None:
+                    self._follower.note_gone(token)
+                    return False
+                try:
+                    await self._bucket.remove(token, revision=held.revision, within=PATIENCE)
+                except Moved:
+                    continue
+                self._follower.note_gone(token)
+                return True
+
+    # The picture.
+
+    def get(self, token: str) -> StreamInfo | None:
+        known = self._known.get(token)
+        return None if known is None else known.info
+
+    def all(self) -> Iterator[tuple[str, StreamInfo]]:
+        return ((token, known.info) for token, known in self._known.items())
+
+    def touch(self, token: str, *, last: int, time: float) -> None:
+        """A stream has grown; others are told later."""
+        known = self._known.get(token)
+        if known is not None:
+            known.info = replace(known.info, last=last, updated=max(time, known.info.updated))
+            self._stale.add(token)
+
+    def listing(self, wanted: Mapping[str, str], *, cursor: str | None, limit: int) -> Listing:
+        before = None if cursor is None else read_cursor(cursor)
+        keyed = (
+            ((known.info.updated, number_of(token)), known.info)
+            for token, known in self._known.items()
+            if all(getattr(known.info, name) == value for name, value in wanted.items())
+        )
+        if before is not None:
+            keyed = (pair for pair in keyed if pair[0] < before)
+        best = heapq.nlargest(limit + 1, keyed, key=lambda pair: pair[0])
+        shown = best[:limit]
+        following = make_cursor(*shown[-1][0]) if shown and len(best) > limit else None
+        return Listing(streams=[info for _, info in shown], cursor=following)
+
+    # Within.
+
+    def _changed_info(
+        self, info: StreamInfo | None, stream: str, changes: Mapping[str, str], last: int
+    ) -> StreamInfo:
+        now = self._clock()
+        base = info or StreamInfo(stream=stream, created=now)
+        return replace(base, **changes, updated=max(now, base.updated), last=max(last, base.last))
+
+    async def _create(self, token: str, info: StreamInfo) -> None:
+        value = msgspec.json.encode(info)
+        revision = await self._bucket.create(token, value, within=PATIENCE)
+        self._follower.note(token, Held(value, revision))
+
+    async def _write(self, token: str, info: StreamInfo, revision: int) -> None:
+        value = msgspec.json.encode(info)
+        revision = await self._bucket.write(token, value, revision=revision, within=PATIENCE)
+        self._stale.discard(token)
+        self._follower.note(token, Held(value, revision))
+
+    def _changed(self, token: str, held: Held | None) -> None:
+        if token.startswith("-"):
+            return  # how the prefix is laid out
+        if held is None:
+            self._known.pop(token, None)
+            self._stale.discard(token)
+            self._gone(token)
+            return
+        try:
+            info = _decoder.decode(held.value)
+        except msgspec.MsgspecError:
+            log.warning("left out of the listing: a description that cannot be read")
+            return
+        mine = self._known.get(token)
+        if mine is not None and token in self._stale:  # what runs here is known better here
+            info = replace(
+                info, last=max(info.last, mine.info.last), updated=max(info.updated, mine.info.updated)
+            )
+        self._known[token] = Known(info, held.revision)
+
+    async def _load(self) -> None:
+        while True:
+            try:
+                await self._follower.start()
+                return
+            except (JournalError, TimeoutError) as error:
+                log.warning("the list of streams cannot be read yet: %s", error)
+                await asyncio.sleep(0.5)
+
+    async def _refresh(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            try:
+                await self._write_stale()
+            except (JournalError, TimeoutError) as error:
+                log.debug("descriptions are late: %s", error)
+
+    async def _write_stale(self) -> None:
+        """A few at once, each over the revision that is known; who has changed it meanwhile knows better."""
+        waiting = list(self._stale)
+
+        async def work() -> None:
+            while waiting:
+                token = waiting.pop()
+                known = self._known.get(token)
+                if known is None:
+                    continue
+                try:
+                    await self._write(token, known.info, known.revision)
+                except KeyTaken:
+                    await self.read(token)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(REFRESH_AT_ONCE, len(waiting))):
+                group.create_task(work())

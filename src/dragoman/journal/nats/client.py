@@ -1,0 +1,236 @@
+"""The client library, behind a few words: the one module that imports `nats`, and only when it is needed.
+
+It knows how the library is told who we are and what it does wrong: it would go on without TLS where the
+server has none, it keeps trying for ever where a login is refused, and it swallows a cancellation while it
+writes. So TLS is checked before anything secret is said, a refusal ends the opening, and nothing here waits
+to write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import JournalError
+from dragoman.journal.nats.options import Options
+
+log = logging.getLogger(__name__)
+
+RECONNECT_SECONDS = 0.2
+PING_SECONDS = 2
+PINGS = 2
+"""A server that says nothing for so many pings is gone, and another one is tried: four to six seconds."""
+
+BUFFER_BYTES = 32 * 1024 * 1024
+"""What is written while nobody reads it; more is refused."""
+
+
+class Refused(JournalError):
+    """The servers are there and do not want us."""
+
+
+class Client:
+    """A connection of the library. `lost`, `back` and `over` are told of its ups and downs."""
+
+    def __init__(self, library: Any) -> None:
+        self._nats = library
+        self.closing = False
+
+    @property
+    def info(self) -> dict[str, Any]:
+        said: dict[str, Any] = (
+            self._nats._server_info
+        )  # what the server said of itself; there is no other way
+        return said
+
+    @property
+    def max_payload(self) -> int:
+        most: int = self._nats.max_payload
+        return most
+
+    def new_inbox(self) -> str:
+        name: str = self._nats.new_inbox()
+        return name
+
+    async def say(self, subject: str, data: bytes, reply: str, headers: dict[str, str] | None) -> None:
+        import nats.errors
+
+        try:
+            await self._nats.publish(subject, data, reply=reply, headers=headers)
+        except nats.errors.Error as error:
+            raise JournalError(f"nothing can be sent now: {type(error).__name__}") from None
+
+    async def hear(self, subject: str, heard: Callable[[Any], None], *, most: int) -> Callable[[], Any]:
+        """Subscribe; returns how to end it."""
+        import nats.errors
+
+        async def call(message: Any) -> None:
+            heard(message)
+
+        try:
+            subscription = await self._nats.subscribe(subject, cb=call, pending_bytes_limit=most)
+        except nats.errors.Error as error:
+            raise JournalError(f"nothing can be heard now: {type(error).__name__}") from None
+
+        async def end() -> None:
+            task = subscription._wait_for_msgs_task
+            try:
+                await subscription.unsubscribe()
+            except nats.errors.Error:
+                pass  # the connection is over, and the subscription with it
+            if task is not None and task is not asyncio.current_task():
+                await asyncio.wait([task], timeout=1)
+
+        return end
+
+    async def close(self) -> None:
+        self.closing = True
+        tasks = [
+            self._nats._reading_task,
+            self._nats._ping_interval_task,
+            self._nats._flusher_task,
+            self._nats._reconnection_task,
+            *(one._wait_for_msgs_task for one in self._nats._subs.values()),
+        ]
+        await self._nats.close()
+        running = [task for task in tasks if task is not None and task is not asyncio.current_task()]
+        if running:
+            await asyncio.wait(running, timeout=2)
+
+
+async def connect_client(
+    options: Options,
+    *,
+    inbox: str,
+    lost: Callable[[], None],
+    back: Callable[[], None],
+    over: Callable[[], None],
+) -> Client:
+    """Connect within `options.connect_seconds`, or say why not."""
+    try:
+        from nats.aio.client import Client as Library
+    except ImportError:
+        raise JournalError("a journal on NATS needs its client: pip install 'dragoman[nats]'") from None
+
+    class Checked(Library):  # type: ignore[misc, unused-ignore]
+        def _connect_command(self) -> bytes:
+            if options.tls and not self._server_info.get("tls_required"):
+                trouble.append(Refused(f"{options.shown}: the server speaks no TLS"))
+                raise ConnectionRefusedError("no TLS")
+            command: bytes = super()._connect_command()
+            return command
+
+    trouble: list[BaseException] = []
+    library = Checked()
+    client = Client(library)
+
+    async def erred(error: BaseException) -> None:
+        log.debug("the connection has an error: %s", type(error).__name__)
+        if "authorization" in str(error).lower() or isinstance(error, ssl.SSLCertVerificationError):
+            trouble.append(error)
+
+    def telling(tell: Callable[[], None]) -> Callable[[], Awaitable[None]]:
+        async def told() -> None:
+            if not client.closing:
+                tell()
+
+        return told
+
+    arguments: dict[str, Any] = {
+        "servers": [f"{'tls' if options.tls else 'nats'}://{server}" for server in options.servers],
+        "name": "dragoman",
+        "inbox_prefix": inbox,
+        "error_cb": erred,
+        "disconnected_cb": telling(lost),
+        "reconnected_cb": telling(back),
+        "closed_cb": telling(over),
+        "max_reconnect_attempts": -1,
+        "reconnect_time_wait": RECONNECT_SECONDS,
+        "ping_interval": PING_SECONDS,
+        "max_outstanding_pings": PINGS,
+        "pending_size": BUFFER_BYTES,
+        "flush_timeout": 5.0,
+        **_login(options),
+    }
+    connecting = asyncio.get_running_loop().create_task(library.connect(**arguments))
+    try:
+        await _until_connected(connecting, trouble, options)
+    except BaseException:
+        connecting.cancel()
+        await asyncio.wait([connecting])
+        await client.close()
+        raise
+    return client
+
+
+async def _until_connected(
+    connecting: asyncio.Task[Any], trouble: list[BaseException], options: Options
+) -> None:
+    """The library tries without end; what will not change ends it here."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + options.connect_seconds
+    while not connecting.done():
+        if trouble:
+            raise _refusal(trouble[0], options)
+        if loop.time() > until:
+            raise JournalError(f"{options.shown} cannot be reached: is a server running there?")
+        await asyncio.wait([connecting], timeout=0.1)
+    error = connecting.exception()
+    if error is not None:
+        raise _refusal(trouble[0] if trouble else error, options)
+
+
+def _refusal(error: BaseException, options: Options) -> JournalError:
+    if isinstance(error, JournalError):
+        return error
+    if isinstance(error, ssl.SSLError):
+        return Refused(
+            f"{options.shown}: TLS failed ({error.reason or type(error).__name__}); is the ca right?"
+        )
+    if "authorization" in str(error).lower():
+        return Refused(f"{options.shown}: the server refuses this user; check user, password, token or creds")
+    return JournalError(f"{options.shown} cannot be reached: {type(error).__name__}")
+
+
+def _login(options: Options) -> dict[str, Any]:
+    chosen: dict[str, Any] = {}
+    if options.creds:
+        chosen["user_credentials"] = str(_file(options.creds, "credentials"))
+    elif options.nkey:
+        chosen["nkeys_seed"] = str(_file(options.nkey, "seed"))
+    elif options.token:
+        chosen["token"] = options.token
+    elif options.user:
+        chosen |= {"user": options.user, "password": options.password}
+    if "user_credentials" in chosen or "nkeys_seed" in chosen:
+        try:
+            import nkeys  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
+        except ImportError:
+            raise JournalError("keys and credentials need one more: pip install nkeys") from None
+    if options.tls:
+        chosen["tls"] = _context(options)
+    return chosen
+
+
+def _context(options: Options) -> ssl.SSLContext:
+    ca = str(_file(options.ca, "certificates of an authority")) if options.ca else None
+    context = ssl.create_default_context(cafile=ca)
+    if options.cert:
+        cert = _file(options.cert, "certificate")
+        key = _file(options.key, "key of the certificate") if options.key else None
+        try:
+            context.load_cert_chain(cert, key)
+        except (OSError, ssl.SSLError) as error:
+            raise JournalError(f"the certificate cannot be used: {type(error).__name__}") from None
+    return context
+
+
+def _file(path: str, what: str) -> Path:
+    found = Path(path).expanduser()
+    if not found.is_file():
+        raise JournalError(f"the file with the {what} is not there: {found}")
+    return found

@@ -1,0 +1,262 @@
+"""What we ask of JetStream: streams that are as we want them, messages by subject and sequence, stored or
+not.
+
+Reads come in two kinds. `last` and `following` go to the leader of a stream and are true when they are
+answered; `batch` is answered by any replica, which may lag, and is for reading much. A publish says what the
+server said of it, and whether that is known at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.errors import JournalError, JournalFull
+from dragoman.journal.nats.wire import ANSWER_SECONDS, NoAnswer, Wire
+
+API = "$JS.API"
+NOT_FOUND, NO_STREAM = 10037, 10059
+MOVED, MOVED_IN_FLIGHT = 10071, 10164
+STORE_FAILED = 10077
+FULL = frozenset({STORE_FAILED, 10023, 10028, 10047, 10026, 10027})
+"""Bounds of streams, accounts and disks. All say: no room."""
+
+AGAIN = frozenset({10008, 10009, 10015, 10076, 10120, 10158, 10201})
+"""What passes: no leader at the moment, or the same message still under way."""
+
+PAUSES = (0.02, 0.05, 0.1, 0.2, 0.25)
+"""Between tries; the last one is repeated."""
+
+
+class ApiError(Struct, frozen=True):
+    code: int = 0
+    err_code: int = 0
+    description: str = ""
+
+
+class _Message(Struct, frozen=True):
+    subject: str = ""
+    seq: int = 0
+    hdrs: str = ""
+    data: str = ""
+
+
+class _Answer(Struct, frozen=True):
+    """The fields of all answers that we look at."""
+
+    error: ApiError | None = None
+    message: _Message | None = None
+    config: dict[str, Any] = {}
+    state: dict[str, Any] = {}
+    total: int = 0
+    purged: int = 0
+
+
+class Ack(Struct, frozen=True):
+    """What became of a publish."""
+
+    seq: int = 0
+    error: ApiError | None = None
+    duplicate: bool = False
+
+    @property
+    def moved(self) -> bool:
+        return self.error is not None and self.error.err_code in (MOVED, MOVED_IN_FLIGHT)
+
+    @property
+    def true_last(self) -> int | None:
+        """The last sequence of the subject, where the server says it."""
+        text = "" if self.error is None else self.error.description.rpartition(":")[2].strip()
+        return int(text) if text.isdigit() else None
+
+
+class Message(Struct, frozen=True, gc=False):
+    """A stored message."""
+
+    subject: str
+    seq: int
+    headers: Mapping[str, str]
+    data: bytes
+
+
+class Batch(Struct, frozen=True):
+    """Messages in order, and how many more there are."""
+
+    messages: Sequence[Message]
+    left: int
+
+
+_answers = msgspec.json.Decoder(_Answer)
+_acks = msgspec.json.Decoder(Ack)
+_encode = msgspec.json.encode
+
+
+class JetStream:
+    """Requests over a connection; each is tried until it is answered, or until `patience` is over."""
+
+    def __init__(self, wire: Wire, *, patience: float = 20.0) -> None:
+        self.wire = wire
+        self.patience = patience
+
+    # Streams.
+
+    async def ensure(self, settings: dict[str, Any]) -> None:
+        """Make a stream, or bring an older one to the settings."""
+        name = settings["name"]
+        known = await self.api(f"STREAM.INFO.{name}", {}, allow=(NO_STREAM,))
+        if known.error is not None:
+            made = await self.api(f"STREAM.CREATE.{name}", settings, allow=(10058,))
+            if made.error is None:
+                return
+            known = await self.api(f"STREAM.INFO.{name}", {})
+        if any(known.config.get(field) != value for field, value in settings.items()):
+            await self.api(f"STREAM.UPDATE.{name}", {**known.config, **settings})
+
+    async def counts(self, stream: str, subjects: str) -> dict[str, int]:
+        """How many messages each subject of a stream holds."""
+        found: dict[str, int] = {}
+        while True:
+            body = {"subjects_filter": subjects, "offset": len(found)}
+            answer = await self.api(f"STREAM.INFO.{stream}", body)
+            page = answer.state.get("subjects") or {}
+            found |= page
+            if not page or len(found) >= answer.total:
+                return found
+
+    async def purge(self, stream: str, subjects: str) -> int:
+        return (await self.api(f"STREAM.PURGE.{stream}", {"filter": subjects})).purged
+
+    # Messages.
+
+    async def last(self, stream: str, subject: str, *, patience: float | None = None) -> Message | None:
+        """The last message of a subject, from the leader."""
+        return await self._get(stream, {"last_by_subj": subject}, patience)
+
+    async def following(
+        self, stream: str, subject: str, seq: int, *, patience: float | None = None
+    ) -> Message | None:
+        """The first message of a subject at or behind a sequence, from the leader."""
+        return await self._get(stream, {"seq": max(1, seq), "next_by_subj": subject}, patience)
+
+    async def _get(self, stream: str, body: dict[str, Any], patience: float | None) -> Message | None:
+        answer = await self.api(f"STREAM.MSG.GET.{stream}", body, allow=(NOT_FOUND,), patience=patience)
+        found = answer.message
+        if found is None:
+            return None
+        headers = _read_headers(b64decode(found.hdrs)) if found.hdrs else {}
+        return Message(found.subject, found.seq, headers, b64decode(found.data))
+
+    async def batch(
+        self,
+        stream: str,
+        subjects: str,
+        seq: int,
+        *,
+        most: int,
+        most_bytes: int,
+        patience: float | None = None,
+    ) -> Batch:
+        """Messages of subjects at or behind a sequence, from any replica."""
+        body = _encode({"seq": max(1, seq), "next_by_subj": subjects, "batch": most, "max_bytes": most_bytes})
+        tries = Tries(self.patience if patience is None else patience)
+        while True:
+            try:
+                replies = await self.wire.ask_many(f"{API}.DIRECT.GET.{stream}", body, within=ANSWER_SECONDS)
+            except NoAnswer as error:
+                await tries.again(error)
+                continue
+            end = replies.pop()
+            if end.status not in (204, 404):
+                await tries.again(NoAnswer(f"a read was answered with {end.status}"))
+                continue
+            found = [
+                Message(one.headers["Nats-Subject"], int(one.headers["Nats-Sequence"]), one.headers, one.data)
+                for one in replies
+            ]
+            return Batch(found, int(end.headers.get("Nats-Num-Pending") or 0))
+
+    async def publish(
+        self, subject: str, data: bytes, headers: Mapping[str, str], *, within: float = ANSWER_SECONDS
+    ) -> Ack:
+        """One try; `NoAnswer` if nobody knows what became of it. An answer that only asks for patience is
+        none.
+        """
+        reply = await self.wire.ask(subject, data, headers=headers, within=within)
+        try:
+            ack = _acks.decode(reply.data)
+        except msgspec.MsgspecError:
+            raise NoAnswer("a server answered with something else") from None
+        if ack.error is not None and (ack.error.err_code in AGAIN or ack.error.code == 503):
+            raise NoAnswer(ack.error.description)
+        return ack
+
+    async def api(
+        self,
+        what: str,
+        body: dict[str, Any],
+        *,
+        allow: tuple[int, ...] = (),
+        patience: float | None = None,
+    ) -> _Answer:
+        """A request of JetStream's own; an error that is not in `allow` is raised."""
+        tries = Tries(self.patience if patience is None else patience)
+        data = _encode(body) if body else b""
+        while True:
+            try:
+                reply = await self.wire.ask(f"{API}.{what}", data, within=min(ANSWER_SECONDS * 2, tries.left))
+            except NoAnswer as error:
+                await tries.again(error)
+                continue
+            try:
+                answer = _answers.decode(reply.data)
+            except msgspec.MsgspecError:
+                raise JournalError("JetStream answered with something that cannot be read") from None
+            error_said = answer.error
+            if error_said is None or error_said.err_code in allow:
+                return answer
+            if error_said.err_code in AGAIN or error_said.code == 503:
+                await tries.again(NoAnswer(error_said.description))
+                continue
+            raise refusal(error_said)
+
+
+class Tries:
+    """How often, and until when, something is asked again."""
+
+    def __init__(self, patience: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._until = self._loop.time() + patience
+        self._pauses = iter(PAUSES)
+
+    @property
+    def left(self) -> float:
+        return max(0.05, self._until - self._loop.time())
+
+    async def again(self, error: NoAnswer) -> None:
+        """A pause before the next try; the error if there is none."""
+        if self._loop.time() >= self._until:
+            raise error
+        await asyncio.sleep(min(next(self._pauses, PAUSES[-1]), self.left))
+
+
+def refusal(error: ApiError) -> JournalError:
+    """What a server's refusal means to whoever uses the journal."""
+    if error.err_code in FULL:
+        return JournalFull(f"there is no room for more: {error.description}")
+    if error.err_code in (10005, 10074):
+        return JournalError(f"{error.description}: are there fewer servers than replicas?")
+    if error.err_code in (10039, 10035) or "not enabled" in error.description:
+        return JournalError(
+            "JetStream is not enabled for this account: jetstream {} in the server's settings"
+        )
+    return JournalError(f"NATS refuses this: {error.description}")
+
+
+def _read_headers(raw: bytes) -> dict[str, str]:
+    lines = raw.decode(errors="replace").split("\r\n")[1:]
+    return {name: value.strip() for name, colon, value in (line.partition(":") for line in lines) if colon}

@@ -1,0 +1,164 @@
+"""The journal on NATS JetStream: the whole contract, for any number of nodes.
+
+What was acknowledged is stored by as many servers as there are replicas, and is on their disks if they run
+with `sync_interval: always`, which a client cannot see. It stores frames as they come, except that known
+secrets are made unreadable first. Streams of one name are one stream, whichever node writes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from msgspec.structs import replace
+
+from dragoman.errors import JournalClosed, JournalError, NoSuchStream
+from dragoman.journal.contract import Entry, Found, Listing, Page, StreamInfo
+from dragoman.journal.nats.appending import Appends
+from dragoman.journal.nats.catalog import Catalog
+from dragoman.journal.nats.jetstream import JetStream
+from dragoman.journal.nats.layout import Layout, meta_bucket, token_of
+from dragoman.journal.nats.objects import Objects
+from dragoman.journal.nats.options import Options
+from dragoman.journal.nats.replaying import Replay
+from dragoman.journal.nats.tails import Tail, Tails
+from dragoman.journal.nats.wire import Wire
+from dragoman.journal.streams import clean
+
+
+class NatsJournal:
+    """`Journal` over one connection, which it does not own."""
+
+    def __init__(
+        self,
+        jetstream: JetStream,
+        wire: Wire,
+        layout: Layout,
+        options: Options,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._jetstream = jetstream
+        self._layout = layout
+        self._redact = options.redact
+        self._tails = Tails(jetstream, layout)
+        self._objects = Objects(jetstream, layout)
+        self._catalog = Catalog(
+            jetstream, wire, meta_bucket(layout.prefix), clock=clock, gone=self._tails.forget_all
+        )
+        self._appends = Appends(
+            jetstream,
+            layout,
+            self._tails,
+            self._objects,
+            redact=options.redact,
+            clock=clock,
+            made=self._catalog.ensure,
+            floor=self._floor,
+            stored=lambda token, tail: self._catalog.touch(token, last=tail.last, time=tail.time),
+        )
+        self._replay = Replay(jetstream, layout, self._tails, self._objects, kept_all=not options.max_age)
+        self._drops = bool(options.max_age)
+        self._closed = False
+
+    def start(self) -> None:
+        self._catalog.start()
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        name, token = self._name(stream)
+        return await self._appends.append(name, token, entries, after=after)
+
+    async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
+        name, token = self._name(stream)
+        if limit is not None and limit <= 0:
+            return
+        tail = await self._tails.read(token)
+        if not tail.at and await self._catalog.read(token) is None:
+            raise NoSuchStream(stream)
+        async for page in self._replay.pages(name, token, tail, after=after, limit=limit):
+            yield page
+            self._check()
+
+    async def info(self, stream: str) -> StreamInfo | None:
+        name, token = self._name(stream)
+        tail, known = await asyncio.gather(self._tails.read(token), self._catalog.read(token))
+        return _together(name, known, tail)
+
+    async def describe(
+        self,
+        stream: str,
+        *,
+        agent: str | None = None,
+        cwd: str | None = None,
+        title: str | None = None,
+        state: str | None = None,
+        session: str | None = None,
+    ) -> StreamInfo:
+        name, token = self._name(stream)
+        if title is not None and self._redact is not None:
+            title = self._redact(title.encode(errors="replace")).decode(errors="replace")
+        given = {"agent": agent, "cwd": cwd, "title": title, "state": state, "session": session}
+        changes = {field: clean(value) for field, value in given.items() if value is not None}
+        tail = self._tails.known(token) or await self._tails.read(token)
+        return await self._catalog.change(name, changes, last=tail.last)
+
+    async def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int = 50,
+        agent: str | None = None,
+        cwd: str | None = None,
+        state: str | None = None,
+        session: str | None = None,
+    ) -> Listing:
+        self._check()
+        given = {"agent": agent, "cwd": cwd, "state": state, "session": session}
+        wanted = {field: clean(value) for field, value in given.items() if value is not None}
+        await self._catalog.loaded()
+        return self._catalog.listing(wanted, cursor=cursor, limit=limit)
+
+    async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
+        self._check()
+        raise JournalError("not yet")
+
+    async def delete(self, stream: str) -> bool:
+        """The name goes first, so that what is half deleted is not listed; a second try finishes it."""
+        _, token = self._name(stream)
+        await self._appends.idle(token)
+        known = await self._catalog.remove(token)
+        purged = await self._jetstream.purge(self._layout.stream_of(token), self._layout.subject_of(token))
+        await self._objects.delete_all(token)
+        self._tails.forget_all(token)
+        return known or purged > 0
+
+    async def aclose(self) -> None:
+        self._closed = True
+        await self._appends.aclose()
+        await self._catalog.aclose()
+
+    async def _floor(self, token: str) -> int:
+        return await self._catalog.floor(token) if self._drops else 0
+
+    def _name(self, stream: str) -> tuple[str, str]:
+        self._check()
+        if not stream:
+            raise JournalError("a stream needs a name")
+        name = clean(stream)
+        return name, token_of(name)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise JournalClosed("the journal is closed")
+
+
+def _together(stream: str, known: StreamInfo | None, tail: Tail) -> StreamInfo | None:
+    """What the description and the end of a stream say."""
+    if known is None and not tail.at:
+        return None
+    if known is None:  # it began when its node was lost: the description comes with the next append
+        return StreamInfo(stream=stream, created=tail.time, updated=tail.time, last=tail.last)
+    return replace(
+        known, last=max(tail.last, 0 if tail.at else known.last), updated=max(known.updated, tail.time)
+    )

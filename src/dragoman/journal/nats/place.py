@@ -1,0 +1,99 @@
+"""Opens everything that nodes share on NATS: the journal, the register and the bus, over one connection.
+
+async with open_nats("nats://host:4222/team") as place:
+    place.journal, place.register, place.bus
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman.errors import JournalError, KeyTaken
+from dragoman.journal.nats.buckets import Bucket
+from dragoman.journal.nats.bus import NatsBus
+from dragoman.journal.nats.jetstream import JetStream
+from dragoman.journal.nats.journal import NatsJournal
+from dragoman.journal.nats.layout import Layout, bucket_settings, meta_bucket, register_bucket, settings_of
+from dragoman.journal.nats.options import Options, read_address
+from dragoman.journal.nats.register import NatsRegister
+from dragoman.journal.nats.wire import Wire
+
+VERSION = 1
+REPLICAS = 3
+"""In a cluster, if nobody says otherwise."""
+
+
+class NatsPlace(Struct, frozen=True):
+    """What is open."""
+
+    journal: NatsJournal
+    register: NatsRegister
+    bus: NatsBus
+    options: Options
+
+
+class _Shape(Struct, frozen=True):
+    """How a prefix was laid out by whoever opened it first; it holds for all."""
+
+    version: int
+    shards: int
+
+
+@asynccontextmanager
+async def open_nats(address: str, *, options: Options | None = None) -> AsyncIterator[NatsPlace]:
+    """Connect and make what is not there. `options` takes precedence over what the address says, except for
+    the servers.
+    """
+    said = read_address(address)
+    chosen = said if options is None else replace(options, servers=options.servers or said.servers)
+    wire = Wire(chosen, inbox=Layout(chosen.prefix, shards=1).inbox)
+    await wire.open()
+    try:
+        jetstream = JetStream(wire)
+        layout = await _lay_out(jetstream, chosen)
+        journal = NatsJournal(jetstream, wire, layout, chosen)
+        register = NatsRegister(jetstream, wire, register_bucket(chosen.prefix))
+        bus = NatsBus(wire, layout)
+        journal.start()
+        try:
+            yield NatsPlace(journal, register, bus, chosen)
+        finally:
+            await bus.aclose()
+            await register.aclose()
+            await journal.aclose()
+    finally:
+        await wire.aclose()
+
+
+async def _lay_out(jetstream: JetStream, options: Options) -> Layout:
+    """Make the streams of JetStream, or find them made."""
+    replicas = options.replicas or (REPLICAS if jetstream.wire.clustered else 1)
+    await jetstream.ensure(bucket_settings(meta_bucket(options.prefix), replicas))
+    shape = await _shape(jetstream, options)
+    layout = Layout(options.prefix, shards=shape.shards)
+    await asyncio.gather(
+        *(jetstream.ensure(settings) for settings in settings_of(layout, options, replicas=replicas))
+    )
+    return layout
+
+
+async def _shape(jetstream: JetStream, options: Options) -> _Shape:
+    bucket = Bucket(jetstream, meta_bucket(options.prefix))
+    wanted = _Shape(VERSION, options.shards)
+    try:
+        await bucket.create("-layout", msgspec.json.encode(wanted), within=jetstream.patience)
+        return wanted
+    except KeyTaken:
+        held = await bucket.get("-layout")
+    if held is None:
+        raise JournalError(f"{options.prefix} is just being taken away")
+    found = msgspec.json.decode(held.value, type=_Shape)
+    if found.version != VERSION:
+        raise JournalError(f"{options.prefix} has version {found.version}; this program knows {VERSION}")
+    return found

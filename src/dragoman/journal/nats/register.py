@@ -1,0 +1,95 @@
+"""The register on NATS: a key-value bucket, written by compare-and-set, followed by whoever watches.
+
+A write that is not answered is tried for five seconds and looked for at the leader; what cannot be found
+out by then is `JournalError`, and may have happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from dragoman.errors import JournalError, KeyTaken
+from dragoman.journal.nats.buckets import Bucket
+from dragoman.journal.nats.following import Follower
+from dragoman.journal.nats.jetstream import JetStream
+from dragoman.journal.nats.wire import Wire
+from dragoman.journal.shared import Changed, Ends, Held
+
+WITHIN_SECONDS = 5.0
+"""Less than a lease should last: whoever holds one must know in time that it may be lost."""
+
+
+class NatsRegister:
+    """`Register` of one connection. All its watches share one follower, which begins with the first."""
+
+    def __init__(self, jetstream: JetStream, wire: Wire, bucket: str) -> None:
+        self._bucket = Bucket(jetstream, bucket)
+        self._follower = Follower(jetstream, wire, self._bucket, self._changed)
+        self._held: dict[str, Held] = {}
+        self._watches: list[_Watch] = []
+        self._written = 0
+        self._starting: asyncio.Task[None] | None = None
+
+    async def create(self, key: str, value: bytes) -> int:
+        return self._wrote(await self._bucket.create(key, value, within=WITHIN_SECONDS))
+
+    async def update(self, key: str, value: bytes, revision: int) -> int:
+        if revision <= 0:
+            raise KeyTaken(key)
+        return self._wrote(await self._bucket.write(key, value, revision=revision, within=WITHIN_SECONDS))
+
+    async def delete(self, key: str, revision: int) -> None:
+        if revision <= 0:
+            raise KeyTaken(key)
+        self._wrote(await self._bucket.remove(key, revision=revision, within=WITHIN_SECONDS))
+
+    async def get(self, key: str) -> Held | None:
+        return await self._bucket.get(key, within=WITHIN_SECONDS)
+
+    async def watch(self, prefix: str, changed: Changed) -> Ends:
+        if self._starting is None or (self._starting.done() and self._starting.exception() is not None):
+            self._starting = asyncio.get_running_loop().create_task(self._follower.start())
+        await asyncio.shield(self._starting)
+        try:
+            await self._follower.look(least=self._written)
+        except TimeoutError:
+            raise JournalError("the register cannot be read now") from None
+        watch = _Watch(prefix, changed, self._watches)
+        for key in sorted(self._held):
+            watch.tell(key, self._held[key])
+        self._watches.append(watch)
+        return watch
+
+    async def aclose(self) -> None:
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait([self._starting])
+        await self._follower.aclose()
+        self._watches.clear()
+
+    def _wrote(self, revision: int) -> int:
+        self._written = max(self._written, revision)
+        return revision
+
+    def _changed(self, key: str, held: Held | None) -> None:
+        if held is None:
+            self._held.pop(key, None)
+        else:
+            self._held[key] = held
+        for watch in list(self._watches):
+            watch.tell(key, held)
+
+
+class _Watch:
+    def __init__(self, prefix: str, changed: Changed, among: list[_Watch]) -> None:
+        self._prefix = prefix
+        self._changed = changed
+        self._among = among
+
+    def tell(self, key: str, held: Held | None) -> None:
+        if key.partition(".")[0] == self._prefix:
+            self._changed(key, held)
+
+    async def aclose(self) -> None:
+        if self in self._among:
+            self._among.remove(self)

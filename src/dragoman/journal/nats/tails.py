@@ -1,0 +1,102 @@
+"""Where streams end, as far as this process knows: learned from acknowledgements, or read from the leader.
+
+It also keeps marks of where entries lie, so that whoever reads from the middle need not begin at the start.
+What is kept is bounded; what was forgotten is read again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from msgspec import Struct
+
+from dragoman.journal.nats.jetstream import JetStream
+from dragoman.journal.nats.layout import Layout
+from dragoman.journal.nats.records import read_head
+
+KEPT = 50_000
+"""Streams whose end is remembered: some ten megabytes."""
+
+MARK_ENTRIES = 2_000
+"""Between two marks: about what a reader can skip in a moment."""
+
+MARKS = 512
+"""Of one stream; beyond these every second one goes."""
+
+
+class Tail(Struct, frozen=True, gc=False):
+    """The end of a stream: its last entry, and the message that holds it. All zero: there is none."""
+
+    last: int = 0
+    at: int = 0
+    life: int = 0
+    time: float = 0.0
+
+
+class Marks:
+    """Where entries of one life of a stream lie: the first entry of a message, and the message."""
+
+    __slots__ = ("firsts", "life", "places")
+
+    def __init__(self, life: int) -> None:
+        self.life = life
+        self.firsts: list[int] = []
+        self.places: list[int] = []
+
+    def learn(self, first: int, at: int) -> None:
+        spot = bisect_right(self.firsts, first)
+        near = self.firsts[max(0, spot - 1) : spot + 1]
+        if any(abs(known - first) < MARK_ENTRIES for known in near):
+            return
+        self.firsts.insert(spot, first)
+        self.places.insert(spot, at)
+        if len(self.firsts) > MARKS:
+            del self.firsts[1::2], self.places[1::2]
+
+    def below(self, sequence: int) -> tuple[int, int]:
+        """The nearest mark at or before an entry: its first entry and its message; the start if none is."""
+        spot = bisect_right(self.firsts, sequence) - 1
+        return (self.firsts[spot], self.places[spot]) if spot >= 0 else (1, 1)
+
+
+class Tails:
+    """The ends of streams, by token."""
+
+    def __init__(self, jetstream: JetStream, layout: Layout) -> None:
+        self._jetstream = jetstream
+        self._layout = layout
+        self._tails: dict[str, Tail] = {}
+        self._marks: dict[str, Marks] = {}
+
+    def known(self, token: str) -> Tail | None:
+        return self._tails.get(token)
+
+    def learn(self, token: str, tail: Tail) -> None:
+        self._tails.pop(token, None)
+        self._tails[token] = tail  # the latest is at the end
+        if len(self._tails) > KEPT:
+            self.forget(next(iter(self._tails)))
+
+    def forget(self, token: str) -> None:
+        self._tails.pop(token, None)
+
+    def forget_all(self, token: str) -> None:
+        self._tails.pop(token, None)
+        self._marks.pop(token, None)
+
+    def marks(self, token: str, life: int) -> Marks:
+        found = self._marks.get(token)
+        if found is None or found.life != life:
+            found = self._marks[token] = Marks(life)
+            if len(self._marks) > KEPT // 10:
+                self._marks.pop(next(iter(self._marks)))
+        return found
+
+    async def read(self, token: str, *, patience: float | None = None) -> Tail:
+        """The true end, from the leader."""
+        stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
+        message = await self._jetstream.last(stream, subject, patience=patience)
+        if message is None:
+            return Tail()
+        head = read_head(message.data)
+        return Tail(head.last, message.seq, head.life, head.time)
