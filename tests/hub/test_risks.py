@@ -10,6 +10,8 @@ import pytest
 
 from dragoman import Agent, Turn
 from dragoman.hub import risks as risks_module
+from dragoman.hub.frames import with_ours
+from dragoman.hub.rendering import UNJUDGED
 from dragoman.hub.risks import Risks, proposal_of
 from dragoman.review.risks import LARGEST
 from dragoman.schema import v1
@@ -176,6 +178,13 @@ async def test_a_hub_that_takes_over_finds_the_same_risks() -> None:
         history = await after.call("_dragoman/hub/history", {"sessionId": session})
         events = [one["message"]["params"].get("event") for one in history["messages"]]
         assert events.count("judged") == 1
+
+
+def test_no_agent_says_in_the_place_of_the_hub_that_there_is_no_risk() -> None:
+    mine = {"risks": [], "risksNote": "All is well.", "own": 1}
+    frame = json.dumps({"method": "m", "id": 1, "params": {"_meta": {"dragoman": mine}}}).encode()
+    told = json.loads(with_ours(frame, "params", {"request": "7", **UNJUDGED}))
+    assert told["params"]["_meta"] == {"dragoman": {"own": 1, "request": "7"}}
 
 
 def test_a_proposal_names_what_would_be_written_and_where_the_work_is() -> None:

@@ -140,8 +140,8 @@ def echoes(session_id: str, prompt: Sequence[Raw], key: str) -> list[bytes]:
 
 def with_ours(frame: bytes, member: str, ours: Mapping[str, Any]) -> bytes:
     """The frame with `_meta.dragoman` in its params or result. What stands there already stays."""
-    told = _encode({"dragoman": ours})
     if member == "params" and frame.startswith(UPDATE) and b'"_meta"' not in frame:
+        told = _encode({"dragoman": ours})
         return b'%b"_meta":%b,%b' % (UPDATE, told, frame[len(UPDATE) :])
     whole = object_of(frame)
     held = object_of(whole.get(member))
@@ -152,12 +152,13 @@ def with_ours(frame: bytes, member: str, ours: Mapping[str, Any]) -> bytes:
 
 
 def merged(params: Mapping[str, Raw], ours: Mapping[str, Any]) -> dict[str, Any]:
-    """Params with more of ours in their `_meta`."""
+    """Params with more of ours in their `_meta`; a member that is UNSET is taken out, whoever wrote it."""
     meta = value_of(params.get("_meta"), {})
     meta = meta if isinstance(meta, dict) else {}
     mine = meta.get("dragoman")
     mine = mine if isinstance(mine, dict) else {}
-    return {**params, "_meta": {**meta, "dragoman": {**mine, **ours}}}
+    whole = {name: value for name, value in {**mine, **ours}.items() if value is not UNSET}
+    return {**params, "_meta": {**meta, "dragoman": whole}}
 
 
 def readdressed(frame: bytes, session_id: str) -> bytes:

@@ -38,6 +38,9 @@ Member: TypeAlias = Literal["params", "result", ""]
 
 EVENT = "_dragoman/hub/event"
 
+UNJUDGED: dict[str, Any] = {"risks": UNSET, "risksNote": UNSET}
+"""No agent may say in the hub's place what is risky about its request."""
+
 
 class Position(NamedTuple):
     """How far a client has been told: all entries up to `sequence`, and `part` messages of the next."""
@@ -136,7 +139,7 @@ def asked_again(one: OpenRequest, view: View) -> bytes:
     message = request(asked, one.method, bytes(one.params))
     if not view.cursors:
         return message
-    ours = {"request": str(one.sequence), **view.judged(one.sequence)}
+    ours = {"request": str(one.sequence), **UNJUDGED, **view.judged(one.sequence)}
     return with_ours(message[:-1], "params", ours) + b"\n"
 
 
@@ -151,7 +154,7 @@ def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
     params = bytes(parts.params) if isinstance(parts.params, Raw) else b"{}"
     asked = view.asks(stored.sequence, parts.method)
     if not isinstance(asked, UnsetType):
-        ours = {"request": name, **view.judged(stored.sequence)}
+        ours = {"request": name, **UNJUDGED, **view.judged(stored.sequence)}
         yield Said(request(asked, parts.method, params)[:-1], ours=ours)
     if view.events and parts.method in ASKED:
         members = {"request": name, "method": parts.method, "params": Raw(params)}

@@ -54,12 +54,22 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     """What was found in it, where something was looked for."""
 
 
+class Caution(Struct, frozen=True, kw_only=True):
+    """Something that rules found risky."""
+
+    severity: str
+    """From `critical` to `info`; nothing for a remark, such as that nothing was judged."""
+    text: str
+
+
 class Question(Struct, frozen=True, kw_only=True):
     """A permission that is asked for. `text` is all of it, harmless already."""
 
     text: str
     why: str
     options: tuple[v1.PermissionOption, ...]
+    cautions: Callable[[], Awaitable[Sequence[Caution]]] | None = None
+    """What is risky about it, as soon as that is known; asked for once, and nobody waits for it."""
 
 
 class Field(Struct, frozen=True, kw_only=True):

@@ -2,13 +2,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
 from dragoman.tui.person import AtScreen
-from dragoman.tui.ports import Question, Wanted
+from dragoman.tui.ports import Caution, Question, Wanted
 from dragoman.tui.screens import permission
-from tests.tui.stage import StageHouse, on_stage
+from tests.tui.stage import Eyes, StageHouse, on_stage
 
 pytestmark = pytest.mark.bound(60)
 
@@ -27,6 +28,20 @@ def quiet() -> Agent:
         return None
 
     return agent
+
+
+async def rules_are_late(eyes: Eyes, person: AtScreen, question: Question) -> None:
+    """What rules find comes when it comes, on top of what is asked."""
+    judged: asyncio.Future[list[Caution]] = asyncio.get_running_loop().create_future()
+    answer = asyncio.create_task(person.ask(replace(question, cautions=lambda: judged)))
+    await eyes.see("Permission", "line 0")
+    judged.set_result(
+        [Caution(severity="high", text="It deletes\x1b [b]all"), Caution(severity="", text="n/a")]
+    )
+    await eyes.see("high risk: It deletes␛ [b]all", "n/a", "line 0")
+    await eyes.press("n")
+    assert await answer == "no"
+    await eyes.lose("Permission")
 
 
 async def test_every_key_says_what_it_says_and_nothing_is_chosen_by_default(
@@ -65,6 +80,8 @@ async def test_every_key_says_what_it_says_and_nothing_is_chosen_by_default(
         answer.cancel()
         await asyncio.wait([answer])
         await eyes.lose("Permission")
+
+        await rules_are_late(eyes, person, question)
 
         # What was typed for the prompt is no answer: not before the keyboard was still for a while.
         monkeypatch.setattr(permission, "STILL", 1000.0)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from dragoman.cli.chat.judging import Judging
 from dragoman.cli.run.permissions import ToolCalls, load_policy
 from dragoman.tui.ports import Person, Question
 from dragoman.workspace.policy.asking import Asked
@@ -31,12 +32,19 @@ class Rules:
         load_policy(roots, file=self.policy, approve=self.approve)
 
     def desk(
-        self, person: Person, calls: ToolCalls, *, agent: str, roots: Sequence[str], tell: Tell
+        self,
+        person: Person,
+        calls: ToolCalls,
+        *,
+        agent: str,
+        roots: Sequence[str],
+        tell: Tell,
+        judging: Judging,
     ) -> PermissionDesk:
         """Needs a running loop."""
         return PermissionDesk(
             load_policy(roots, file=self.policy, approve=self.approve),
-            asker=_Asker(person),
+            asker=_Asker(person, judging),
             audit=_TellingLog(places().audit, tell),
             remembered=Remembered(places().remembered),
             agent=agent,
@@ -48,12 +56,18 @@ class Rules:
 class _Asker:
     """An `Asker` of the policy, in front of the person."""
 
-    def __init__(self, person: Person) -> None:
+    def __init__(self, person: Person, judging: Judging) -> None:
         self._person = person
+        self._judging = judging
 
     async def ask(self, asked: Asked) -> str | None:
         return await self._person.ask(
-            Question(text=asked.text, why=asked.decision.why, options=asked.options)
+            Question(
+                text=asked.text,
+                why=asked.decision.why,
+                options=asked.options,
+                cautions=self._judging.about(asked),
+            )
         )
 
 

@@ -19,6 +19,7 @@ from dragoman.agents import VERSION
 from dragoman.cli.chat.changes import Look
 from dragoman.cli.chat.files import Files
 from dragoman.cli.chat.forms import ScreenForms
+from dragoman.cli.chat.judging import Judging
 from dragoman.cli.chat.past import Past
 from dragoman.cli.chat.rules import Rules
 from dragoman.cli.chat.shell import Line, TerminalOutput, start
@@ -79,13 +80,16 @@ class Talking:
         self._lines: list[Line] = []
         self._terminals: OrderedDict[str, TerminalOutput] = OrderedDict()
         roots = [wanted.cwd]
-        desk = rules.desk(person, self._calls, agent=source.name, roots=roots, tell=self._note)
+        self._judging = Judging()
+        desk = rules.desk(
+            person, self._calls, agent=source.name, roots=roots, tell=self._note, judging=self._judging
+        )
         questions = ElicitationDesk(asker=ScreenForms(person), agent=source.name)
         self.client = Client(
             "dragoman-chat", version=VERSION, title="Dragoman", elicitation_modes=("form", "url")
         )
         self.client.update(self._heard)
-        self.client.request_permission(desk.permission)
+        self.client.request_permission(self._judging.hearing(desk.permission))
         self.client.elicit(questions.elicit)
         self.workspace = Workspace(
             guard=desk.guard, terminals=TerminalSettings(shell_lines=rules.shell_lines)
@@ -233,6 +237,7 @@ class Talking:
         for line in self._lines:
             await line.kill()
         await self._look.aclose()
+        await self._judging.aclose()
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ typing, the dialog waits until the keyboard has been still for a moment.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -17,7 +17,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from dragoman.schema import v1
-from dragoman.tui.ports import Question
+from dragoman.tui.ports import Caution, Question
 from dragoman.tui.screens.dialog import Dialog
 from dragoman.tui.text.harmless import harmless_line
 from dragoman.tui.text.lines import hanging, plain
@@ -31,6 +31,12 @@ _KINDS = {
     "allow_always": "always allow",
     "reject_once": "reject",
     "reject_always": "always reject",
+}
+_SEVERITIES = {
+    "critical": "bold $text-error",
+    "high": "bold $text-error",
+    "medium": "$text-warning",
+    "low": "$text-warning",
 }
 _LETTERS = {"y": ("allow_once",), "a": ("allow_always",), "n": ("reject_once", "reject_always")}
 
@@ -51,6 +57,7 @@ class PermissionScreen(Dialog[str]):
         super().__init__()
         self.question = question
         self._drawn: tuple[int, Sequence[Content]] = (-1, ())
+        self._cautions: Sequence[Caution] = ()
         self._last_key = typed_at
         self._is_armed = time.monotonic() - typed_at > STILL
 
@@ -65,11 +72,24 @@ class PermissionScreen(Dialog[str]):
             yield OptionList(*self._options(), id="options", markup=False, compact=True)
 
     def on_mount(self) -> None:
-        view = self.query_one("#question", LinesView)
-        view.styles.height = min(len(self._lines(self._width)), max(3, self.app.size.height - 9))
+        self._fit()
+        if self.question.cautions is not None:
+            self.run_worker(self._judge(self.question.cautions), exit_on_error=False)
         options = self.query_one("#options", OptionList)
         options.highlighted = None
         options.focus()
+
+    async def _judge(self, found: Callable[[], Awaitable[Sequence[Caution]]]) -> None:
+        """The dialog is there already; what is found comes on top of it."""
+        self._cautions = await found()
+        if self._cautions and self.is_mounted:
+            self._drawn = (-1, ())
+            self._fit().show(self._lines)
+
+    def _fit(self) -> LinesView:
+        view = self.query_one("#question", LinesView)
+        view.styles.height = min(len(self._lines(self._width)), max(3, self.app.size.height - 9))
+        return view
 
     @property
     def _width(self) -> int:
@@ -82,6 +102,10 @@ class PermissionScreen(Dialog[str]):
 
     def _draw(self, width: int) -> Sequence[Content]:
         found: list[Content] = []
+        for caution in self._cautions:
+            style, head = _SEVERITIES.get(caution.severity, ""), f"{caution.severity} risk: "
+            words = (head if caution.severity else "") + harmless_line(caution.text)
+            found += hanging(plain(words, style), width, Content("  "))
         for one in self.question.text.split("\n"):
             indent = len(one) - len(one.lstrip(" "))
             text = one[indent:].expandtabs(4)

@@ -1,0 +1,94 @@
+"""What the reviewer's rules find in what an agent asks permission for, for the dialog.
+
+The rules are our own, here as at a hub. What a hub has found is added and takes nothing away: `_meta` is
+data, and an agent that said there that it is harmless would not be believed. Nobody waits for the rules, and
+they decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dragoman.schema import v1
+from dragoman.tui.ports import Caution
+from dragoman.workspace.policy.asking import Asked
+
+if TYPE_CHECKING:
+    from dragoman.review.assessing import Assessor
+
+Permit: TypeAlias = Callable[[v1.RequestPermissionRequest], Awaitable[v1.RequestPermissionResponse]]
+
+_SEVERITIES = frozenset({"critical", "high", "medium", "low", "info"})
+
+# Each request is answered in a task of its own, so this is the request that is being answered.
+_told: ContextVar[Sequence[Caution]] = ContextVar("told", default=())
+
+
+class Judging:
+    """For one conversation. Constructing one starts nothing."""
+
+    def __init__(self) -> None:
+        self._assessor: Assessor | None = None
+
+    def hearing(self, permit: Permit) -> Permit:
+        """The same answer, while what the request says of its risks is kept for `about`."""
+
+        async def heard(request: v1.RequestPermissionRequest) -> v1.RequestPermissionResponse:
+            _told.set(tuple(cautions_in(request.meta)))
+            return await permit(request)
+
+        return heard
+
+    def about(self, asked: Asked) -> Callable[[], Awaitable[Sequence[Caution]]]:
+        """Gives what is found, as soon as it is."""
+        told = _told.get()
+
+        async def found() -> Sequence[Caution]:
+            own = await self._judged(asked)
+            return list(dict.fromkeys([*own, *told]))
+
+        return found
+
+    async def _judged(self, asked: Asked) -> Sequence[Caution]:
+        from dragoman.hub.risks import proposal_of
+        from dragoman.review.assessing import Assessor
+
+        proposal = proposal_of(asked.question, asked.texts)
+        if proposal.is_empty:
+            return ()
+        if self._assessor is None:
+            self._assessor = Assessor()
+        judged = await self._assessor.judge(proposal)
+        found = [
+            _caution(risk.severity.value, risk.text, risk.rule, risk.path, risk.line)
+            for risk in judged.risks or ()
+        ]
+        return [*found, *([Caution(severity="", text=judged.note)] if judged.note else ())]
+
+    async def aclose(self) -> None:
+        if self._assessor is not None:
+            await self._assessor.aclose()
+
+
+def cautions_in(meta: Any) -> Iterator[Caution]:
+    """What a hub has found, from the `_meta` of a request (docs/hub-protocol.md)."""
+    ours = meta.get("dragoman") if isinstance(meta, dict) else None
+    risks = ours.get("risks") if isinstance(ours, dict) else None
+    for risk in risks if isinstance(risks, list) else ():
+        if isinstance(risk, dict) and isinstance(risk.get("text"), str):
+            severity = str(risk.get("severity"))
+            line = risk.get("line")
+            yield _caution(
+                severity if severity in _SEVERITIES else "",
+                risk["text"],
+                str(risk.get("rule") or ""),
+                str(risk.get("path") or ""),
+                line if isinstance(line, int) else 0,
+            )
+
+
+def _caution(severity: str, text: str, rule: str, path: str, line: int) -> Caution:
+    where = f" in {path}{f':{line}' if line else ''}" if path else ""
+    return Caution(severity=severity, text=f"{text}{where} ({rule})" if rule else f"{text}{where}")

@@ -1,0 +1,55 @@
+from typing import Any
+
+import pytest
+
+from dragoman.cli.chat.judging import Judging, cautions_in
+from dragoman.schema import v1
+from dragoman.workspace.policy.asking import Asked
+from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.question import Setting, about_tool_call
+
+SEVERE = {"rule": "hub/own", "severity": "high", "text": "The hub knows", "path": "/a", "line": 2}
+
+
+def asked(command: str) -> Asked:
+    call = v1.ToolCallUpdate(tool_call_id="c", kind="execute", raw_input={"command": command})
+    question = about_tool_call(call, Setting(roots=("/work",)))
+    return Asked(question=question, decision=Decision(outcome="ask", rule="", why=""), text="", options=())
+
+
+async def found(command: str, **ours: Any) -> list[tuple[str, str]]:
+    judging = Judging()
+    seen: list[tuple[str, str]] = []
+
+    async def permit(request: v1.RequestPermissionRequest) -> v1.RequestPermissionResponse:
+        seen.extend((one.severity, one.text) for one in await judging.about(asked(command))())
+        return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
+
+    call = v1.ToolCallUpdate(tool_call_id="c")
+    request = v1.RequestPermissionRequest(
+        session_id="s", tool_call=call, options=[], meta={"dragoman": ours} if ours else None
+    )
+    await judging.hearing(permit)(request)
+    await judging.aclose()
+    return seen
+
+
+async def test_a_command_is_judged_here() -> None:
+    assert await found("sudo ls") == [
+        ("medium", "It runs with the rights of an administrator (shell/privilege)")
+    ]
+    assert await found("ls") == []
+
+
+async def test_what_a_hub_found_is_added_and_takes_nothing_away() -> None:
+    told = ("high", "The hub knows in /a:2 (hub/own)")
+    assert await found("ls", risks=[SEVERE]) == [told]
+    assert len(await found("sudo ls", risks=[SEVERE])) == 2
+    assert len(await found("sudo ls", risks=[])) == 1
+
+
+@pytest.mark.parametrize(
+    "meta", [None, 3, {}, {"dragoman": 3}, {"dragoman": {"risks": {}}}, {"dragoman": {"risks": [3, {}]}}]
+)
+def test_what_makes_no_sense_says_nothing(meta: Any) -> None:
+    assert list(cautions_in(meta)) == []
