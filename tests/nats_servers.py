@@ -175,12 +175,23 @@ class Servers:
         for server in self.all:
             server.end(signal.SIGKILL)
 
+    def _is_met(self, server: Server) -> bool:
+        """Whether the cluster has a leader, and the leader knows every server that runs."""
+        name = server.ask("/jsz")["meta_cluster"].get("leader")
+        leaders = [one for one in self.all if one.name == name and one.running]
+        if not leaders:
+            return False
+        others = leaders[0].ask("/jsz")["meta_cluster"].get("replicas", [])
+        online = {one["name"] for one in others if not one.get("offline") and one.get("current")}
+        return {one.name for one in self.all if one.running} <= online | {name}
+
     def _is_ready(self, server: Server) -> bool:
         if not server.running:
             raise ChildProcessError(f"{server.name} ended")
         try:
-            healthy = server.ask("/healthz")["status"] == "ok"
-            return healthy and (len(self.all) == 1 or bool(server.ask("/jsz")["meta_cluster"].get("leader")))
+            if server.ask("/healthz")["status"] != "ok":
+                return False
+            return len(self.all) == 1 or self._is_met(server)
         except (OSError, KeyError, ValueError):
             return False
 

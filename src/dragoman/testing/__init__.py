@@ -16,6 +16,7 @@ if _typing.TYPE_CHECKING:
     from dragoman.testing.script.script import Script
     from dragoman.testing.script.statements import ScriptError
     from dragoman.testing.scripted import ScriptedAgent, ScriptedClient
+    from dragoman.testing.shared import check_shared
     from dragoman.testing.talking import talking_to
     from dragoman.testing.transcript import Passed, Transcript
     from dragoman.testing.transports import check_transport
@@ -34,6 +35,7 @@ _HOMES = {
     "Variant": "faults",
     "assert_golden": "golden",
     "check_journal": "journals",
+    "check_shared": "shared",
     "check_transport": "transports",
     "faulty": "faults",
     "normalised": "golden",
@@ -54,6 +56,7 @@ __all__ = [
     "Variant",
     "assert_golden",
     "check_journal",
+    "check_shared",
     "check_transport",
     "faulty",
     "normalised",

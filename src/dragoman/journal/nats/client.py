@@ -12,6 +12,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -206,11 +207,9 @@ def _login(options: Options) -> dict[str, Any]:
         chosen["token"] = options.token
     elif options.user:
         chosen |= {"user": options.user, "password": options.password}
-    if "user_credentials" in chosen or "nkeys_seed" in chosen:
-        try:
-            import nkeys  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
-        except ImportError:
-            raise JournalError("keys and credentials need one more: pip install nkeys") from None
+    keyed = "user_credentials" in chosen or "nkeys_seed" in chosen
+    if keyed and find_spec("nkeys") is None:  # the library imports it itself
+        raise JournalError("keys and credentials need one more: pip install nkeys")
     if options.tls:
         chosen["tls"] = _context(options)
     return chosen

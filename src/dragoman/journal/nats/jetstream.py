@@ -29,6 +29,10 @@ FULL = frozenset({STORE_FAILED, 10023, 10028, 10047, 10026, 10027})
 AGAIN = frozenset({10008, 10009, 10015, 10076, 10120, 10158, 10201})
 """What passes: no leader at the moment, or the same message still under way."""
 
+NO_PEERS = frozenset({10005, 10074})
+PEER_SECONDS = 8.0
+"""A cluster that has just begun does not know all its servers yet; one that is too small never will."""
+
 PAUSES = (0.02, 0.05, 0.1, 0.2, 0.25)
 """Between tries; the last one is repeated."""
 
@@ -219,6 +223,9 @@ class JetStream:
             error_said = answer.error
             if error_said is None or error_said.err_code in allow:
                 return answer
+            if error_said.err_code in NO_PEERS and tries.spent < PEER_SECONDS:
+                await tries.again(NoAnswer(error_said.description))
+                continue
             if error_said.err_code in AGAIN or error_said.code == 503:
                 await tries.again(NoAnswer(error_said.description))
                 continue
@@ -230,8 +237,13 @@ class Tries:
 
     def __init__(self, patience: float) -> None:
         self._loop = asyncio.get_running_loop()
-        self._until = self._loop.time() + patience
+        self._began = self._loop.time()
+        self._until = self._began + patience
         self._pauses = iter(PAUSES)
+
+    @property
+    def spent(self) -> float:
+        return self._loop.time() - self._began
 
     @property
     def left(self) -> float:
@@ -248,7 +260,7 @@ def refusal(error: ApiError) -> JournalError:
     """What a server's refusal means to whoever uses the journal."""
     if error.err_code in FULL:
         return JournalFull(f"there is no room for more: {error.description}")
-    if error.err_code in (10005, 10074):
+    if error.err_code in NO_PEERS:
         return JournalError(f"{error.description}: are there fewer servers than replicas?")
     if error.err_code in (10039, 10035) or "not enabled" in error.description:
         return JournalError(

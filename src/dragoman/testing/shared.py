@@ -1,0 +1,226 @@
+"""Holds a register and a bus to their contract: for ours, and for those that you write.
+
+Give `check_shared` a function that makes one node of what is shared, as an `async with`: all nodes that it
+makes within one promise share what they hold. Every promise of `dragoman.journal.shared` is tried, and the
+first that is broken is named in an `AssertionError`. What happens when a network fails is each
+implementation's own story.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Protocol
+
+from dragoman.errors import KeyTaken, NobodyListens
+from dragoman.journal.shared import Bus, Held, Register
+
+BOUND = 20.0
+"""Seconds that one promise may take to keep."""
+
+MANY = 200
+TRYING = b"?"
+
+
+class SharedNode(Protocol):
+    """What one node has of it."""
+
+    @property
+    def register(self) -> Register: ...
+
+    @property
+    def bus(self) -> Bus: ...
+
+
+MakeNode = Callable[[str], AbstractAsyncContextManager[SharedNode]]
+"""Makes a node; those that are given the same word share everything, those with another nothing."""
+
+
+async def check_shared(make: MakeNode) -> None:
+    """Try every promise on nodes from `make`; raise `AssertionError` for the first broken one."""
+    for number, promise in enumerate(PROMISES):
+        name = (promise.__doc__ or promise.__name__).splitlines()[0]
+        tasks = asyncio.all_tasks()
+        try:
+            async with asyncio.timeout(BOUND), AsyncExitStack() as stack:
+                one = await stack.enter_async_context(make(f"shared{number}"))
+                other = await stack.enter_async_context(make(f"shared{number}"))
+                await promise(one, other)
+        except TimeoutError:
+            raise AssertionError(f"{name}: not within {BOUND:g} seconds") from None
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+        assert asyncio.all_tasks() <= tasks, f"{name}: a task was left behind"
+
+
+class Told:
+    """What a watch or a listener was told, and a way to wait for it."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, bytes | None] = {}
+        self.words: list[tuple[str, bytes, str]] = []
+        self._more = asyncio.Event()
+
+    def changed(self, key: str, held: Held | None) -> None:
+        self.keys[key] = None if held is None else held.value
+        self._more.set()
+
+    def heard(self, subject: str, data: bytes, answer: str) -> None:
+        self.words.append((subject, data, answer))
+        self._more.set()
+
+    async def until(self, enough: Callable[[], bool]) -> None:
+        while not enough():
+            self._more.clear()
+            await self._more.wait()
+
+    async def until_keys(self, keys: dict[str, bytes | None]) -> None:
+        await self.until(lambda: self.keys == keys)
+
+    @property
+    def counted(self) -> list[tuple[str, bytes, str]]:
+        """The words without those that only tried whether anybody hears."""
+        return [word for word in self.words if word[1] != TRYING]
+
+
+async def _taken(attempt: Awaitable[object]) -> bool:
+    try:
+        await attempt
+    except KeyTaken:
+        return True
+    return False
+
+
+async def _one_creates(one: SharedNode, other: SharedNode) -> None:
+    """Of many who create a key, one does; and it holds what that one gave."""
+    nodes = (one, other)
+    attempts = [nodes[n % 2].register.create("lease.a", b"%d" % n) for n in range(8)]
+    results = await asyncio.gather(*attempts, return_exceptions=True)
+    won = [n for n, result in enumerate(results) if isinstance(result, int)]
+    assert len(won) == 1, f"{len(won)} have created one key"
+    lost = [result for result in results if not isinstance(result, int)]
+    assert all(isinstance(error, KeyTaken) for error in lost), f"refused with something else: {lost}"
+    held = await other.register.get("lease.a")
+    assert held is not None, "it holds nothing"
+    assert [held.value, held.revision] == [b"%d" % won[0], results[won[0]]], "it holds another value"
+    assert await other.register.get("lease.b") is None, "a key that nobody made holds something"
+
+
+async def _fences(one: SharedNode, other: SharedNode) -> None:
+    """Whoever holds an older revision is refused, and nothing is written."""
+    first = await one.register.create("lease.a", b"1")
+    second = await other.register.update("lease.a", b"2", first)
+    assert second != first, "a revision was used twice"
+    assert await _taken(one.register.update("lease.a", b"3", first)), "an old revision was taken"
+    assert await _taken(one.register.delete("lease.a", first)), "an old revision could delete"
+    assert await _taken(one.register.update("lease.b", b"x", second)), "a key that is not there was updated"
+    assert await _taken(one.register.update("lease.b", b"x", 0)), "revision 0 made a key"
+    assert await one.register.get("lease.a") == Held(b"2", second), "a refused write was written"
+
+
+async def _forgets(one: SharedNode, other: SharedNode) -> None:
+    """A deleted key holds nothing, can be made again, and an old revision stays old."""
+    first = await one.register.create("lease.a", b"1")
+    await one.register.delete("lease.a", first)
+    assert await other.register.get("lease.a") is None, "it still holds something"
+    assert await _taken(one.register.update("lease.a", b"2", first)), "what is gone was updated"
+    again = await other.register.create("lease.a", b"3")
+    assert await _taken(one.register.update("lease.a", b"4", first)), "a revision of a former life was taken"
+    assert await one.register.get("lease.a") == Held(b"3", again), "not what was made again"
+
+
+async def _watches(one: SharedNode, other: SharedNode) -> None:
+    """A watch tells what there is before it returns, then every change, of its word alone, until it ends."""
+    kept = await one.register.create("node.a", b"1")
+    await one.register.create("nodes.b", b"2")
+    mine, theirs = Told(), Told()
+    ending = await one.register.watch("node", mine.changed)
+    going_on = await other.register.watch("node", theirs.changed)
+    assert mine.keys == {"node.a": b"1"}, f"was told {mine.keys}"
+    await theirs.until_keys({"node.a": b"1"})
+    made = await other.register.create("node.c", b"3")
+    await one.register.update("node.a", b"4", kept)
+    for told in (mine, theirs):
+        await told.until_keys({"node.a": b"4", "node.c": b"3"})
+    await one.register.delete("node.c", made)
+    for told in (mine, theirs):
+        await told.until_keys({"node.a": b"4", "node.c": None})
+    await ending.aclose()
+    await ending.aclose()
+    await one.register.create("node.d", b"5")
+    await theirs.until(lambda: theirs.keys.get("node.d") == b"5")
+    assert "node.d" not in mine.keys, "a watch that was ended was told"
+    await going_on.aclose()
+
+
+async def _carries(one: SharedNode, other: SharedNode) -> None:
+    """What is sent arrives in order at all who listen, and at nobody else."""
+    told, own, apart = Told(), Told(), Told()
+    listening = [
+        await other.bus.listen("s.1.in", told.heard),
+        await one.bus.listen("s.*.in", own.heard),
+        await other.bus.listen("s.1", apart.heard),
+    ]
+    while not (told.words and own.words):  # that somebody listens has to get around among servers
+        one.bus.send("s.1.in", TRYING)
+        await asyncio.sleep(0.01)
+    for n in range(MANY):
+        one.bus.send("s.1.in", b"%d" % n)
+    for who in (told, own):
+        await _all_in_order(who)
+    assert apart.words == [], "another subject was heard"
+    for each in listening:
+        await each.aclose()
+        await each.aclose()
+
+
+async def _all_in_order(who: Told) -> None:
+    await who.until(lambda: len(who.counted) >= MANY)
+    assert who.counted == [("s.1.in", b"%d" % n, "") for n in range(MANY)], (
+        "not as it was sent, or not in order"
+    )
+
+
+async def _asks(one: SharedNode, other: SharedNode) -> None:
+    """A question is answered by whoever listens; nobody there is said at once, silence at the deadline."""
+    try:
+        await one.bus.ask("nobody.here", b"?", within=10)
+    except NobodyListens:
+        pass
+    else:
+        raise AssertionError("nobody was heard to answer")
+
+    def answer(subject: str, data: bytes, where: str) -> None:
+        if data != b"silence":
+            other.bus.send(where, subject.encode() + b" " + data)
+
+    listening = await other.bus.listen("ask.*", answer)
+    assert await _answered(one, "ask.a", b"1") == b"ask.a 1", "not the answer"
+    answers = await asyncio.gather(*(one.bus.ask("ask.b", b"%d" % n, within=10) for n in range(20)))
+    assert answers == [b"ask.b %d" % n for n in range(20)], "answers were mixed up"
+    try:
+        await one.bus.ask("ask.a", b"silence", within=0.05)
+    except TimeoutError:
+        pass
+    else:
+        raise AssertionError("silence was an answer")
+    await listening.aclose()
+
+
+async def _answered(node: SharedNode, subject: str, data: bytes) -> bytes:
+    while True:
+        try:
+            return await node.bus.ask(subject, data, within=10)
+        except NobodyListens:
+            await asyncio.sleep(0.01)
+
+
+PROMISES: tuple[Callable[[SharedNode, SharedNode], Awaitable[None]], ...] = (
+    _one_creates,
+    _fences,
+    _forgets,
+    _watches,
+    _carries,
+    _asks,
+)
