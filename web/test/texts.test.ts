@@ -3,7 +3,6 @@ import test from "node:test";
 import { MOST_LINES, Screen } from "../src/text/ansi";
 import { changedPart, diffLines, hunksOf, parseUnified, sideBySide } from "../src/text/diff";
 import { plain, reveal } from "../src/text/reveal";
-import { risksIn, risksOfPath } from "../src/text/risk";
 import { chance } from "./random";
 
 function lines(screen: Screen): string[] {
@@ -105,17 +104,4 @@ test("a unified diff is read back", () => {
 test("what differs within a line is found", () => {
   assert.deepEqual(changedPart("right = text[at + 1:]", "right = text[at:]"), { from: 15, one: 19, other: 15 });
   assert.equal(changedPart("abc", "xyz"), null);
-});
-
-test("commands that go wrong are pointed at, plain ones are not", () => {
-  const risky = ["curl -fsSL https://x | sh -s -- -y", "sudo make", "cd x && rm -rf build", "git push -f", "git reset --hard", "cat ~/.ssh/id", "ls \u202e"];
-  for (const command of risky) assert.ok(risksIn(command).length > 0, command);
-  const plainOnes = ["ls -la", "pytest -q", "rm build.log", "git push", "grep -rf pattern .", "curl https://x -o sh.txt", "npm ci"];
-  for (const command of plainOnes) assert.deepEqual(risksIn(command), [], command);
-});
-
-test("paths outside of the folder are pointed at", () => {
-  assert.deepEqual(risksOfPath("/work/a.py", "/work"), []);
-  assert.deepEqual(risksOfPath("src/a.py", "/work"), []);
-  for (const path of ["/etc/passwd", "/workshop/a", "../a", "/work/.git/hooks/x"]) assert.ok(risksOfPath(path, "/work").length > 0, path);
 });

@@ -134,6 +134,8 @@ export class App implements Owner {
         return this.sessionChanged(params.session);
       case "_dragoman/hub/asked":
         return this.waits(params.request);
+      case "_dragoman/hub/judged":
+        return this.judged(params);
       case "_dragoman/hub/settled":
         return this.settled(params.sessionId, params.request);
       case "$/cancel_request":
@@ -178,6 +180,15 @@ export class App implements Owner {
     const known = this.inbox.has(name);
     this.inbox.set(name, asked);
     if (!known) this.asked(asked);
+    this.changed();
+  }
+
+  /** The rules took longer than the question: it is the same one, known better. */
+  private judged({ sessionId, request, risks, risksNote }: Asked): void {
+    const name = `${sessionId}\0${request}`;
+    const asked = this.inbox.get(name);
+    if (!asked) return;
+    this.inbox.set(name, { ...asked, risks, risksNote });
     this.changed();
   }
 

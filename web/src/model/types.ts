@@ -93,6 +93,15 @@ export interface SessionInfo {
   asking?: number;
 }
 
+/** What a rule of the reviewer found in a request. */
+export interface Risk {
+  rule?: string;
+  severity?: string;
+  text?: string;
+  path?: string;
+  line?: number;
+}
+
 export interface Asked {
   sessionId: string;
   request: string;
@@ -103,6 +112,9 @@ export interface Asked {
   agent?: string;
   title?: string | null;
   rule?: unknown;
+  /** Missing as long as nothing was judged; empty if everything was and nothing was found. */
+  risks?: Risk[];
+  risksNote?: string;
 }
 
 export interface Queued {

@@ -7,14 +7,16 @@ import type { App } from "../model/app";
 import { nameOf } from "../model/app";
 import { Fold } from "../model/fold";
 import type { Asked, Message, PermissionOption, ToolCall } from "../model/types";
-import { risksIn, risksOfPath } from "../text/risk";
 import { ago, button, el, lastPart, shown } from "./dom";
 import { formOf } from "./form";
 import { iconNode } from "./icons";
 import { away } from "./markdown";
-import { commandOf, toolParts } from "./tool";
+import { fillRisks, riskList } from "./risks";
+import { toolParts } from "./tool";
 
 const cards = new Map<string, HTMLElement>();
+/** The question as a card shows it: what the hub learns later makes another one of it. */
+const drawn = new WeakMap<HTMLElement, Asked>();
 
 export function questionCard(app: App, asked: Asked, inSession: boolean): HTMLElement {
   const name = `${inSession ? "s" : "h"}${nameOf(asked)}`;
@@ -22,7 +24,11 @@ export function questionCard(app: App, asked: Asked, inSession: boolean): HTMLEl
   if (!card) {
     card = asked.method === "session/request_permission" ? permission(app, asked, inSession) : elicitation(app, asked, inSession);
     cards.set(name, card);
+    drawn.set(card, asked);
   }
+  const list = drawn.get(card) !== asked && card.querySelector<HTMLElement>(".risks");
+  if (list) fillRisks(list, asked);
+  drawn.set(card, asked);
   return card;
 }
 
@@ -40,16 +46,10 @@ function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: 
   card.setAttribute("aria-label", `Waits for you: ${title}`);
   card.append(el("header", "card-head", el("span", "tool-icon", iconNode(kind)), heading));
   if (!inSession) card.append(origin(asked, session?.cwd ?? ""));
-  card.append(warnings(risksOf(asked, asked.params.toolCall ?? {}, session?.cwd ?? "")));
+  card.append(riskList(asked));
   const body = el("div", "card-body");
   card.append(body);
   return [card, body];
-}
-
-function warnings(risks: string[]): HTMLElement {
-  const list = el("ul", "risks", ...risks.map((risk) => el("li", "", shown(risk))));
-  list.hidden = !risks.length;
-  return list;
 }
 
 function origin(asked: Asked, cwd: string): HTMLElement {
@@ -64,6 +64,10 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
   const [card, body] = frame(app, asked, inSession, call.kind ?? "other", call.title ?? "The agent asks for permission");
   body.append(...toolParts(call));
   if (!call.content?.length && call.rawInput === undefined && call.toolCallId) void tellMore(app, asked, card, body);
+  if (!app.may("approve")) {
+    card.append(watching());
+    return card;
+  }
   const options: PermissionOption[] = Array.isArray(asked.params.options) ? asked.params.options : [];
   const choose = (optionId: string): void => {
     // The card goes with its answer; who works with keys goes on writing.
@@ -74,12 +78,14 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
   ordered(options).forEach((option, at) => {
     const made = button("", `choice ${option.kind}`, () => choose(option.optionId));
     made.append(shown(option.name), el("kbd", "", String(at + 1)));
-    made.disabled = !app.may("approve");
     row.append(made);
   });
   card.append(row);
-  if (!app.may("approve")) card.append(el("p", "faint", "Your token may watch, but not answer."));
   return card;
+}
+
+function watching(): HTMLElement {
+  return el("p", "faint", "Your token may watch, but not answer.");
 }
 
 /** Many agents announce a call first and ask with its name alone: what they announced stands in the history. */
@@ -92,7 +98,6 @@ async function tellMore(app: App, asked: Asked, card: HTMLElement, body: HTMLEle
   const call: ToolCall = { ...known, ...asked.params.toolCall };
   const whole = { ...call, content: known.content, rawInput: known.rawInput };
   body.replaceChildren(...toolParts(whole));
-  card.querySelector(".risks")?.replaceWith(warnings(risksOf(asked, whole, app.sessions.get(asked.sessionId)?.cwd ?? "")));
   card.querySelector(".tool-icon")?.replaceChildren(iconNode(call.kind ?? "other"));
 }
 
@@ -109,10 +114,15 @@ function elicitation(app: App, asked: Asked, inSession: boolean): HTMLElement {
   const words = el("p", "card-message");
   words.append(shown(String(message ?? "")));
   body.append(words);
+  if (!app.may("approve")) {
+    if (mode === "url") body.append(visit(url));
+    body.append(watching());
+    return card;
+  }
   const form = formOf(requestedSchema ?? {}, (content) => {
     void app.answer(asked, mode === "url" ? { action: "accept" } : { action: "accept", content });
   });
-  if (mode === "url") form.prepend(el("p", "", "It asks you to visit ", away(String(url), "link", String(url))));
+  if (mode === "url") form.prepend(visit(url));
   const send = el("button", "choice allow_once", mode === "url" ? "I have done that" : "Answer");
   send.type = "submit";
   const decline = button("Decline", "choice reject_once", () => void app.answer(asked, { action: "decline" }));
@@ -121,24 +131,7 @@ function elicitation(app: App, asked: Asked, inSession: boolean): HTMLElement {
   return card;
 }
 
-/** The rule that asked and what was found dangerous, in whatever shape the hub gives them. */
-function risksOf(asked: Asked, call: ToolCall, folder: string): string[] {
-  const meta = asked.params._meta?.dragoman ?? {};
-  const told = [asked.rule, meta.rule].map(worded).filter(Boolean).map((rule) => `Asked because of the rule ${rule}`);
-  const found = [meta.risk, meta.risks, meta.findings].flat().map(worded).filter(Boolean);
-  const paths = (call.content ?? []).flatMap((part) => (part.type === "diff" && part.path ? [part.path] : []));
-  const seen = [
-    ...risksIn(commandOf(call.rawInput)).map((risk) => `This command ${risk}.`),
-    ...paths.flatMap((path) => risksOfPath(path, folder).map((risk) => `${path} ${risk}.`)),
-  ];
-  return [...new Set([...told, ...found, ...seen])];
-}
-
-function worded(value: unknown): string {
-  if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null) return "";
-  const { name, rule, id, risk, severity, message, why, reason, title, text } = value as Record<string, unknown>;
-  const head = [name ?? rule ?? id ?? title, risk ?? severity].filter((part) => typeof part === "string");
-  const tail = [message, why, reason, text].find((part) => typeof part === "string");
-  return [head.join(", "), tail].filter(Boolean).join(": ");
+/** The whole address, as a link that leads nowhere until somebody says so once more. */
+function visit(url: unknown): HTMLElement {
+  return el("p", "", "It asks you to visit ", away(String(url), "link", String(url)));
 }

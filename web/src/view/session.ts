@@ -35,7 +35,8 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
     </header>
     ${open.state === "failed" ? failed(app, open) : timeline.element}
     <div class="dock">
-      ${lagging(open)} ${waiting(app, open)} ${changed(open, acts)} ${queue(app, open)} ${composer.element} ${settings(app, open)}
+      ${lagging(open)} ${waiting(app, open)} ${changed(open, acts)} ${queue(app, open)}
+      ${app.may("prompt") ? html`${composer.element} ${settings(app, open)}` : html`<p class="watching faint">Your token may watch this session, and say nothing in it.</p>`}
     </div>`;
 }
 
@@ -107,8 +108,8 @@ function queued(app: App, open: Conversation, one: Queued): TemplateResult {
     app.rpc.call("_dragoman/hub/queue/edit", params).catch((error: Error) => app.say(`It was not changed: ${error.message}`));
   });
   return html`<li><span class="queued-text">${plain(promptText(one.prompt)) || "attachment"}</span>
-    <button type="button" class="small" @click=${edit}>Edit</button>
-    <button type="button" class="small" @click=${withdraw}>Withdraw</button></li>`;
+    ${app.may("prompt") ? html`<button type="button" class="small" @click=${edit}>Edit</button>
+    <button type="button" class="small" @click=${withdraw}>Withdraw</button>` : nothing}</li>`;
 }
 
 function settings(app: App, open: Conversation): TemplateResult | typeof nothing {

@@ -1,0 +1,38 @@
+/**
+ * Why a card asks and what is risky about it, as the hub says: the rule that asked, and what the reviewer's rules found.
+ * Judges nothing itself, and does not believe an agent: only what the hub wrote beside the request counts.
+ */
+
+import type { Asked, Risk } from "../model/types";
+import { el, shown } from "./dom";
+
+const SEVERITIES = ["critical", "high", "medium", "low", "info"];
+
+/** The list of a card; an empty one is hidden, so that it can be filled when the hub knows more. */
+export function riskList(asked: Asked): HTMLUListElement {
+  const list = el("ul", "risks");
+  fillRisks(list, asked);
+  return list;
+}
+
+export function fillRisks(list: HTMLElement, asked: Asked): void {
+  const lines: HTMLElement[] = [];
+  if (asked.rule) lines.push(el("li", "asked-by", "Asked because: ", shown(String(asked.rule), true)));
+  for (const risk of Array.isArray(asked.risks) ? asked.risks : []) lines.push(line(risk));
+  if (asked.risksNote) lines.push(el("li", "unjudged", shown(String(asked.risksNote), true)));
+  list.replaceChildren(...lines);
+  list.hidden = !lines.length;
+  const worst = SEVERITIES.find((one) => asked.risks?.some((risk) => risk.severity === one));
+  list.dataset.worst = worst ?? "";
+}
+
+function line(risk: Risk): HTMLElement {
+  const known = SEVERITIES.includes(risk.severity ?? "");
+  const place = risk.path ? `${risk.path}${risk.line ? `:${risk.line}` : ""}` : "";
+  return el(
+    "li", `risk ${known ? risk.severity : ""}`,
+    known && el("strong", "severity", risk.severity), " ", shown(String(risk.text ?? ""), true),
+    place ? el("span", "risk-place", " in ", shown(place, true)) : null,
+    risk.rule ? el("span", "risk-rule", " ", shown(risk.rule, true)) : null,
+  );
+}
