@@ -88,7 +88,7 @@ def search(connection: sqlite3.Connection, text: str, *, limit: int, stream: str
         row = find_stream(connection, clean(stream))
         if row is None:
             raise NoSuchStream(stream)
-        bounds = _rows_of(row.number)
+        bounds = rows_of(row.number)
     rows = connection.execute(SEARCH, (query, *bounds, limit)).fetchall()
     return [found for row in rows if (found := _read(connection, row, text)) is not None]
 
@@ -96,19 +96,19 @@ def search(connection: sqlite3.Connection, text: str, *, limit: int, stream: str
 def _index(connection: sqlite3.Connection, row: StreamRow, *, upto: int, most: int) -> int:
     """Index a part of a stream; returns how many entries that took."""
     number, last = row.number, row.info.last
-    _, end = _rows_of(number)
+    _, end = rows_of(number)
     connection.execute("delete from words where rowid between ? and ?", (passage_id(number, upto + 1), end))
     fold, position = Fold(), upto
     while position < last and position - upto < most:
         entries, damage = page_of(connection, row, position, None)
         for entry in entries:
             for moment in fold.add(entry):
-                _store(connection, number, moment)
+                store_passage(connection, number, moment)
         # What lies behind a damage cannot be vouched for, and is not searched.
         position = last if damage or not entries else entries[-1].sequence
     began = fold.open_since
     for moment in fold.finish():
-        _store(connection, number, moment)
+        store_passage(connection, number, moment)
     # A passage that was still open is indexed as far as it goes, and again when its stream has grown.
     mark = position if began is None or (began - 1 <= upto and position < last) else began - 1
     connection.execute("replace into indexed values (?, ?, ?)", (number, mark, max(mark, position)))
@@ -125,7 +125,7 @@ def _stream(connection: sqlite3.Connection, number: int) -> StreamRow | None:
         return None
 
 
-def _store(connection: sqlite3.Connection, number: int, moment: Moment) -> None:
+def store_passage(connection: sqlite3.Connection, number: int, moment: Moment) -> None:
     if moment.kind in SEARCHED:
         rowid, text = passage_id(number, moment.first), spaced(clean(moment.text))
         connection.execute(
@@ -150,5 +150,5 @@ def _read(connection: sqlite3.Connection, row: tuple[Any, ...], query: str) -> F
     )
 
 
-def _rows_of(number: int) -> tuple[int, int]:
+def rows_of(number: int) -> tuple[int, int]:
     return passage_id(number, 0), passage_id(number + 1, 0) - 1

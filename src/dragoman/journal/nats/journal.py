@@ -22,6 +22,7 @@ from dragoman.journal.nats.layout import Layout, meta_bucket, token_of
 from dragoman.journal.nats.objects import Objects
 from dragoman.journal.nats.options import Options
 from dragoman.journal.nats.replaying import Replay
+from dragoman.journal.nats.searching import Search
 from dragoman.journal.nats.tails import Tail, Tails
 from dragoman.journal.nats.wire import Wire
 from dragoman.journal.streams import clean
@@ -44,9 +45,7 @@ class NatsJournal:
         self._redact = options.redact
         self._tails = Tails(jetstream, layout)
         self._objects = Objects(jetstream, layout)
-        self._catalog = Catalog(
-            jetstream, wire, meta_bucket(layout.prefix), clock=clock, gone=self._tails.forget_all
-        )
+        self._catalog = Catalog(jetstream, wire, meta_bucket(layout.prefix), clock=clock, gone=self._forget)
         self._appends = Appends(
             jetstream,
             layout,
@@ -59,11 +58,19 @@ class NatsJournal:
             stored=lambda token, tail: self._catalog.touch(token, last=tail.last, time=tail.time),
         )
         self._replay = Replay(jetstream, layout, self._tails, self._objects, kept_all=not options.max_age)
+        self._search = Search(
+            jetstream,
+            layout,
+            self._catalog,
+            lambda stream, after: self.replay(stream, after=after),
+            path=options.index,
+        )
         self._drops = bool(options.max_age)
         self._closed = False
 
     def start(self) -> None:
         self._catalog.start()
+        self._search.start()
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
         name, token = self._name(stream)
@@ -121,7 +128,7 @@ class NatsJournal:
 
     async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
         self._check()
-        raise JournalError("not yet")
+        return await self._search.search(text, limit=limit, stream=stream)
 
     async def delete(self, stream: str) -> bool:
         """The name goes first, so that what is half deleted is not listed; a second try finishes it."""
@@ -136,10 +143,16 @@ class NatsJournal:
     async def aclose(self) -> None:
         self._closed = True
         await self._appends.aclose()
+        await self._search.aclose()
         await self._catalog.aclose()
 
     async def _floor(self, token: str) -> int:
         return await self._catalog.floor(token) if self._drops else 0
+
+    def _forget(self, token: str) -> None:
+        """A stream was deleted, here or elsewhere."""
+        self._tails.forget_all(token)
+        self._search.forget(token)
 
     def _name(self, stream: str) -> tuple[str, str]:
         self._check()

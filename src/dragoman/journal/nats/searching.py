@@ -1,0 +1,274 @@
+"""The search: an index of words on this node, made from the journal and disposable at any time.
+
+It lies in a SQLite file. What has changed is seen by the number of records of each stream, which one
+request for each shard tells; what is new of these streams is then read like any replay. That happens when
+somebody searches, for a bounded time and the latest streams first, and now and then by itself with a small
+share of the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from dragoman.errors import JournalError, NoSuchStream
+from dragoman.journal import indexing, opening
+from dragoman.journal.contract import Found, Page, Stored, StreamInfo
+from dragoman.journal.conversation import Fold
+from dragoman.journal.nats.catalog import Catalog
+from dragoman.journal.nats.jetstream import JetStream
+from dragoman.journal.nats.layout import Layout, token_of
+from dragoman.journal.streams import clean, delete
+from dragoman.journal.tables import passage_id, write_stream
+from dragoman.journal.writer import Writer
+
+log = logging.getLogger(__name__)
+
+CATCH_UP_SECONDS = 5.0
+"""How long a search waits for the index; then it answers with what is there."""
+
+BY_ITSELF_SECONDS = 60.0
+SHARE = 4
+"""By itself, it rests so many times as long as it works."""
+
+STEP_ENTRIES = 5_000
+
+PLACES = """create table if not exists places (
+    token text primary key, number integer not null, records integer not null, upto integer not null,
+    seen integer not null, created real not null
+) without rowid"""
+
+
+class Indexed(NamedTuple):
+    """What is indexed of a stream: its number here, how many records it had, and up to which entry."""
+
+    number: int
+    records: int
+    upto: int
+    seen: int
+    created: float
+
+
+class Search:
+    """The index of one node. `replay` reads the journal."""
+
+    def __init__(
+        self,
+        jetstream: JetStream,
+        layout: Layout,
+        catalog: Catalog,
+        replay: Callable[[str, int], AsyncIterator[Page]],
+        *,
+        path: Path | None,
+    ) -> None:
+        self._jetstream = jetstream
+        self._layout = layout
+        self._catalog = catalog
+        self._replay = replay
+        self._path = path
+        self._folder: Path | None = None
+        self._writer: Writer | None = None
+        self._indexed: dict[str, Indexed] = {}
+        self._gone: set[str] = set()
+        self._opening = asyncio.Lock()
+        self._working = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._by_itself(), name="nats index")
+
+    def forget(self, token: str) -> None:
+        """A stream was deleted; its words go before the next answer."""
+        if token in self._indexed:
+            self._gone.add(token)
+
+    async def search(self, text: str, *, limit: int, stream: str | None) -> Sequence[Found]:
+        await self._catalog.loaded()
+        if stream is not None and self._catalog.get(token_of(clean(stream))) is None:
+            raise NoSuchStream(stream)
+        try:
+            async with asyncio.timeout(CATCH_UP_SECONDS):
+                await self._catch_up(share=0)
+        except TimeoutError:
+            log.warning("the search answers before its index is complete")
+        await self._forget_gone()
+        writer = await self._open()
+        try:
+            found = await writer.do(lambda base: indexing.search(base, text, limit=limit, stream=stream))
+        except NoSuchStream:  # it is there, and nothing of it is indexed yet
+            return []
+        return [replace(one, title=info.title) for one in found if (info := self._info(one)) is not None]
+
+    async def aclose(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        async with self._opening:
+            if self._writer is not None:
+                await self._writer.aclose()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _info(self, found: Found) -> StreamInfo | None:
+        return self._catalog.get(token_of(found.stream))
+
+    async def _by_itself(self) -> None:
+        while True:
+            await asyncio.sleep(BY_ITSELF_SECONDS)
+            try:
+                await self._catch_up(share=SHARE)
+                await self._forget_gone()
+            except (JournalError, TimeoutError) as error:
+                log.debug("the index waits: %s", error)
+
+    # Catching up.
+
+    async def _catch_up(self, *, share: int) -> None:
+        async with self._working:
+            writer = await self._open()
+            counts = await self._counts()
+            for token, info in self._behind(counts):
+                began = asyncio.get_running_loop().time()
+                await self._index(writer, token, info, counts[token])
+                await asyncio.sleep(share * (asyncio.get_running_loop().time() - began))
+
+    async def _counts(self) -> dict[str, int]:
+        """How many records each stream has."""
+        found: dict[str, int] = {}
+        for number in range(self._layout.shards):
+            head = f"{self._layout.prefix}.j.{number}."
+            counts = await self._jetstream.counts(self._layout.shard(number), f"{head}>")
+            found |= {subject[len(head) :]: count for subject, count in counts.items()}
+        return found
+
+    def _behind(self, counts: dict[str, int]) -> list[tuple[str, StreamInfo]]:
+        """Streams of which something is not indexed, the latest first; what has gone is noted."""
+        behind: list[tuple[str, StreamInfo]] = []
+        known = dict(self._catalog.all())
+        for token, indexed in self._indexed.items():
+            info = known.get(token)
+            if info is None or info.created != indexed.created:
+                self._gone.add(token)
+        for token, records in counts.items():
+            info, indexed_now = known.get(token), self._indexed.get(token)
+            fresh = token in self._gone or indexed_now is None or indexed_now.records != records
+            if info is not None and fresh:
+                behind.append((token, info))
+        behind.sort(key=lambda pair: pair[1].updated, reverse=True)
+        return behind
+
+    async def _index(self, writer: Writer, token: str, info: StreamInfo, records: int) -> None:
+        await self._forget_gone()
+        known = self._indexed.get(token) or Indexed(0, 0, 0, 0, info.created)
+        page: list[Stored] = []
+        try:
+            async for more in self._replay(info.stream, known.upto):
+                page += more
+                if len(page) >= STEP_ENTRIES:
+                    known = await self._take(writer, token, info, known._replace(records=-1), page)
+                    page = []
+        except NoSuchStream:
+            return
+        except JournalError as error:
+            log.warning("a part of a stream cannot be searched: %s", error)
+        await self._take(writer, token, info, known._replace(records=records), page)
+
+    async def _take(
+        self, writer: Writer, token: str, info: StreamInfo, known: Indexed, page: list[Stored]
+    ) -> Indexed:
+        done = await writer.do(lambda base: _index_page(base, token, info, known, page))
+        self._indexed[token] = done
+        return done
+
+    async def _forget_gone(self) -> None:
+        if self._gone:
+            writer = await self._open()
+            gone, self._gone = self._gone, set()
+            names = [(token, self._indexed.pop(token, None)) for token in gone]
+            numbers = [(token, indexed.number) for token, indexed in names if indexed is not None]
+            await writer.do(lambda base: _forget(base, numbers))
+
+    # The file.
+
+    async def _open(self) -> Writer:
+        async with self._opening:
+            if self._writer is None:
+                path = self._path
+                if path is None:
+                    self._folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="dragoman-index-"))
+                    path = self._folder / "index.db"
+                writer = _writer(path)
+                await writer.start()
+                self._indexed = await writer.do(_load)
+                self._writer = writer
+            return self._writer
+
+
+def _writer(path: Path) -> Writer:
+    def connect() -> sqlite3.Connection:
+        try:
+            return _connect(path)
+        except sqlite3.DatabaseError:  # it can be made again
+            for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+                path.with_name(name).unlink(missing_ok=True)
+            return _connect(path)
+
+    def close(connection: sqlite3.Connection | None) -> None:
+        if connection is not None:
+            connection.close()
+
+    return Writer(connect, explain=lambda error: opening.explain(error, path), close=close, name="nats index")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    opening.make_file(path)
+    connection = opening.connect_writer(path, "off", opening.BUSY_SECONDS)
+    connection.execute(PLACES)
+    indexing.probe(connection)
+    return connection
+
+
+def _load(connection: sqlite3.Connection) -> dict[str, Indexed]:
+    rows = connection.execute("select token, number, records, upto, seen, created from places")
+    return {token: Indexed(*rest) for token, *rest in rows.fetchall()}
+
+
+def _index_page(
+    connection: sqlite3.Connection, token: str, info: StreamInfo, known: Indexed, entries: Sequence[Stored]
+) -> Indexed:
+    """Index entries behind what is known. A passage that is still open is indexed as far as it goes, and
+    again from where it began when its stream has grown.
+    """
+    number = known.number or write_stream(connection, None, StreamInfo(stream=info.stream))
+    _, end = indexing.rows_of(number)
+    begin = passage_id(number, known.upto + 1)
+    connection.execute("delete from words where rowid between ? and ?", (begin, end))
+    fold = Fold()
+    for entry in entries:
+        for moment in fold.add(entry):
+            indexing.store_passage(connection, number, moment)
+    began = fold.open_since
+    for moment in fold.finish():
+        indexing.store_passage(connection, number, moment)
+    position = entries[-1].sequence if entries else known.upto
+    unfinished = known.records < 0 and began is not None and began - 1 <= known.upto
+    mark = position if began is None or unfinished else began - 1
+    done = Indexed(number, known.records, mark, max(mark, position), info.created)
+    connection.execute("replace into places values (?, ?, ?, ?, ?, ?)", (token, *done))
+    return done
+
+
+def _forget(connection: sqlite3.Connection, numbers: Sequence[tuple[str, int]]) -> None:
+    for token, number in numbers:
+        connection.execute("delete from places where token = ?", (token,))
+        row = connection.execute("select stream from streams where number = ?", (number,)).fetchone()
+        if row is not None:
+            delete(connection, row[0])
