@@ -58,8 +58,8 @@ def test_a_blocking_link_offers_what_the_sdk_uses_of_a_link(
 
 
 def test_a_waiting_call_offers_what_the_sdk_uses_of_one() -> None:
-    used = attributes({"context", "future"})
-    assert {"future", "done", "add_done_callback"} <= used
+    used = attributes({"context"})
+    assert {"answered", "done", "add_done_callback"} <= used
     assert [name for name in used if not hasattr(Waiting(None, None, None, None), name)] == []
 
 

@@ -18,7 +18,7 @@ Outcome: TypeAlias = Raw | ErrorObject | BaseException
 
 
 class Waiting(Signal):
-    """What a link keeps with a call. It answers to what the SDK does with a call's `future`."""
+    """What a link keeps with a call. It answers to what the SDK asks of one."""
 
     __slots__ = ("_callbacks", "answered", "deadline", "expires", "lane", "outcome", "silence", "worker")
 
@@ -39,10 +39,6 @@ class Waiting(Signal):
         self.answered = False
         self.outcome: Outcome | None = None
         self._callbacks: list[Callable[[object], None]] | None = None
-
-    @property
-    def future(self) -> Waiting:
-        return self
 
     def settle(self, outcome: Outcome) -> bool:
         """The first outcome counts; False when there was one."""

@@ -145,13 +145,20 @@ class Connection(Generic[C]):
         """The frame of the answer, or None when it was already given."""
         if debt.settled:
             return None
-        self._settle(debt, accepted=True)
-        return response(debt.id, result)
+        debt.settled = True
+        debt_id = debt.id
+        del self.debts[debt_id]
+        if debt.method in INITIALIZE:
+            self.lifecycle.initialized(accepted=True)
+        return response(debt_id, result)
 
     def refuse(self, debt: Debt, error: ErrorObject) -> bytes | None:
         if debt.settled:
             return None
-        self._settle(debt, accepted=False)
+        debt.settled = True
+        del self.debts[debt.id]
+        if debt.method in INITIALIZE:
+            self.lifecycle.initialized(accepted=False)
         return failure(debt.id, error)
 
     def take_held(self) -> list[Event[C]]:
@@ -250,12 +257,6 @@ class Connection(Generic[C]):
             return Ignored("a cancel for a request that is not open")
         debt.cancelled = True
         return CancelAsked(debt)
-
-    def _settle(self, debt: Debt, *, accepted: bool) -> None:
-        debt.settled = True
-        del self.debts[debt.id]
-        if debt.method in INITIALIZE:
-            self.lifecycle.initialized(accepted=accepted)
 
 
 def _size(asked: Request) -> int:

@@ -1,4 +1,4 @@
-"""What waits for an answer, and for how long.
+"""How long a call may wait for its answer.
 
 One timer watches all calls of a link instead of one timer a call: a deadline is a bound, not a stopwatch,
 and arming a timer costs more than many calls do.
@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from msgspec import Raw, Struct
-
 from dragoman.errors import CallTimeout, DragomanError, SilenceTimeout
-from dragoman.wire import ErrorObject
+from dragoman.runtime.waiting import Waiting
 
 if TYPE_CHECKING:
     from dragoman.runtime.link import Link
@@ -22,24 +19,6 @@ if TYPE_CHECKING:
 SHORTEST_LOOK = 0.005
 LONGEST_LOOK = 0.25
 LONG = 40  # looks; a deadline that long is not missed for one of them
-
-
-class Waiting(Struct, eq=False):
-    """The caller's side of a call."""
-
-    future: asyncio.Future[Raw | ErrorObject | DragomanError]
-    deadline: float | None
-    silence: float | None
-    lane: Hashable | None
-    expires: float = 0.0
-    """When the deadline is over; zero while nobody has looked yet."""
-    answered: bool = False
-    """The answer has arrived, though it may still wait its turn."""
-
-    def settle(self, answer: Raw | ErrorObject | DragomanError) -> None:
-        # Errors travel as results: a future whose exception nobody fetches complains at the end.
-        if not self.future.done():
-            self.future.set_result(answer)
 
 
 class Deadlines:
@@ -113,7 +92,7 @@ class Deadlines:
         for waiting, method in list(self._answered.items()):
             if waiting.deadline is not None and now >= self._expiry(waiting, waiting.deadline, now):
                 waiting.settle(CallTimeout(method, waiting.deadline))
-            if waiting.future.done():
+            if waiting.done():
                 del self._answered[waiting]
         return bool(self._answered)
 

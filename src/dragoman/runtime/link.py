@@ -34,13 +34,14 @@ from dragoman.core import (
     Told,
 )
 from dragoman.errors import CallFailed, DragomanError, LinkClosed
-from dragoman.runtime.calls import Deadlines, Waiting
+from dragoman.runtime.calls import Deadlines
 from dragoman.runtime.lanes import Lanes
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.runtime.outbox import HIGH_WATER, Outbox
 from dragoman.runtime.owner import Owner
 from dragoman.runtime.router import Router
 from dragoman.runtime.runs import ask_run, settle_run
+from dragoman.runtime.waiting import Waiting
 from dragoman.runtime.work import Workshop
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
@@ -101,7 +102,9 @@ class Link:
         self._owner = Owner(name)
         self.lanes = Lanes(self.connection, self._owner, self._relieved)
         self._deadlines = Deadlines(self)
-        self._work = Workshop(self.connection, router, self._owner, self._send, limits=self.limits)
+        self._work = Workshop(
+            self.connection, router, self._owner, self._send, self.outbox.add, limits=self.limits
+        )
         self._feeding = False  # a block is being dealt with: its answers leave together at its end
         self._holds: dict[str, None] = {}  # why reading is stopped
         self._gone: LinkClosed | None = None
@@ -129,7 +132,7 @@ class Link:
         call = self.open_call(method, params, deadline=deadline, silence=silence, lane=lane)
         try:
             # Not for `flow` as well: who waits for an answer sends nothing meanwhile, and has a deadline.
-            await call.context.future
+            await call.context
         except asyncio.CancelledError:
             self.give_up(call, LinkClosed("nobody waits any more"))
             raise
@@ -144,11 +147,11 @@ class Link:
         silence: float | None = None,
         lane: Hashable | None = None,
     ) -> Call[Waiting]:
-        """Ask, without waiting. Whoever opens a call awaits its future or gives it up."""
+        """Ask, without waiting. Whoever opens a call awaits its context or gives it up."""
         if self._gone is not None:
             raise self._gone.with_traceback(None)
         connection, outbox = self.connection, self.outbox
-        waiting = Waiting(asyncio.Future(loop=self._loop), deadline, silence, lane)
+        waiting = Waiting(self._loop, deadline, silence, lane)
         call, frame = connection.call(method, params, waiting)
         # A lone request must not wait for the loop's turn; a crowd is better served by one write.
         try:
@@ -165,11 +168,11 @@ class Link:
 
     async def settled(self, call: Call[Waiting]) -> None:
         """Until a call has its answer. Unlike `call`, whoever is cancelled meanwhile leaves it open."""
-        await asyncio.wait((call.context.future,))
+        await asyncio.wait((call.context,))  # type: ignore[type-var]  # a future in all but name
 
     def result(self, call: Call[Waiting]) -> Raw:
         """What a settled call brought."""
-        answer = call.context.future.result()
+        answer = call.context.result()
         if type(answer) is Raw:
             return answer
         if isinstance(answer, ErrorObject):

@@ -8,8 +8,10 @@ thing slowly.
 
 from __future__ import annotations
 
+import asyncio
+
 from dragoman.core import Connection
-from dragoman.runtime.calls import Waiting
+from dragoman.runtime.waiting import Waiting, wake_all
 from dragoman.runtime.work import Workshop
 from dragoman.wire.answers import plain_answers
 from dragoman.wire.requests import plain_requests
@@ -19,13 +21,17 @@ def settle_run(connection: Connection[Waiting], block: bytes) -> int:
     """Give all answers of a block to their calls. Nothing may have to be handled before them."""
     answers = plain_answers(block)
     take = connection.calls.pop
+    settled: list[Waiting] = []
     for answer in answers:
         call = take(answer.id, None)
         if call is not None:
             waiting = call.context
             waiting.answered = True
-            if not waiting.future.done():
-                waiting.future.set_result(answer.result)
+            if waiting.outcome is None:
+                waiting.outcome = answer.result
+                settled.append(waiting)
+    if settled:
+        asyncio.get_running_loop().call_soon(wake_all, iter(settled))
     return len(answers)
 
 

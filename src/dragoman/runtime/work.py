@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dragoman.core import Asked, Complaint, Connection, Debt
+from dragoman.errors import LinkClosed
 from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.owner import Owner
@@ -27,11 +28,14 @@ to the event loop it would end the agent, or leave the peer without an answer.
 
 
 class Workshop:
-    """All requests of one link that are not answered yet. `send` takes the answers."""
+    """All requests of one link that are not answered yet. `send` takes the answers; `gather` takes those that
+    are given while a run of requests is read, and leave together at its end.
+    """
 
     __slots__ = (
         "_connection",
         "_debts",
+        "_gather",
         "_limits",
         "_router",
         "_send",
@@ -47,12 +51,14 @@ class Workshop:
         router: Router,
         owner: Owner,
         send: Callable[[bytes], None],
+        gather: Callable[[bytes], None],
         *,
         limits: Limits,
     ) -> None:
         self._connection = connection
         self._router = router
         self._send = send
+        self._gather = gather
         self._limits = limits
         self._stepper = Stepper(owner, self._carry_on)
         self._tasks: dict[Debt, asyncio.Task[None]] = {}
@@ -64,16 +70,16 @@ class Workshop:
         """Work on each: it is answered on the spot, or has a task."""
         outer = asyncio.current_task()
         for debt in debts:
-            self._ask(debt, outer)
+            self._ask(debt, outer, self._gather)
 
     def ask(self, debt: Debt) -> None:
         """Work on it: it is answered on the spot, or has a task."""
-        self._ask(debt, asyncio.current_task())
+        self._ask(debt, asyncio.current_task(), self._send)
 
-    def _ask(self, debt: Debt, outer: asyncio.Task[Any] | None) -> None:
+    def _ask(self, debt: Debt, outer: asyncio.Task[Any] | None, send: Callable[[bytes], None]) -> None:
         if self._tasks and self._is_full(debt):
             busy = error_object(INTERNAL_ERROR, "Internal error: too much work in flight")
-            self._settled(self._connection.refuse(debt, busy))
+            self._settled(self._connection.refuse(debt, busy), send)
             return
         try:
             work = self._router.asked(debt)
@@ -81,10 +87,10 @@ class Workshop:
         except FATAL:
             raise
         except BaseException as error:  # noqa: BLE001  # it becomes the error answer
-            self._settled(self._connection.refuse(debt, to_error(error, debt.method)))
+            self._settled(self._connection.refuse(debt, to_error(error, debt.method)), send)
             return
         if isinstance(result, bytes):
-            self._settled(self._connection.answer(debt, result))
+            self._settled(self._connection.answer(debt, result), send)
         else:
             rest, task = result
             self._debts[rest] = debt
@@ -97,7 +103,7 @@ class Workshop:
 
     def settle(self, debt: Debt, result: bytes) -> None:
         """Answer a debt from outside its handler, whose own answer then no longer counts."""
-        self._settled(self._connection.answer(debt, result))
+        self._settled(self._connection.answer(debt, result), self._send)
 
     def stop(self, debt: Debt) -> None:
         """Cancel the task that works on a debt, if one does."""
@@ -112,25 +118,28 @@ class Workshop:
     async def _carry_on(self, rest: Rest[bytes]) -> None:
         debt = self._debts.pop(rest)
         try:
-            self._settled(self._connection.answer(debt, await rest))
+            self._settled(self._connection.answer(debt, await rest), self._send)
         except asyncio.CancelledError as error:
             # When the peer cancelled, this is the answer. Anybody else's means that we are being closed.
-            self._settled(self._connection.refuse(debt, to_error(error, debt.method)))
+            self._settled(self._connection.refuse(debt, to_error(error, debt.method)), self._send)
             if not debt.cancelled:
                 raise
         except FATAL:
             raise
         except BaseException as error:  # noqa: BLE001  # it becomes the error answer
-            self._settled(self._connection.refuse(debt, to_error(error, debt.method)))
+            self._settled(self._connection.refuse(debt, to_error(error, debt.method)), self._send)
         finally:
             del self._tasks[debt]
             self._size -= _size(debt)
 
-    def _settled(self, frame: bytes | None) -> None:
+    def _settled(self, frame: bytes | None, send: Callable[[bytes], None]) -> None:
         if frame is None:
             return
         self.answer_bytes += len(frame)
-        self._send(frame)
+        try:
+            send(frame)
+        except LinkClosed:
+            pass  # nobody is there to take an answer; the end of the link reports why
         if self._connection.held:
             self._take_held()
 

@@ -72,9 +72,10 @@ def reader(kind: Any) -> Callable[[Source | None], Any]:
     return read_one
 
 
-def strict_reader(kind: Any) -> Callable[[Source], Any]:
-    """The native decoder alone, for those who have another way for what it refuses; raises what it raises."""
-    return _decoders[kind]
+strict_reader: Callable[[Any], Decode] = _decoders.__getitem__
+"""The native decoder of a type alone, for those who have another way for what it refuses; raises what it
+raises.
+"""
 
 
 def examine(raw: Source | None, kind: Any) -> tuple[Any, list[Deviation]]:

@@ -6,12 +6,13 @@ all); answers that do not are the peer's mistake and raise `BadAnswer`. Neither 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 from msgspec import Raw
 
 from dragoman.errors import BadAnswer, ErrorAnswer
-from dragoman.schema.codec import read
+from dragoman.schema.codec import read, strict_reader
 from dragoman.schema.errors import SchemaError
 from dragoman.wire.codes import PARSE_ERROR, invalid_params
 
@@ -25,6 +26,20 @@ def read_params(raw: Raw | None, type_: type[T]) -> T:
         if error.not_json:
             raise ErrorAnswer(PARSE_ERROR, "Parse error: the text is not valid JSON") from None
         raise invalid_params(str(error)) from None
+
+
+def params_reader(type_: type[T]) -> Callable[[Raw | None], T]:
+    """`read_params` for one type, for those who read many of them."""
+    strict = strict_reader(type_)
+
+    def read_them(raw: Raw | None) -> T:
+        try:
+            return strict(raw)  # type: ignore[no-any-return]  # of this very type
+        except (ValueError, RecursionError, TypeError):
+            pass  # left out, or to be read leniently, or not at all
+        return read_params(raw, type_)
+
+    return read_them
 
 
 def read_result(raw: Raw, type_: type[T], method: str) -> T:

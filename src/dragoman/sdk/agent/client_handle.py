@@ -12,7 +12,7 @@ from msgspec import Raw
 from dragoman.errors import LinkClosed, NotAdvertised
 from dragoman.runtime import Limits, Link
 from dragoman.schema import v1
-from dragoman.schema.codec import write
+from dragoman.schema.codec import strict_reader, write
 from dragoman.sdk.capabilities import NOTHING, advertised
 from dragoman.sdk.methods import CLIENT_REQUESTS
 from dragoman.sdk.reading import read_result
@@ -61,11 +61,17 @@ class ClientHandle:
         # `link.call` in so many words: this is asked often, and each coroutine on the way costs twice.
         call = link.open_call(method, write(message), deadline=seconds)
         try:
-            answer = await call.context.future
+            await call.context
         except asyncio.CancelledError:
             link.give_up(call, LinkClosed("nobody waits any more"))
             raise
-        return read_result(answer if type(answer) is Raw else link.result(call), result, method)
+        answer = call.context.outcome
+        if type(answer) is Raw:
+            try:
+                return strict_reader(result)(answer)  # type: ignore[no-any-return]  # of this very type
+            except (ValueError, RecursionError, TypeError):
+                pass  # it may still be read leniently
+        return read_result(link.result(call), result, method)
 
     def check_allowed(self, method: str) -> None:
         """Refuse to ask for what the client did not say that it can do."""

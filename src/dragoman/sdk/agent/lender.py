@@ -51,7 +51,10 @@ class Lender(Speaker):
     async def read_text_file(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         if self._over:
             self._check_open()
-        request = reading(self.session_id, path, line, limit)
+        if line is None and limit is None:  # most ask for all of it; many ask often
+            request = v1.ReadTextFileRequest(session_id=self.session_id, path=path)
+        else:
+            request = reading(self.session_id, path, line, limit)
         return (await self.client.ask("fs/read_text_file", request, v1.ReadTextFileResponse)).content
 
     async def write_text_file(self, path: str, content: str) -> None:
@@ -146,8 +149,6 @@ class Lender(Speaker):
 
 
 def reading(session_id: str, path: str, line: int | None, limit: int | None) -> v1.ReadTextFileRequest:
-    if line is None and limit is None:
-        return v1.ReadTextFileRequest(session_id=session_id, path=path)
     return v1.ReadTextFileRequest(
         session_id=session_id,
         path=path,

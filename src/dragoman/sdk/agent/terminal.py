@@ -17,7 +17,7 @@ from dragoman.sdk.reading import read_result
 
 if TYPE_CHECKING:
     from dragoman.core import Call
-    from dragoman.runtime.calls import Waiting
+    from dragoman.runtime.waiting import Waiting
     from dragoman.sdk.agent.client_handle import ClientHandle
 
 
@@ -43,7 +43,7 @@ class Terminal:
         try:
             await link.settled(call)
         except (asyncio.CancelledError, Cancelled):
-            call.context.future.add_done_callback(partial(cls._unwanted, client, request, call))
+            call.context.add_done_callback(partial(cls._unwanted, client, request, call))
             raise
         created = read_result(link.result(call), v1.CreateTerminalResponse, "terminal/create")
         return cls(client, request.session_id, created.terminal_id)

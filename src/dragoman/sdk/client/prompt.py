@@ -21,7 +21,7 @@ from dragoman.sdk.reading import read_result
 
 if TYPE_CHECKING:
     from dragoman.core import Call
-    from dragoman.runtime.calls import Waiting
+    from dragoman.runtime.waiting import Waiting
     from dragoman.sdk.client.session import Session
 
 
@@ -110,7 +110,7 @@ class PromptTurn:
         text: list[str] = []
         try:
             call = self._call = link.open_call("session/prompt", request, silence=silence, lane=session.id)
-            call.context.future.add_done_callback(lambda _: self._wake_up())
+            call.context.add_done_callback(lambda _: self._wake_up())
             try:
                 while True:
                     while self._batches:
@@ -123,7 +123,7 @@ class PromptTurn:
                             yield update
                         self._backlog -= size
                         session.agent.side.weigh_backlog()
-                    if call.context.future.done():
+                    if call.context.done():
                         break
                     await self._more()
                 answered = True
@@ -163,7 +163,7 @@ class PromptTurn:
     @property
     def is_open(self) -> bool:
         """It was sent, and not answered yet; perhaps nobody reads it any more."""
-        return self._call is not None and not self._call.context.future.done()
+        return self._call is not None and not self._call.context.done()
 
     @property
     def listens(self) -> bool:
@@ -212,7 +212,7 @@ class PromptTurn:
         self._batches.clear()
         self._backlog = 0
         session, side = self._session, self._session.agent.side
-        self._call.context.future.add_done_callback(lambda _: side.turn_ended(session, self))
+        self._call.context.add_done_callback(lambda _: side.turn_ended(session, self))
         side.weigh_backlog()
         if self._call.context.answered:
             return  # there is nothing left to cancel, only something to read

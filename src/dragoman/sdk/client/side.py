@@ -25,7 +25,7 @@ from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.runs import NoteFrame, UpdateFrame, as_notification, run_reader
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
-from dragoman.sdk.reading import read_params
+from dragoman.sdk.reading import params_reader, read_params
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
 from dragoman.wire.decode import count_lines
 
@@ -53,7 +53,7 @@ class _Route(msgspec.Struct, frozen=True):
 
     method: str
     handler: Handler
-    params: Any
+    read: Callable[[Raw | None], Any]
     result: Any
     direct: Callable[[Any], Any] | None
     """What to call and await, where there is nothing to decide about it."""
@@ -62,7 +62,8 @@ class _Route(msgspec.Struct, frozen=True):
     def of(cls, method: str, handler: Handler) -> _Route:
         entry = CLIENT_REQUESTS[method]
         plain = handler.is_async and not handler.wants_peer
-        return cls(method, handler, entry.params, entry.result, handler.function if plain else None)
+        read = params_reader(entry.params)
+        return cls(method, handler, read, entry.result, handler.function if plain else None)
 
 
 class ClientSide:
@@ -223,8 +224,9 @@ class ClientSide:
             if handler is None or method not in CLIENT_REQUESTS:  # a notification with an id is no request
                 raise method_not_found(method)
             route = self._routes[method] = _Route.of(method, handler)
-        request = read_params(debt.params, route.params)
-        self._check_known(request)
+        request = route.read(debt.params)
+        if getattr(request, "session_id", None) not in self.sessions:
+            self._check_known(request)
         if method == "elicitation/create":
             self._check_mode(request)
         return self._answered(route, request)
