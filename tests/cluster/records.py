@@ -184,6 +184,15 @@ def read_agent(path: Path) -> list[AgentLine]:
     return [_read_agent.decode(line) for line in _whole_lines(path)]
 
 
+def save(storm: Storm, path: Path) -> None:
+    """For whoever wants to judge it again."""
+    path.write_bytes(msgspec.msgpack.encode(storm))
+
+
+def load(path: Path) -> Storm:
+    return msgspec.msgpack.decode(path.read_bytes(), type=Storm)
+
+
 def _whole_lines(path: Path) -> Iterator[bytes]:
     *whole, _ = path.read_bytes().split(b"\n")
     return (line for line in whole if line)
