@@ -12,6 +12,7 @@ EPILOG = """examples:
   dragoman hub                                    the built-in agents, at http://127.0.0.1:8765/
   dragoman hub --link                             and an address of the page that is good at once
   dragoman hub --listen 127.0.0.1:9000 --journal ~/hub.db
+  dragoman hub --journal nats://one:4222,two:4222/team --node left    one of several hubs
   dragoman hub --config hub.toml --check          is the configuration right?
   dragoman hub token add phone --scope observe --scope approve
   dragoman hub status
@@ -43,7 +44,12 @@ def _fill(hub: argparse.ArgumentParser) -> None:
         "--config", metavar="FILE", help="a TOML file (~/.config/dragoman/hub.toml if it is there)"
     )
     hub.add_argument("--listen", metavar="HOST:PORT", help="where (127.0.0.1:8765)")
-    hub.add_argument("--journal", metavar="ADDRESS", help="where sessions are kept (below ~/.local/share)")
+    hub.add_argument(
+        "--journal",
+        metavar="ADDRESS",
+        help="where sessions are kept: a file (below ~/.local/share), or nats://… shared with other hubs",
+    )
+    hub.add_argument("--node", metavar="NAME", help="its name among the hubs of one journal (the machine's)")
     hub.add_argument(
         "--default-agent", metavar="NAME", help="which agent is meant when none is named (review)"
     )
@@ -85,7 +91,12 @@ def _settings(chosen: argparse.Namespace) -> Any:
 
     from dragoman.hub.settings_reading import load_settings
 
-    given = {"listen": chosen.listen, "journal": chosen.journal, "default_agent": chosen.default_agent}
+    given = {
+        "listen": chosen.listen,
+        "journal": chosen.journal,
+        "default_agent": chosen.default_agent,
+        "cluster.node": chosen.node,
+    }
     overrides = {name: value for name, value in given.items() if value is not None}
     return load_settings(Path(chosen.config) if chosen.config else None, overrides=overrides)
 
@@ -94,7 +105,11 @@ def _show(settings: Any) -> int:
     from dragoman.hub.settings_agents import offered_agents
 
     agents = offered_agents(settings)
-    print(f"listen   {settings.listen}\njournal  {settings.journal_place}\ntokens   {settings.tokens_path}")
+    from dragoman.hub.cluster.joining import node_name, shown_place
+
+    print(f"listen   {settings.listen}\njournal  {shown_place(settings)}\ntokens   {settings.tokens_path}")
+    if node_name(settings):
+        print(f"node     {node_name(settings)}")
     print(f"agents   {', '.join(sorted(agents))} (default: {settings.default_agent})")
     return 0
 
@@ -119,7 +134,7 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
         _on_hangup(chosen, run)
         _say(chosen, run)
         await asked.wait()
-        await first_of(drain(run.hub), again.wait())
+        await first_of(drain(run.hub, cluster=run.cluster), again.wait())
         run.app.endpoint.leave()  # clients hear that we go, not that their agents did
         # Turns that are still running go on with agents that outlive us, until the next hub or their time.
         await run.hub.aclose(keep_agents=_is_busy(run.hub))

@@ -14,10 +14,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragoman.errors import LocalMistake
 from dragoman.hub.admission import Admission, local_hosts, names_of
 from dragoman.hub.alone import alone_in
 from dragoman.hub.app import HubApp
+from dragoman.hub.cluster.cluster import Cluster
+from dragoman.hub.cluster.joining import node_name, place_of
 from dragoman.hub.grants import LiveGrants
 from dragoman.hub.grants_store import TokenStore
 from dragoman.hub.hub import Hub, HubOptions, Trace
@@ -29,7 +30,6 @@ from dragoman.hub.rates import Buckets
 from dragoman.hub.settings import HubSettings, changed
 from dragoman.hub.settings_agents import offered_agents
 from dragoman.hub.starting import Introductions, specs_of
-from dragoman.journal import Journal, open_journal
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Limits
 from dragoman.transport.http_connection import Bounds
@@ -40,6 +40,9 @@ AHEAD = 2 * 1024 * 1024
 """Bytes that a client may be behind before it is told from the journal, which costs more than to tell it at
 once: a burst of some thousand updates.
 """
+
+GUESTS = Limits(high=AHEAD, low=AHEAD // 4)
+"""Of clients of other nodes; how large their messages may be was for their node to say."""
 
 DRAIN_SECONDS = 30.0
 """How long turns that run may take to their end when the hub is asked to go."""
@@ -55,6 +58,7 @@ class Running(Struct):
     """Made because there was none; shown once."""
     store: TokenStore
     reload: Callable[[HubSettings], list[str]]
+    cluster: Cluster | None = None
 
 
 class _Door(Struct):
@@ -89,21 +93,22 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
         stack.callback(door.socket.close)
         observer = Observer(spans=open_spans(settings.telemetry.otlp) if settings.telemetry.traces else None)
         stack.push_async_callback(observer.aclose)
-        journal = observer.measured(await stack.enter_async_context(_journal(settings)))
+        place = await stack.enter_async_context(place_of(settings, folder, door.url, GUESTS))
         hub = Hub(
-            journal,
+            observer.measured(place.journal),
             specs_of(offered_agents(settings), folder / "agents"),
             options=options_of(settings),
             remember=Introductions(folder / "agents"),
             trace=_trace(observer) if settings.telemetry.traces else None,
+            belonging=place.cluster,
         )
         store = TokenStore(settings.tokens_path)
         token = store.first_token()
         admission = Admission({}, hosts=door.names(settings), origins=settings.origins)
         live = LiveGrants(store, admission, on_revoked=lambda _: _end_strangers(hub, admission))
         live.refresh()
-        await stack.enter_async_context(hub)
-        seen = observer.see(hub, url=door.url, journal=settings.journal_place)
+        await stack.enter_async_context(_begun(hub, place.cluster))
+        seen = observer.see(hub, url=door.url, journal=place.shown)
         hub.status_of = lambda: observer.status(seen)
         pages = ObservingPages(admission, lambda: observer.metrics(seen), draining=lambda: hub.draining)
         app = _app(hub, admission, settings, page, pages, observer)
@@ -125,14 +130,34 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
             return [f"{name} waits for a restart" for name in waiting]
 
         try:
-            yield Running(hub, app, door.url, token, store, reload)
+            yield Running(hub, app, door.url, token, store, reload, place.cluster)
         finally:
             app.endpoint.leave()
 
 
-async def drain(hub: Hub, *, within: float = DRAIN_SECONDS) -> None:
-    """Let turns that run come to their end; new prompts are refused meanwhile."""
+@asynccontextmanager
+async def _begun(hub: Hub, cluster: Cluster | None) -> AsyncIterator[None]:
+    """The hub, at its place among others if it has one."""
+    if cluster is None:
+        async with hub:
+            yield
+        return
+    await cluster.join(hub)
+    try:
+        async with hub:
+            await cluster.open()
+            yield
+    finally:
+        await cluster.leave()
+
+
+async def drain(hub: Hub, *, cluster: Cluster | None = None, within: float = DRAIN_SECONDS) -> None:
+    """Let turns that run come to their end; new prompts are refused meanwhile, and sessions in which nothing
+    goes on are given to other nodes.
+    """
     hub.draining = True
+    if cluster is not None:
+        await cluster.drain()
     try:
         async with asyncio.timeout(within):
             while any(session.is_busy for session in hub.sessions.values()):
@@ -187,28 +212,12 @@ def _app(
     )
 
 
-@asynccontextmanager
-async def _journal(settings: HubSettings) -> AsyncIterator[Journal]:
-    place = settings.journal_place
-    if "://" in place:
-        raise LocalMistake(f"journal: {place} cannot be used: journals are files")
-    if settings.encryption.key:
-        from dragoman.journal.keys import read_key
-        from dragoman.journal.sealed_file import open_sealed
-
-        sealed = open_sealed(Path(place), read_key(settings.encryption.key), durability=settings.durability)
-        async with sealed as journal:
-            yield journal
-        return
-    async with open_journal(place, durability=settings.durability) as journal:
-        yield journal
-
-
 def _folder(settings: HubSettings) -> Path:
     """What the hub needs besides the journal lies beside it."""
     beside = settings.tokens_path.parent
     beside.mkdir(parents=True, mode=0o700, exist_ok=True)
-    folder = beside / "hub"
+    node = node_name(settings)
+    folder = beside / (f"hub-{node}" if node else "hub")
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
 

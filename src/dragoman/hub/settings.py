@@ -38,6 +38,7 @@ Place: TypeAlias = Annotated[str, Kind("HOST:PORT")]
 Store: TypeAlias = Annotated[str, Kind("path or nats:// address")]
 Url: TypeAlias = Annotated[str, Kind("URL")]
 KeyPlace: TypeAlias = Annotated[str, Kind("place of a key")]
+NodeName: TypeAlias = Annotated[str, Kind("name of a node")]
 DialectName: TypeAlias = Annotated[str, Kind("dialect")]
 Flag: TypeAlias = Annotated[bool, Kind("true or false")]
 Size: TypeAlias = Annotated[int, Kind("size", least=1024)]
@@ -72,6 +73,8 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
     idle: Seconds = 600.0
     restarts: CountOrNone = 5
     sessions: Count = 100
+    needs: Texts = ()
+    """Labels that a node must have to run it."""
 
     def __repr__(self) -> str:  # values of variables may be secrets
         return f"AgentSettings(command={list(self.command)!r}, url={self.url!r}, env={sorted(self.env)!r})"
@@ -118,6 +121,17 @@ class TelemetrySettings(Struct, frozen=True, kw_only=True):
     traces: Flag = False
 
 
+class ClusterSettings(Struct, frozen=True, kw_only=True):
+    """This hub as one of several on the same journal; only for a journal that can be shared."""
+
+    node: NodeName = ""
+    """The machine's own name if it is empty."""
+    labels: Texts = ()
+    roots: Texts = ()
+    """Folders that sessions here may be in; none of them means all."""
+    lease: Annotated[float, Kind("seconds", least=1)] = 10.0
+
+
 class HubSettings(Struct, frozen=True, kw_only=True):
     """Everything."""
 
@@ -137,6 +151,7 @@ class HubSettings(Struct, frozen=True, kw_only=True):
     detached: DetachedSettings = DetachedSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+    cluster: ClusterSettings = ClusterSettings()
 
     @property
     def journal_place(self) -> str:
@@ -151,7 +166,7 @@ class HubSettings(Struct, frozen=True, kw_only=True):
 
 
 NEEDS_RESTART = (
-    *("listen", "journal", "durability", "insecure", "tls", "encryption", "telemetry"),
+    *("listen", "journal", "durability", "insecure", "tls", "encryption", "telemetry", "cluster"),
     *("limits.message", "limits.connections", "limits.unread", "limits.connect_rate"),
 )
 """What is bound, opened or handed over when the hub starts. Everything else follows a reload."""

@@ -27,6 +27,7 @@ _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)")
 _RATE = re.compile(r"(\d{1,9})\s*/\s*([A-Za-z]+)")
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::\d{1,5})?")
 _ORIGIN = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*://{_HOST.pattern}")
+_NODE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|keyring:[^/]+/.+|file:.+")
 
@@ -136,10 +137,10 @@ def _number(value: Any, kind: Kind) -> int:
     return value
 
 
-def _seconds(value: Any) -> float:
+def _seconds(value: Any, least: float) -> float:
     good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not good or not 0 <= value <= LONGEST:
-        raise BadValue("must be a number of seconds, 0 or more")
+    if not good or not least <= value <= LONGEST:
+        raise BadValue(f"must be a number of seconds, {least:g} or more")
     return float(value)
 
 
@@ -158,10 +159,10 @@ def _url(value: Any) -> str:
 
 def _store(value: Any, folder: str) -> str:
     text = _text(value)
-    if text.startswith("nats://"):
+    if text.startswith(("nats://", "tls://")):
         return text
     if "://" in text:
-        raise BadValue("must be the path of a file, or an address that begins with nats://")
+        raise BadValue("must be the path of a file, or an address that begins with nats:// or tls://")
     return read_path(text, folder)
 
 
@@ -171,6 +172,13 @@ def _key_place(value: Any, folder: str) -> str:
     if not isinstance(value, str) or not _KEY.fullmatch(value):
         raise BadValue("must say where the key is: env:NAME, keyring:SERVICE/NAME or file:PATH")
     return f"file:{read_path(value[5:], folder)}" if value.startswith("file:") else value
+
+
+def _node(value: Any) -> str:
+    text = _text(value)
+    if text and not _NODE.fullmatch(text):
+        raise BadValue("must be a name of at most 40 letters, digits, '_' and '-'")
+    return text
 
 
 def _dialect(value: Any) -> str:
@@ -195,10 +203,11 @@ READERS: dict[str, Callable[[Any, Kind, str], Any]] = {
     "path or nats:// address": lambda value, kind, folder: _store(value, folder),
     "URL": lambda value, kind, folder: _url(value),
     "place of a key": lambda value, kind, folder: _key_place(value, folder),
+    "name of a node": lambda value, kind, folder: _node(value),
     "dialect": lambda value, kind, folder: _dialect(value),
     "true or false": lambda value, kind, folder: _flag(value),
     "size": lambda value, kind, folder: read_size(value, kind.least),
     "number": lambda value, kind, folder: _number(value, kind),
-    "seconds": lambda value, kind, folder: _seconds(value),
+    "seconds": lambda value, kind, folder: _seconds(value, kind.least),
     "rate": lambda value, kind, folder: read_rate(value),
 }

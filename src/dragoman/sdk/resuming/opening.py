@@ -4,6 +4,7 @@ need be.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -30,7 +31,9 @@ def resuming(
     on_notice: Callable[[Notice], None] | None = None,
     backoff: Callable[[int], float] | None = None,
 ) -> ResumingTransport:
-    """A transport to the hub at this address; nothing is opened before it is started."""
+    """A transport to the hub at this address; nothing is opened before it is started. Several addresses, with
+    commas between, are those of nodes that serve the same sessions: they are tried in turn.
+    """
     return ResumingTransport(
         _opener(url, headers, limits),
         agent=agent,
@@ -45,14 +48,17 @@ def resuming(
 def _opener(
     url: str, headers: Mapping[str, str] | None, limits: Limits
 ) -> Callable[[], Awaitable[Transport]]:
+    urls = itertools.cycle(url.split(","))
+
     async def open_() -> Transport:
-        if url.startswith("ws"):
+        one = next(urls)
+        if one.startswith("ws"):
             from dragoman.transport.websocket import open_websocket
 
-            return await open_websocket(url, headers=headers, limits=limits)
+            return await open_websocket(one, headers=headers, limits=limits)
         from dragoman.transport.http_client import open_http
 
-        return open_http(url, headers=headers, limits=limits, all_or_nothing=True)
+        return open_http(one, headers=headers, limits=limits, all_or_nothing=True)
 
     return open_
 

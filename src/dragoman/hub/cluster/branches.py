@@ -1,0 +1,205 @@
+"""The ways from a client's front to the nodes of its sessions: its own node's hub, or a link to another's.
+
+At the end of each stands a client of that node's hub, which answers as it would answer anybody. Requests to
+the real client are numbered apart, so that an answer finds back to the node that asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from dragoman.errors import Elsewhere, LinkClosed
+from dragoman.hub.client_side import HubClient
+from dragoman.hub.cluster import words
+from dragoman.hub.cluster.words import Opening, Rerouted, Word
+from dragoman.hub.rendering import Position, read_cursor
+from dragoman.transport.contract import Limits, Sink
+from dragoman.wire.envelope import Id
+
+if TYPE_CHECKING:
+    from dragoman.hub.admission import Grant
+    from dragoman.hub.cluster.switch import Link, Switch
+    from dragoman.hub.hub import Hub
+    from dragoman.runtime.owner import Owner
+    from dragoman.transport.contract import Transport
+
+SPAN = 1 << 32
+"""Requests that one branch may ask: their ids tell the branch."""
+
+ACKNOWLEDGED = 64 * 1024
+"""Bytes between two words of what was taken."""
+
+
+class Hears(Protocol):
+    """The front, as its branches see it."""
+
+    transport: Transport
+    owner: Owner
+
+    def told(self, branch: Branch, block: bytes, session: str = "", position: Position | None = None) -> None:
+        """For the client; with a session, it stands at the position then."""
+
+    def stands(self, branch: Branch, session: str, position: Position | None) -> None: ...
+    def moved(self, branch: Branch, session: str) -> None: ...
+    def elsewhere(self, branch: Branch, request: Id, session: str, node: str) -> None: ...
+    def broken(self, branch: Branch, why: str) -> None: ...
+
+
+class Branch(Protocol):
+    @property
+    def node(self) -> str: ...
+    @property
+    def number(self) -> int: ...
+    def say(self, frame: bytes, /) -> None:
+        """A frame of the client's."""
+
+    def close(self) -> None: ...
+
+
+class HomeBranch:
+    """The client at the hub of its own node: a transport of that hub's client, and its seat."""
+
+    number = 0
+
+    def __init__(self, front: Hears, hub: Hub, grant: Grant, *, node: str, agent: str) -> None:
+        self.node = node
+        self._front = front
+        self._transport = front.transport
+        self.client = HubClient(hub, self, grant, agent=agent)
+        self.client.seat = self
+        hub.clients.add(self.client)
+        self._sink: Sink = self.client
+
+    def say(self, frame: bytes, /) -> None:
+        self._sink.feed(frame)
+
+    def close(self) -> None:
+        self.client.ended(None)
+
+    # The hub's client speaks.
+
+    def start(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def write(self, block: bytes | bytearray | memoryview) -> None:
+        self._front.told(self, bytes(block))
+
+    @property
+    def pending(self) -> int:
+        return self._transport.pending
+
+    @property
+    def limits(self) -> Limits:
+        return self._transport.limits
+
+    async def drain(self) -> None:
+        await self._transport.drain()
+
+    def pause(self) -> None:
+        self._transport.pause()
+
+    def resume(self) -> None:
+        self._transport.resume()
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+    # The seat.
+
+    def stands(self, session: str, position: Position | None, /) -> None:
+        self._front.stands(self, session, position)
+
+    def told(self, session: str, position: Position, block: bytes, /) -> None:
+        self._front.told(self, block, session, position)
+
+    def moved(self, session: str, /) -> None:
+        self._front.moved(self, session)
+
+    def replaced(self) -> None:
+        pass  # its connection ends with it
+
+    def elsewhere(self, request: Id, error: Elsewhere, /) -> None:
+        self._front.elsewhere(self, request, error.session, error.node)
+
+
+class LinkBranch:
+    """The client at another node's hub, where a guest stands for it."""
+
+    def __init__(
+        self, front: Hears, switch: Switch, *, node: str, number: int, grant: Grant, agent: str, params: bytes
+    ) -> None:
+        self.node = node
+        self.number = number
+        self._front = front
+        self._parts: list[bytes] = []
+        self._taken = self._acknowledged = 0
+        self._waiting: asyncio.Task[None] | None = None
+        self._link: Link = switch.open(node, self)
+        opening = Opening(
+            grant=msgspec.to_builtins(grant), agent=agent, initialize=params, first_id=number * SPAN
+        )
+        self._link.say(words.OPEN, payload=msgspec.json.encode(opening))
+
+    def say(self, frame: bytes, /) -> None:
+        for last, piece in words.portions(frame):
+            self._link.say(words.DATA if last else words.PART, payload=piece)
+
+    def close(self) -> None:
+        self._link.close("the client has left")
+
+    # The link.
+
+    def heard(self, word: Word, /) -> None:
+        match word.kind:
+            case words.DATA:
+                self._heard_data(word)
+            case words.PART:
+                self._parts.append(word.payload)
+            case words.MARK:
+                position = read_cursor(word.position) if word.position else None
+                self._front.stands(self, word.session, position)
+            case words.MOVED:
+                self._front.moved(self, word.session)
+            case words.ELSEWHERE:
+                told = msgspec.json.decode(word.payload, type=Rerouted)
+                self._front.elsewhere(self, told.request, told.session, told.node)
+
+    def broken(self, why: str, /) -> None:
+        self._front.broken(self, why)
+
+    def _heard_data(self, word: Word) -> None:
+        block = _joined(self._parts, word.payload)
+        self._parts.clear()
+        try:
+            position = read_cursor(word.position) if word.session else None
+            self._front.told(self, block, word.session, position)
+        except LinkClosed:
+            return  # the client's own end is on its way
+        self._taken += len(block)
+        transport = self._front.transport
+        if transport.pending <= transport.limits.high:
+            self._acknowledge()
+        elif self._waiting is None:
+            self._waiting = self._front.owner.start(self._when_there_is_room())
+
+    async def _when_there_is_room(self) -> None:
+        try:
+            await self._front.transport.drain()
+        except LinkClosed:
+            return
+        self._waiting = None
+        self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        if self._taken - self._acknowledged > ACKNOWLEDGED:
+            self._acknowledged = self._taken
+            self._link.say(words.TAKEN, payload=b"%d" % self._taken)
+
+
+def _joined(parts: Iterable[bytes], last: bytes) -> bytes:
+    found = [*parts, last]
+    return last if len(found) == 1 else b"".join(found)

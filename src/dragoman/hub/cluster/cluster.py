@@ -1,0 +1,256 @@
+"""This node of a cluster: its hub, its lease, its sessions, and the clients that came to it.
+
+Everything that is decided is decided by writes to the register and to sessions' streams; see docs/cluster.md
+for what that promises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer, JournalError
+from dragoman.hub.belonging import Claim
+from dragoman.hub.cluster.front import Front
+from dragoman.hub.cluster.guest import take_guest
+from dragoman.hub.cluster.membership import Members, Node
+from dragoman.hub.cluster.owning import Owners
+from dragoman.hub.cluster.placing import can_have, heir, place
+from dragoman.hub.cluster.switch import End, Link, Switch
+from dragoman.hub.opening import hand_over, lose
+from dragoman.runtime.owner import Owner
+from dragoman.transport.contract import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from dragoman.hub.admission import Grant
+    from dragoman.hub.client_side import HubClient
+    from dragoman.hub.cluster.words import Word
+    from dragoman.hub.hub import Hub
+    from dragoman.journal.shared import Bus, Register
+    from dragoman.transport.contract import Transport
+
+log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 10.0
+TAKEN_AT_ONCE = 8
+"""Sessions of a dead node that are read at the same time."""
+
+
+class Cluster:
+    """Whose sessions are whose (`Belonging`), for one hub. `join` before the hub starts, `open` after."""
+
+    is_shared = True
+
+    def __init__(
+        self,
+        register: Register,
+        bus: Bus,
+        node: Node,
+        *,
+        lease: float = LEASE_SECONDS,
+        needs: Mapping[str, Sequence[str]] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        """`needs` are labels that a node must have for an agent; `limits` are those of guests."""
+        self.name = node.name
+        self.hub: Hub
+        self.owner: Owner
+        self.fronts: set[Front] = set()
+        self.members = Members(
+            register,
+            node,
+            lease=lease,
+            describe=self._described,
+            renewed=self._renewed,
+            lost=self._lost,
+            gone=self._gone,
+            came=self._came,
+        )
+        self.owners = Owners(register, self.members)
+        self.switch = Switch(bus, node.name, node.life, opened=self._opened)
+        self._needs = needs or {}
+        self._limits = limits
+        self._inherits = False
+        self._orphans = asyncio.Event()
+        self._taking = asyncio.Semaphore(TAKEN_AT_ONCE)
+        self._joined = False
+
+    # From the beginning to the end.
+
+    async def join(self, hub: Hub) -> None:
+        """Become a node. What agents of a life before us still do is ended, if we are another one now."""
+        self.hub = hub
+        self.owner = Owner("cluster")
+        hub.pool.lease = lambda: self.members.left
+        hub.pool.origin = _origin(self.name)
+        hub.front = self.accept
+        await self.owners.start()
+        self._inherits = await self.members.join()
+        self._joined = True
+        if not self._inherits:
+            await hub.pool.end_kept()
+
+    async def open(self) -> None:
+        """Let others reach us, and look after what dead nodes have left."""
+        await self.switch.start()
+        self.owner.start(self._look_after_orphans())
+
+    async def drain(self) -> None:
+        """Take nothing new; sessions in which nothing goes on are for others from here on."""
+        self.hub.draining = True
+        self.members.hurry()
+        for session in list(self.hub.sessions.values()):
+            if not session.is_busy:
+                await hand_over(self.hub, session)
+
+    async def leave(self) -> None:
+        """After the hub has ended. What is still open is for whoever comes first, ourselves among them."""
+        if not self._joined:
+            return
+        for front in list(self.fronts):
+            front.ended(None)
+        await self.switch.aclose()
+        await self.owner.aclose()
+        if self.owners.of(self.name):
+            await self.members.aclose()
+        else:
+            await self.members.leave()
+        await self.owners.aclose()
+
+    # Clients.
+
+    def accept(self, transport: Transport, grant: Grant, agent: str) -> HubClient:
+        front = Front(self, transport, grant, agent=agent)
+        self.fronts.add(front)
+        return front.home.client
+
+    def left(self, front: Front) -> None:
+        self.fronts.discard(front)
+        self.owner.start(front.owner.aclose())
+
+    def others(self) -> list[str]:
+        return [node.name for node in self.members.alive() if node.name != self.name]
+
+    def watch_soon(self, front: Front, node: str) -> None:
+        asyncio.get_running_loop().call_later(1.0, self._watch_again, front, node)
+
+    def _watch_again(self, front: Front, node: str) -> None:
+        if front in self.fronts and self.members.find(node) is not None:
+            front.watch(node)
+
+    def _opened(self, link: Link, word: Word) -> End | None:
+        return None if self.hub.draining else take_guest(self.hub, link, word, self._limits)
+
+    # Where sessions are.
+
+    def place(self, agent: str, cwd: str) -> str:
+        """The node for a new session; our own if none is fit, which then says why."""
+        nodes = self.members.alive()
+        found = place(nodes, agent=agent, cwd=cwd, needs=self._needs.get(agent, ()), home=self.name)
+        return self.name if found is None else found.name
+
+    async def find(self, session: str) -> str:
+        """The node that has the session, or is to have it."""
+        node = self.owners.where(session)
+        if node is not None:
+            return node
+        info = await self.hub.journal.info(session)
+        if info is None:
+            return self.name
+        able = self._able(info.agent, info.cwd)
+        if self.owners.is_known(session):  # of a dead node: everybody must come to the same
+            return heir(self.members.alive(), session, able) or self.name
+        return self.place(info.agent, info.cwd)
+
+    def _able(self, agent: str, cwd: str) -> list[str]:
+        needs = self._needs.get(agent, ())
+        return [one.name for one in self.members.alive() if can_have(one, agent, cwd, needs)]
+
+    # Belonging.
+
+    def left_behind(self) -> list[str]:
+        return self.owners.of(self.name) if self._inherits else []
+
+    async def claim(self, session: str) -> Claim:
+        if self.hub.draining and session not in self.hub.sessions:
+            raise Elsewhere(session, "")
+        if self.members.left <= 0:
+            raise JournalError("this node cannot claim a session: it has no lease now")
+        return await self.owners.claim(session)
+
+    async def release(self, claim: Claim) -> None:
+        await self.owners.release(claim)
+
+    def lost(self, session: str) -> None:
+        found = self.hub.sessions.get(session)
+        self.owners.drop(session)
+        if found is not None:
+            log.warning("session %s was taken over by another node", session)
+            self.owner.start(lose(self.hub, found))
+        self.members.hurry()
+
+    # Our lease.
+
+    def _described(self, node: Node) -> Node:
+        hub = self.hub
+        return replace(
+            node,
+            state="draining" if hub.draining else "alive",
+            agents=tuple(sorted(hub.pool.seats)),
+            busy=sum(session.is_busy for session in hub.sessions.values()),
+            sessions=len(hub.sessions),
+        )
+
+    def _renewed(self, seconds: float) -> None:
+        self.hub.pool.renew(seconds)
+
+    async def _lost(self) -> None:
+        """Others may have our sessions by now: act no more on any."""
+        await self.hub.pool.lose()
+        for session in list(self.hub.sessions.values()):
+            self.owners.drop(session.id)
+            await lose(self.hub, session)
+        self.switch.lose_all()
+
+    # The others.
+
+    def _came(self, node: str) -> None:
+        for front in list(self.fronts):
+            if front.watching:
+                self.watch_soon(front, node)
+
+    def _gone(self, node: str) -> None:
+        self.switch.lost_node(node)
+        self._orphans.set()
+
+    async def _look_after_orphans(self) -> None:
+        """Sessions of dead nodes: what went on in them has an end, and what waits goes on."""
+        while True:
+            try:
+                async with asyncio.timeout(self.members.lease / 2):
+                    await self._orphans.wait()
+            except TimeoutError:
+                pass
+            self._orphans.clear()
+            if not self.hub.draining:
+                await asyncio.gather(*(self._adopt(session) for session in self.owners.orphans()))
+
+    async def _adopt(self, session: str) -> None:
+        async with self._taking:
+            try:
+                info = await self.hub.journal.info(session)
+                able = [] if info is None else self._able(info.agent, info.cwd)
+                if heir(self.members.alive(), session, able) == self.name:
+                    await self.hub.session(session)
+            except (DragomanError, JournalError, ErrorAnswer, TimeoutError) as error:
+                log.warning("session %s could not be taken over yet: %s", session, error)
+
+
+def _origin(name: str) -> int:
+    """Processes of two machines may have the same number."""
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=2).digest()) << 32

@@ -1,0 +1,104 @@
+"""From the settings of a hub to its journal, and to its place among others if the journal can be shared."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from dragoman.errors import LocalMistake
+from dragoman.hub.cluster.cluster import Cluster
+from dragoman.hub.cluster.membership import Node, new_life
+from dragoman.hub.settings import HubSettings
+from dragoman.hub.settings_agents import offered_agents
+from dragoman.journal import Journal, open_journal
+from dragoman.journal.nats.options import is_nats_address, read_address
+from dragoman.transport.contract import Limits
+
+
+class Place(Struct):
+    """Where sessions are kept."""
+
+    journal: Journal
+    shown: str
+    """Its address, without secrets."""
+    cluster: Cluster | None = None
+
+
+def node_name(settings: HubSettings) -> str:
+    """The name of this node; empty if the hub is by itself."""
+    if not is_nats_address(settings.journal_place):
+        return ""
+    return settings.cluster.node or re.sub(r"[^A-Za-z0-9_-]+", "-", socket.gethostname())[:40] or "node"
+
+
+def shown_place(settings: HubSettings) -> str:
+    """Where the journal is, without secrets."""
+    address = settings.journal_place
+    return read_address(address).shown if is_nats_address(address) else address
+
+
+@asynccontextmanager
+async def place_of(settings: HubSettings, folder: Path, url: str, limits: Limits) -> AsyncIterator[Place]:
+    """Opens what the settings name. `folder` is this hub's own, `url` where clients come to."""
+    address = settings.journal_place
+    if is_nats_address(address):
+        async with _shared(settings, folder, url, limits) as place:
+            yield place
+    elif settings.encryption.key:
+        from dragoman.journal.keys import read_key
+        from dragoman.journal.sealed_file import open_sealed
+
+        key = read_key(settings.encryption.key)
+        async with open_sealed(Path(address), key, durability=settings.durability) as sealed:
+            yield Place(sealed, address)
+    else:
+        async with open_journal(address, durability=settings.durability) as journal:
+            yield Place(journal, address)
+
+
+@asynccontextmanager
+async def _shared(settings: HubSettings, folder: Path, url: str, limits: Limits) -> AsyncIterator[Place]:
+    if settings.encryption.key:
+        raise LocalMistake(
+            "encryption.key: only journals in files are sealed; use encrypted storage for NATS"
+        )
+    from dragoman.journal.nats import open_nats
+
+    async with open_nats(settings.journal_place) as shared:
+        node = Node(
+            name=node_name(settings),
+            life=new_life(),
+            home=_home(folder),
+            labels=settings.cluster.labels,
+            roots=settings.cluster.roots,
+            url=url,
+        )
+        cluster = Cluster(
+            shared.register,
+            shared.bus,
+            node,
+            lease=settings.cluster.lease,
+            needs={name: agent.needs for name, agent in offered_agents(settings).items()},
+            limits=limits,
+        )
+        yield Place(shared.journal, shown_place(settings), cluster)
+
+
+def _home(folder: Path) -> str:
+    """A name of the folder that no other folder has: whoever finds it there was here before."""
+    path = folder / "home"
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        made = secrets.token_hex(8)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="ascii") as file:
+            file.write(made)
+        return made

@@ -1,0 +1,78 @@
+"""What a client waits for, and how it is asked again when the node that was asked is lost.
+
+A prompt has a key, so that it is never run twice; so have requests that make a session. What only reads, or
+sets what was set already, may be done twice. What an agent was asked beyond the protocol may not: there,
+nobody knows whether it was done, and the client is told so.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from dragoman.hub.frames import encoded, key_in, merged, object_of, ours_in
+from dragoman.hub.rendering import Position
+from dragoman.wire import request
+from dragoman.wire.envelope import Id
+
+KEYED = frozenset({"session/prompt", "session/new", "session/fork"})
+FROM_A_PLACE = frozenset({"session/load", "_dragoman/hub/attach"})
+REPEATABLE = frozenset(
+    {
+        *KEYED,
+        *FROM_A_PLACE,
+        "session/resume",
+        "session/list",
+        "session/close",
+        "session/delete",
+        "session/set_mode",
+        "session/set_model",
+        "session/set_config_option",
+    }
+)
+
+
+class Waited(Struct):
+    """A request of the client's that has no answer."""
+
+    id: Id
+    method: str
+    params: dict[str, Any]
+    session: str
+    node: str
+    key: str = ""
+    hops: int = 0
+    cancel: bytes = b""
+    """What the client said to end it."""
+
+    @property
+    def frame(self) -> bytes:
+        return request(self.id, self.method, encoded(self.params))
+
+    @property
+    def may_be_repeated(self) -> bool:
+        return self.method in REPEATABLE or self.method.startswith("_dragoman/hub/")
+
+    def frame_from(self, position: Position | None) -> bytes:
+        """The same for a client that has been told a part already."""
+        if position is None or self.method not in FROM_A_PLACE:
+            return self.frame
+        if self.method == "session/load":
+            params = merged(object_of(encoded(self.params)), {"after": str(position)})
+        else:
+            params = {**self.params, "after": str(position)}
+        return request(self.id, self.method, encoded(params))
+
+
+def waited(request_id: Id, method: str, params: dict[str, Raw], *, session: str, node: str) -> Waited:
+    """With a key of its own, if it needs one and the client gave none."""
+    kept: dict[str, Any] = {name: Raw(bytes(raw)) for name, raw in params.items()}
+    key = ""
+    if method in KEYED:
+        key = key_in(ours_in(params))
+        if not key:
+            key = uuid.uuid4().hex
+            kept = merged(kept, {"key": key})
+    return Waited(request_id, method, kept, session, node, key)
