@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -87,18 +88,41 @@ _HINTS = (
 """Every secret that is known here comes with one of these. In text they are found faster than in bytes."""
 
 
+_RARE = "_-zjx9k"
+"""Letters that text mostly has none of. One letter is looked for many times as fast as a word."""
+
+_BY_LETTER = tuple(
+    (letter, tuple(hint for hint in _HINTS if letter in hint and not set(hint) & set(_RARE[:place])))
+    for place, letter in enumerate(_RARE)
+)
+_OTHERS = tuple(hint for hint in _HINTS if not set(hint) & set(_RARE))
+
+
+def _is_hinted(low: str) -> bool:
+    """Whether one of the hints is in a text without capitals."""
+    for hint in _OTHERS:
+        if hint in low:
+            return True
+    for letter, hints in _BY_LETTER:
+        if letter in low:
+            for hint in hints:
+                if hint in low:
+                    return True
+    return False
+
+
 def redact(frame: bytes) -> bytes:
     """The frame without what is known to be secret; the same object if there is nothing."""
-    low = frame.lower().decode("latin-1")
-    for hint in _HINTS:
-        if hint in low:
-            return _shapes(_structure(frame), low)
-    return frame
+    low = _low(frame)
+    return _shapes(_structure(frame), low) if _is_hinted(low) else frame
 
 
 TOGETHER = 32
 """Frames that are looked at in one go. A hint in one of them makes all of them be looked at again."""
 
+
+LONGEST_HEAD = 1024
+"""Bytes of what frames begin with that are compared: beyond the protocol's own words, little is alike."""
 
 FEW = 8
 """Below it, finding out what frames share costs more than it saves."""
@@ -112,19 +136,19 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
         return [how(frame) for frame in frames]
     # Two neighbours may be of different kinds; of three pairs, one is of the kind that most are.
     pairs = (0, len(frames) // 2 - 1, len(frames) // 2)
-    head = max((_shared_head(frames[n], frames[min(n + 1, len(frames) - 1)]) for n in pairs), key=len)
+    heads = {_shared_head(frames[n], frames[min(n + 1, len(frames) - 1)]) for n in pairs}
+    plain = (head for head in sorted(heads, key=len, reverse=True) if not _is_hinted(_low(head)))
+    head = next(plain, b"")
     found: list[bytes] = []
     for first in range(0, len(frames), TOGETHER):
         found += _in_parts(frames[first : first + TOGETHER], head)
     return found
 
 
-def _in_parts(frames: Sequence[bytes], head: str) -> Sequence[bytes]:
+def _in_parts(frames: Sequence[bytes], head: bytes) -> Sequence[bytes]:
     # The quote with which the head ends stays, so that no hint is cut in two.
-    low = "\n" + b"\n".join(frames).lower().decode("latin-1")
-    if head:
-        low = low.replace(head, '\n"')
-    if not any(hint in low for hint in _HINTS):
+    rest = b'\n"'.join((b"", *map(bytes.removeprefix, frames, repeat(head))))
+    if not _is_hinted(_low(rest)):
         return frames
     if len(frames) == 1:
         return [redact(frames[0])]
@@ -132,14 +156,18 @@ def _in_parts(frames: Sequence[bytes], head: str) -> Sequence[bytes]:
     return [*_in_parts(frames[:half], head), *_in_parts(frames[half:], head)]
 
 
-def _shared_head(one: bytes, other: bytes) -> str:
-    """How both begin, behind a newline and up to a quote; nothing if that already needs a look."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
-    head = "\n" + one[: one.rfind(b'"', 0, low) + 1].lower().decode("latin-1")
-    return "" if head == "\n" or any(hint in head for hint in _HINTS) else head
+def _shared_head(one: bytes, other: bytes) -> bytes:
+    """How both begin, up to a quote."""
+    size = min(len(one), len(other), LONGEST_HEAD)
+    apart = int.from_bytes(one[:size], "big") ^ int.from_bytes(other[:size], "big")
+    alike = (
+        size - (apart.bit_length() + 7) // 8
+    )  # the first byte that differs is the highest that is not zero
+    return one[: one.rfind(b'"', 0, alike) + 1]
+
+
+def _low(text: bytes) -> str:
+    return text.lower().decode("latin-1")
 
 
 def _shapes(frame: bytes, low: str) -> bytes:
