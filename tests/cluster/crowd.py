@@ -12,6 +12,7 @@ import asyncio
 import random
 from typing import Any
 
+from dragoman.errors import LinkClosed
 from tests.cluster.checker_clients import position
 from tests.cluster.person import Person, Refused
 from tests.cluster.records import ClientLine
@@ -98,6 +99,17 @@ class Crowd:
     def _person(self, name: str) -> Person:
         return Person(name, self._urls, self._token, random.Random(self._chance.random()))
 
+    async def _arrived(self, name: str) -> Person:
+        """Whoever comes to a hub that is just leaving is sent away, and comes again."""
+        while True:
+            person = self._person(name)
+            try:
+                await person.begin()
+            except (Refused, LinkClosed):
+                await person.aclose()
+            else:
+                return person
+
     def _go(self, work: Any) -> None:
         self._work.append(asyncio.get_running_loop().create_task(work, name=work.__qualname__))
 
@@ -137,8 +149,7 @@ class Crowd:
                 visits += 1
                 await person.depart()
                 self.gone.append(person)
-                self.people[place] = self._person(f"p{place}-{visits}")
-                await self.people[place].begin()
+                self.people[place] = await self._arrived(f"p{place}-{visits}")
 
     async def _step(self, person: Person, chance: random.Random, left: dict[str, str]) -> None:
         """Follow another session, from anywhere, or leave one."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dragoman.journal import Journal, open_journal
+from dragoman.journal.nats import open_nats
 from tests.cluster.net import Machine, Network, network
 from tests.cluster.node import Node, end_leftovers, share_token
 from tests.nats_servers import Servers, started
@@ -84,8 +85,6 @@ class Cluster:
             async with open_journal(self.nodes[0].data / "hub.db") as journal:
                 yield journal
             return
-        from dragoman.journal.nats import open_nats
-
         async with open_nats(f"{self.servers.url}/{PREFIX}?replicas=3") as place:
             yield place.journal
 
