@@ -42,6 +42,14 @@ INLINE_BYTES = 512 * 1024
 AT_ONCE = 32
 """Records under way. More would not be stored sooner, and what waits meanwhile shares the next record."""
 
+RECORDS_PER_SECOND = 2_500
+"""What one process sends for long. A record costs the same whether it holds one entry or a hundred, so that
+with more of them the loop would do nothing else; what waits for its turn shares the next record.
+"""
+
+BURST = 100
+"""Records that are sent without waiting for a turn, after a rest."""
+
 QUEUED_BYTES = 64 * 1024 * 1024
 """What may wait to be stored; whoever brings more waits. It bridges an outage of some seconds."""
 
@@ -102,6 +110,7 @@ class Appends:
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._queued = 0
         self._room: deque[asyncio.Future[None]] = deque()
+        self._turn = 0.0
         self._names, self._run_id = count(), token_hex(8)
         self._closed = False
 
@@ -158,12 +167,20 @@ class Appends:
     async def _run(self, lane: _Lane) -> None:
         try:
             while lane.items:
+                if pause := self._pace():
+                    await asyncio.sleep(pause)
                 async with self._slots:
                     await self._step(lane)
         finally:
             self._lanes.pop(lane.token, None)
             for item in lane.items:  # only when the loop itself is being torn down
                 item.future.cancel()
+
+    def _pace(self) -> float:
+        """How long the next record has to wait."""
+        now = asyncio.get_running_loop().time()
+        self._turn = max(self._turn + 1 / RECORDS_PER_SECOND, now - BURST / RECORDS_PER_SECOND)
+        return max(0.0, self._turn - now)
 
     async def _step(self, lane: _Lane) -> None:
         """Store what can be stored together; each of it learns how it went."""

@@ -15,6 +15,7 @@ what is known about it.
 from __future__ import annotations
 
 from base64 import b32hexencode
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -25,6 +26,7 @@ MARKER_SECONDS = 3600
 """How long it is remembered that a key was deleted, so that whoever watches hears of it."""
 
 
+@lru_cache(maxsize=16_384)
 def token_of(stream: str) -> str:
     """32 characters that stand for a name."""
     digest = blake2b(stream.encode(errors="replace"), digest_size=20).digest()

@@ -140,14 +140,14 @@ class Wire:
         await self.connected(within=within)
         self._asked += 1
         token = f"{self._asked:x}"
-        waiting = self._waiting[token] = _Waiting(many=many)
+        waiting = self._waiting[token] = _Waiting(within, many=many)
         try:
             inbox = f"{self._own_inbox}.{token}"
             if subject is None:
                 await self.publish(inbox, data)
             else:
                 await self.publish(subject, data, reply=inbox, headers=headers)
-            return await waiting.over(within)
+            return await waiting.over()
         finally:
             self._waiting.pop(token, None)
 
@@ -227,34 +227,41 @@ class Wire:
 class _Waiting:
     """Somebody who waits for an answer, or for all answers up to the one that ends them."""
 
-    __slots__ = ("_future", "_many", "_replies")
+    __slots__ = ("_future", "_heard", "_loop", "_many", "_replies", "_timer", "_within")
 
-    def __init__(self, *, many: bool) -> None:
+    def __init__(self, within: float, *, many: bool) -> None:
+        self._loop = asyncio.get_running_loop()
         self._many = many
+        self._within = within
+        self._heard = 0
         self._replies: list[Reply] = []
-        self._future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._future: asyncio.Future[list[Reply]] = self._loop.create_future()
+        self._timer = self._loop.call_later(within, self._late)
 
     def hear(self, message: Any) -> None:
         headers: Mapping[str, str] = message.headers or {}
         status = int(headers.get("Status") or 0)
         self._replies.append(Reply(message.subject, status, headers, message.data))
         if (status or not self._many) and not self._future.done():
-            self._future.set_result(None)
+            self._future.set_result(self._replies)
 
     def fail(self, why: str) -> None:
         if not self._future.done():
             self._future.set_exception(NoAnswer(why))
 
-    async def over(self, within: float) -> list[Reply]:
+    async def over(self) -> list[Reply]:
         """All of them; each that arrives gives the next one the whole time."""
-        heard = -1
-        while not self._future.done():
-            if heard == len(self._replies):
-                raise NoAnswer(f"no answer within {within:g} seconds")
-            heard = len(self._replies)
-            await asyncio.wait([self._future], timeout=within)
-        self._future.result()
-        return self._replies
+        try:
+            return await self._future
+        finally:
+            self._timer.cancel()
+
+    def _late(self) -> None:
+        if self._heard == len(self._replies):
+            self.fail(f"no answer within {self._within:g} seconds")
+        else:
+            self._heard = len(self._replies)
+            self._timer = self._loop.call_later(self._within, self._late)
 
 
 class Listening:
