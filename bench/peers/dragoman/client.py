@@ -14,18 +14,15 @@ from typing import Any
 from dragoman import AgentHandle, Client, PromptTurn, Session, connect
 from dragoman.schema.v1 import (
     AgentMessageChunk,
-    AgentThoughtChunk,
     ReadTextFileRequest,
     ReadTextFileResponse,
     SessionNotification,
     SessionUpdate,
     TextContent,
-    UserMessageChunk,
 )
 from peers.measure import Meter
 
 FILE = "y" * 100
-TEXTUAL = (AgentMessageChunk, UserMessageChunk, AgentThoughtChunk)
 
 
 class Seen:
@@ -51,10 +48,11 @@ class Seen:
         self.last = text
 
     def count(self, update: SessionUpdate) -> None:
-        """One update of a replay, of any kind."""
+        """One update of a replay, of any kind. Only chunks have a text for their content."""
         self.kinds[type(update)] += 1
-        if isinstance(update, TEXTUAL) and isinstance(update.content, TextContent):
-            self.chars += len(update.content.text)
+        content = getattr(update, "content", None)
+        if isinstance(content, TextContent):
+            self.chars += len(content.text)
 
     def result(self) -> dict[str, Any]:
         kinds = {kind.__struct_config__.tag: count for kind, count in self.kinds.items() if count}

@@ -48,17 +48,15 @@ class BenchAgent:
         )
 
     async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:
+        self.mix = [SessionNotification.model_validate({"sessionId": "any", "update": u}) for u in load_mix()]
         self.meter.baseline()
         return NewSessionResponse(session_id="bench")
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
-        notes = [
-            SessionNotification.model_validate({"sessionId": session_id, "update": u}) for u in load_mix()
-        ]
         count = int(session_id.removeprefix("replay-"))
         self.meter.start()
         for n in range(count):
-            await self.client.session_update(session_id=session_id, update=notes[n % len(notes)].update)
+            await self.client.session_update(session_id=session_id, update=self.mix[n % len(self.mix)].update)
         return LoadSessionResponse()
 
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:

@@ -58,8 +58,9 @@ async function prompt({ params, client }) {
   return { stopReason: "end_turn" };
 }
 
+const mix = loadMix(); // what a load replays, made before anything is measured
+
 async function load({ params, client }) {
-  const mix = loadMix();
   const { sessionId } = params;
   const count = Number(sessionId.slice("replay-".length));
   meter.start();

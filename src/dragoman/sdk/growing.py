@@ -74,20 +74,25 @@ def supersedes(newer: v1.SessionUpdate, older: v1.SessionUpdate) -> bool:
     """
     if not (isinstance(newer, v1.ToolCallProgress) and isinstance(older, v1.ToolCallProgress)):
         return False
+    # The content first: where something else is reported, it nearly always shows there.
+    if older.content and not _extends(newer.content or (), older.content):
+        return False
     if newer.tool_call_id != older.tool_call_id or newer.meta != older.meta:
         return False
     for name in _SAID:
         said = getattr(older, name)
         if said is not UNSET and said is not None and said != getattr(newer, name):
             return False
-    return not older.content or _extends(newer.content or (), older.content)
+    return True
 
 
 def _extends(newer: Sequence[v1.ToolCallContent], older: Sequence[v1.ToolCallContent]) -> bool:
     """The same blocks and more, the last of the old ones perhaps longer."""
-    if len(newer) < len(older) or list(newer[: len(older) - 1]) != list(older[:-1]):
+    if len(newer) < len(older):
         return False
     last, now = older[-1], newer[len(older) - 1]
+    if type(last) is not type(now) or list(newer[: len(older) - 1]) != list(older[:-1]):
+        return False
     if last == now:
         return True
     texts = [
