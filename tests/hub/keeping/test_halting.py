@@ -8,13 +8,15 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from dragoman.hub.keeping import halting
 from dragoman.hub.keeping.halting import Halt
 from dragoman.testing.transports import Recorder
 from dragoman.transport import tree
-from dragoman.transport.owned import Grace
+from dragoman.transport.owned import Grace, OwnedTree
 from dragoman.transport.process import ChildTransport, spawn
 from tests.transport.programs import BROOD, alive, eventually, shell
 
@@ -64,14 +66,14 @@ async def test_all_of_a_tree_stands_still_and_goes_on() -> None:
         assert settled.running == [[]]
         assert all(map(stands, [child.tree.pid, *pids]))
         halt.end()
-        await eventually(lambda: not any(map(stands, [child.tree.pid, *pids])))
+        await eventually(lambda: not any(map(stands, [child.tree.pid, *pids])), seconds=20)
         assert all(map(alive, [child.tree.pid, *pids]))
 
 
 async def test_a_tree_that_grows_in_all_directions_stands_still_as_a_whole() -> None:
     growing = "(while :; do setsid sleep 1000 & sleep 0.001; done) & echo $!; read -r _"
     async with started(growing, named=1) as (child, _):
-        await eventually(lambda: len(child.tree.processes()) > 5)
+        await eventually(lambda: len(child.tree.processes()) > 5, seconds=20)
         halt = Halt(child.tree, settled=(settled := Settled()))
         halt.begin()
         await settled.event.wait()
@@ -88,7 +90,7 @@ async def test_who_is_woken_from_outside_is_stopped_again() -> None:
         halt.begin()
         await settled.event.wait()
         os.kill(pid, signal.SIGCONT)
-        await eventually(lambda: stands(pid))
+        await eventually(lambda: stands(pid), seconds=20)
         assert len(settled.running) == 1
         halt.drop()
 
@@ -110,14 +112,39 @@ async def test_what_stands_still_is_never_woken_to_be_asked(
         Halt(child.tree, settled=(settled := Settled())).begin()
         await settled.event.wait()
         end(child)
-        await eventually(lambda: child.tree.gone)
+        await eventually(lambda: child.tree.gone, seconds=20)
         assert list(tmp_path.iterdir()) == []
+
+
+class Reluctant:
+    """A tree of one process that no signal of ours reaches."""
+
+    gone = True  # its group is nobody's
+    halted = False
+    process = tree.Process(1, 0, 1, 1, start=-1, dead=False, state="R")
+
+    def processes(self) -> list[tree.Process]:
+        return [self.process]
+
+
+async def test_who_does_not_stop_is_named_and_told_when_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(halting, "LATER", 0.004)
+    reluctant = Reluctant()
+    halt = Halt(cast(OwnedTree, reluctant), settled=(settled := Settled()))
+    halt.begin()
+    await settled.event.wait()
+    settled.event.clear()
+    assert (settled.running, reluctant.halted) == ([[1]], True)
+    reluctant.process = reluctant.process._replace(state="T")
+    await settled.event.wait()
+    assert settled.running == [[1], []]
+    halt.drop()
 
 
 async def test_a_tree_that_is_gone_is_no_trouble() -> None:
     child = spawn(shell("exit"), grace=QUICK)
     child.start(Recorder())
-    await eventually(lambda: child.tree.gone)
+    await eventually(lambda: child.tree.gone, seconds=20)
     halt = Halt(child.tree, settled=(settled := Settled()))
     halt.begin()
     await settled.event.wait()

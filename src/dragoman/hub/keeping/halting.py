@@ -27,9 +27,9 @@ LATER = 1.0
 
 
 class Halt:
-    """`settled(running)` is called once for each `begin`: with nobody when two looks, one behind the other,
-    found the same processes and all of them still (the first may have missed who was made while it lasted),
-    or after about a second with the numbers of those who do not stop.
+    """`settled(running)` is called after each `begin`: with nobody when two looks, one behind the other,
+    found the same processes and all of them still (the first may have missed who was made while it lasted);
+    before that, after about a second, with the numbers of those who do not stop.
     """
 
     def __init__(self, owned: OwnedTree, *, settled: Callable[[list[int]], None]) -> None:
@@ -38,11 +38,12 @@ class Halt:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._known: set[tuple[int, int]] = set()  # numbers and starts of who was found last
-        self._calm = self._told = False
+        self._calm = False
+        self._told: list[int] | None = None
 
     def begin(self) -> None:
         self._tree.halted = True
-        self._calm = self._told = False
+        self._calm, self._told = False, None
         self._known.clear()
         if not self._tree.gone:  # as long as the program is not reaped, nobody else has its number
             with suppress(ProcessLookupError, PermissionError):  # all have ended, or are somebody else's now
@@ -69,7 +70,14 @@ class Halt:
         calm, self._calm = self._calm, not running
         if not self._known <= known:
             pause = SOON
-        elif not self._told and ((calm and self._calm) or pause >= LATER):
-            self._told = True
-            self._settled(running)
+        elif calm and self._calm:
+            self._tell([])
+        elif running and pause >= LATER:
+            self._tell(running)
         self._timer = self._loop.call_later(pause, self._look, min(2 * pause, LATER))
+
+    def _tell(self, running: list[int]) -> None:
+        """Once of those who run, and once that nobody does."""
+        if self._told is None or (self._told and not running):
+            self._told = running
+            self._settled(running)
