@@ -16,10 +16,10 @@ READY_PY := $(VENV)/.ready
 READY_TS := $(if $(wildcard $(TS)/package.json),$(TS)/node_modules/.ready)
 READY_SDK := $(VENV)/.sdk-examples
 ACPX     := tests/interop/acpx
-READY_BROWSER := $(VENV)/.browser
+READY_BROWSER := build/ready/browser
 WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
-READY_ACPX := $(if $(wildcard $(ACPX)/package.json),$(VENV)/.acpx)
+READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
 .PHONY: setup run test check-format check-lint check-types check-mypy check-examples check-tests fix bench schema web clean
 .DEFAULT_GOAL := test
@@ -55,34 +55,35 @@ $(READY_SDK): $(READY_PY) tests/interop/python/fetch.py
 	@touch $@
 
 # A client of other people. Some of its parts are not in the registry, so there is no lock file that holds.
-$(VENV)/.acpx: $(READY_PY) $(wildcard $(ACPX)/package.json)
+build/ready/acpx: $(wildcard $(ACPX)/package.json)
 	@(cd $(ACPX) && npm install --silent --no-audit --no-fund --no-package-lock) \
 	    || echo "acpx cannot be installed: its tests will be skipped"
-	@touch $@
+	@mkdir -p $(@D) && touch $@
 
 # What the page is built and examined with. The built page is part of the repository, so that nobody needs this to run it.
 $(WEB)/node_modules/.ready: $(wildcard $(WEB)/package.json $(WEB)/package-lock.json)
 	@(cd $(WEB) && npm ci --silent --no-audit --no-fund && touch node_modules/.ready) \
 	    || echo "the page's tools cannot be installed: it cannot be built, and some of its tests will be skipped"
 
-# A browser for the tests of pages: the one that is there, or Debian's. Without one those tests skip.
-$(READY_BROWSER): $(READY_PY)
-	@command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 \
-	    || { test "$$(id -u)" = 0 && apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	         apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 \
-	    || echo "Chromium cannot be installed: tests of pages will be skipped"
-	@command -v tmux >/dev/null 2>&1 || { test "$$(id -u)" = 0 && apt-get install -y -qq tmux; } >/dev/null 2>&1 || true
-	@touch $@
+# A browser and a terminal for the tests of faces: those that are there, or Debian's. Without them those tests skip.
+# They can be installed again: dpkg need not wait for the disk after each file.
+APT := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Options::=--force-unsafe-io
+$(READY_BROWSER):
+	@wanted=; command -v tmux >/dev/null 2>&1 || wanted=tmux; \
+	command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || wanted="$$wanted chromium"; \
+	test -z "$$wanted" || { test "$$(id -u)" = 0 && apt-get update -qq && \
+	    { $(APT) $$wanted || $(APT) chromium; }; } >/dev/null 2>&1 \
+	    || echo "cannot be installed:$$wanted; tests of pages and of terminals will be skipped"
+	@mkdir -p $(@D) && touch $@
 
 # The hub with its page and the built-in reviewer.
 run: $(READY_PY)
 	@$(PY) -m dragoman hub --link $(ARGS)
 
-# What is installed for the tests comes over the network: meanwhile the types are checked, which takes a processor.
-test: $(READY_PY)
-	@$(MAKE) --no-print-directory -j 4 $(if $(filter output-sync,$(.FEATURES)),-Otarget) \
-	    setup check-format check-lint check-types
-	@$(MAKE) --no-print-directory check-tests
+# Everything at once: what is installed comes over the network, and meanwhile the types are checked, which takes a
+# processor. They give way to the tests, which leave some of it while they wait for their processes.
+test:
+	@$(MAKE) --no-print-directory -j 6 check-format check-lint check-types check-tests
 
 check-format: $(READY_PY)
 	@$(PY) -m ruff format --check --quiet $(CHECKED) || { echo "not formatted: make fix"; exit 1; }
@@ -93,11 +94,11 @@ check-lint: $(READY_PY)
 check-types: check-mypy check-examples
 
 check-mypy: $(READY_PY)
-	@$(PY) -m mypy --no-error-summary -n auto $(CHECKED)
+	@nice -n 10 $(PY) -m mypy --no-error-summary -n auto $(CHECKED)
 
 check-examples: $(READY_PY) $(READY_TS) $(READY_WEB)
 	@if test -x $(TS)/node_modules/.bin/pyright; then \
-	    $(TS)/node_modules/.bin/pyright --pythonpath $(PY) examples; fi
+	    nice -n 10 $(TS)/node_modules/.bin/pyright --pythonpath $(PY) examples; fi
 	@if test -x $(WEB)/node_modules/.bin/tsc; then cd $(WEB) && node_modules/.bin/tsc --noEmit; fi
 
 check-tests: setup
