@@ -22,6 +22,7 @@ from dragoman.cli import (
     doctor,
     hub,
     inbox,
+    journal,
     policy,
     replay,
     review,
@@ -104,6 +105,7 @@ def make_parser() -> argparse.ArgumentParser:
     serve.add_parser(commands)
     hub.add_parser(commands)
     inbox.add_parser(commands)
+    journal.add_parser(commands)
     sessions.add_parser(commands)
     tap.add_parser(commands)
     translate.add_parser(commands)

@@ -7,7 +7,8 @@ async with open_nats("nats://host:4222/team") as place:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -46,7 +47,9 @@ class _Shape(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def open_nats(address: str, *, options: Options | None = None) -> AsyncIterator[NatsPlace]:
+async def open_nats(
+    address: str, *, options: Options | None = None, clock: Callable[[], float] = time.time
+) -> AsyncIterator[NatsPlace]:
     """Connect and make what is not there. `options` takes precedence over what the address says, except for
     the servers.
     """
@@ -57,7 +60,7 @@ async def open_nats(address: str, *, options: Options | None = None) -> AsyncIte
     try:
         jetstream = JetStream(wire)
         layout = await _lay_out(jetstream, chosen)
-        journal = NatsJournal(jetstream, wire, layout, chosen)
+        journal = NatsJournal(jetstream, wire, layout, chosen, clock=clock)
         register = NatsRegister(jetstream, wire, register_bucket(chosen.prefix))
         bus = NatsBus(wire, layout)
         journal.start()

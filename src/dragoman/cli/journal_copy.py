@@ -1,0 +1,76 @@
+"""What `dragoman journal copy` does: opens both journals, copies, and says what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from dragoman.errors import JournalError, NoSuchStream
+from dragoman.journal import Journal, SqliteJournal
+from dragoman.journal.copying import Clock, Copied, copy_journal
+from dragoman.journal.nats import is_nats_address, open_nats, read_address
+
+
+def run(chosen: argparse.Namespace) -> int:
+    if chosen.source == chosen.target:
+        print("dragoman journal copy: FROM and TO are the same journal", file=sys.stderr)
+        return 2
+    done: list[Copied] = []
+    try:
+        asyncio.run(_copy(chosen, done))
+    except JournalError as error:
+        _tell(chosen, done, error)
+        return 1
+    _tell(chosen, done, None)
+    return 0
+
+
+async def _copy(chosen: argparse.Namespace, done: list[Copied]) -> None:
+    clock = Clock()
+    source_path = None if is_nats_address(chosen.source) else Path(chosen.source).expanduser()
+    if source_path is not None and not source_path.is_file():
+        raise JournalError(f"there is no journal {source_path}: check FROM")
+    async with _opened(chosen.source, Clock()) as source, _opened(chosen.target, clock) as target:
+        async for copied in copy_journal(source, target, clock):
+            done.append(copied)
+            if not chosen.json:
+                was = "" if copied.written == copied.entries else f", {copied.written} of them new"
+                print(f"{copied.stream}  {copied.entries} entries{was}  {copied.digest[:16]}")
+
+
+@asynccontextmanager
+async def _opened(place: str, clock: Clock) -> AsyncIterator[Journal]:
+    if is_nats_address(place):
+        options = msgspec.structs.replace(read_address(place), redact=None)
+        async with open_nats(place, options=options, clock=clock) as opened:
+            yield opened.journal
+    else:
+        async with SqliteJournal(Path(place).expanduser(), redact=None, clock=clock) as journal:
+            yield journal
+
+
+def _tell(chosen: argparse.Namespace, done: list[Copied], error: JournalError | None) -> None:
+    entries, written = sum(one.entries for one in done), sum(one.written for one in done)
+    if chosen.json:
+        said = {"streams": done, "entries": entries, "written": written, "same": error is None}
+        if error is not None:
+            said["error"] = str(error)
+        print(msgspec.json.encode(said).decode())
+        return
+    if error is None:
+        print(
+            f"{len(done)} streams with {entries} entries are the same in both; {written} entries were written"
+        )
+        return
+    again = (
+        ""
+        if isinstance(error, NoSuchStream)
+        else "; what was copied stays, and another run goes on behind it"
+    )
+    print(f"dragoman journal copy: {error}{again}", file=sys.stderr)

@@ -1,0 +1,179 @@
+"""Copies a journal into another, whatever each of them is, and proves that the copy is the same.
+
+Streams are copied one by one with all that is known about them, the times included; then the copy is read
+back, and its digest compared with the original's. A copy that was broken off is finished by another run:
+what is there must be the beginning of the original, and only the rest is written. A target that holds
+anything else is refused.
+
+Nothing is redacted on the way: what a journal holds was looked through when it was stored.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import AsyncIterator, Sequence
+from hashlib import sha256
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.errors import JournalDamaged, JournalError
+from dragoman.journal.contract import Entry, Journal, StreamInfo
+
+BATCH_BYTES = 128 * 1024
+BATCH_ENTRIES = 1_000
+"""Of one append: small enough for a message of NATS, large enough that appends cost nothing."""
+
+_FIXED = struct.Struct("<dQ").pack
+
+
+class OtherContent(JournalError):
+    """The target holds something that is not of the source; nothing more is written."""
+
+
+class Clock:
+    """The time of whatever is being copied; given to the target, so that its times are the original's."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Copied(Struct, frozen=True, kw_only=True):
+    """One stream that is in both journals now, and the same."""
+
+    stream: str
+    entries: int
+    written: int
+    """How many of the entries were not there before."""
+    digest: str
+
+
+class Digest:
+    """What a stream is, in one text: its entries with direction, time and frame, and its description."""
+
+    def __init__(self) -> None:
+        self._sum = sha256()
+
+    def add(self, entry: Entry) -> None:
+        self._sum.update(entry.direction.encode() + b"\0" + _FIXED(entry.time, len(entry.frame)))
+        self._sum.update(entry.frame)
+
+    def copy(self) -> str:
+        """Of the entries so far."""
+        return self._sum.hexdigest()
+
+    def finish(self, info: StreamInfo) -> str:
+        self._sum.update(msgspec.json.encode(info))
+        return self._sum.hexdigest()
+
+
+async def copy_journal(source: Journal, target: Journal, clock: Clock) -> AsyncIterator[Copied]:
+    """Copy every stream, the oldest change first, so that the target lists them as the source does. `clock`
+    is what the target asks for the time.
+    """
+    wanted = [info async for info in all_streams(source)]
+    there = {info.stream: info async for info in all_streams(target)}
+    strangers = there.keys() - {info.stream for info in wanted}
+    if strangers:
+        raise OtherContent(f"the target holds {len(strangers)} streams that the source does not have")
+    for info in reversed(wanted):
+        now = await source.info(info.stream)
+        if now is not None:
+            yield await _copy_stream(source, target, clock, now, there.get(info.stream))
+
+
+async def all_streams(journal: Journal) -> AsyncIterator[StreamInfo]:
+    """The latest change first."""
+    cursor = None
+    while True:
+        page = await journal.list(limit=500, cursor=cursor)
+        for info in page.streams:
+            yield info
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+async def digest_of(journal: Journal, stream: str, *, last: int) -> str:
+    """Of a stream as it is stored, up to entry `last`."""
+    info = await journal.info(stream)
+    if info is None:
+        raise JournalError(f"the journal has lost the stream {stream!r}")
+    digest = await _entries_digest(journal, stream, last)
+    return digest.finish(_described(info, last))
+
+
+async def _copy_stream(
+    source: Journal, target: Journal, clock: Clock, info: StreamInfo, there: StreamInfo | None
+) -> Copied:
+    begun = (await target.info(info.stream)) if there is not None else None
+    done = 0 if begun is None else begun.last
+    if begun is not None:
+        await _check_begun(source, target, info, begun)
+    clock.now = info.created
+    digest, written = Digest(), 0
+    async for batch in _batches(source, info, digest, done):
+        written += len(batch)
+        await target.append(info.stream, batch, after=done)
+        done += len(batch)
+    clock.now = info.updated
+    if begun is None or written or _described(begun, info.last) != _described(info, info.last):
+        await target.describe(
+            info.stream,
+            agent=info.agent,
+            cwd=info.cwd,
+            title=info.title,
+            state=info.state,
+            session=info.session,
+        )
+    expected = digest.finish(_described(info, info.last))
+    if await digest_of(target, info.stream, last=info.last) != expected:
+        raise JournalDamaged("the copy is not what the source holds", stream=info.stream)
+    return Copied(stream=info.stream, entries=info.last, written=written, digest=expected)
+
+
+async def _check_begun(source: Journal, target: Journal, info: StreamInfo, begun: StreamInfo) -> None:
+    """What is there must be the beginning of the original."""
+    same = begun.last <= info.last and begun.created == info.created
+    if same and begun.last:
+        ours = await _entries_digest(source, info.stream, begun.last)
+        theirs = await _entries_digest(target, info.stream, begun.last)
+        same = ours.copy() == theirs.copy()
+    if not same:
+        raise OtherContent(f"the target's stream {info.stream!r} is another one than the source's")
+
+
+async def _entries_digest(journal: Journal, stream: str, last: int) -> Digest:
+    digest = Digest()
+    async for page in journal.replay(stream, limit=last):
+        for stored in page:
+            digest.add(stored.entry)
+    return digest
+
+
+async def _batches(
+    source: Journal, info: StreamInfo, digest: Digest, done: int
+) -> AsyncIterator[Sequence[Entry]]:
+    """What is behind `done`, in parts; all entries are added to the digest."""
+    batch: list[Entry] = []
+    size = 0
+    async for page in source.replay(info.stream, limit=info.last):
+        for stored in page:
+            entry = stored.entry
+            digest.add(entry)
+            if stored.sequence <= done:
+                continue
+            batch.append(entry)
+            size += len(entry.frame)
+            if size >= BATCH_BYTES or len(batch) >= BATCH_ENTRIES:
+                yield batch
+                batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _described(info: StreamInfo, last: int) -> StreamInfo:
+    return msgspec.structs.replace(info, last=last)
