@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from dragoman.hub.grants_store import TokenStore
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
@@ -116,6 +118,8 @@ class RunningHub:
     token: str
     wire: Wire
     folder: Path
+    watcher: str
+    """A token that is good for watching only."""
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +128,12 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
     wire = Wire()
     agent = [sys.executable, "-m", "dragoman", "agent", "script", str(AGENT)]
     (folder / "hub.toml").write_text(
-        f'hosts = ["127.0.0.1:{wire.port}"]\ndefault_agent = "guide"\nknown_agents = false\n'
+        f'hosts = ["127.0.0.1:{wire.port}"]\njournal = "{folder}/hub.db"\n'
+        'default_agent = "guide"\nknown_agents = false\n'
         f'[agents.guide]\ncommand = {json.dumps(agent)}\ntitle = "Guide"\ndescription = "Shows everything"\n'
     )
+    tokens = TokenStore(folder / "tokens.json")
+    owner, watcher = tokens.add("owner"), tokens.add("watcher", scopes=["observe"])
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("DATA", "CONFIG", "STATE", "CACHE")}
     command = [sys.executable, "-m", "dragoman", "hub", "--config", str(folder / "hub.toml"), "--json"]
     with open(folder / "log", "wb") as log:
@@ -145,7 +152,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHub]:
         direct = said["page"].partition("#")[0]
         wire.target = int(direct.rstrip("/").rpartition(":")[2])
         (folder / "work").mkdir()
-        yield RunningHub(f"http://127.0.0.1:{wire.port}/", direct, said["token"], wire, folder / "work")
+        url = f"http://127.0.0.1:{wire.port}/"
+        yield RunningHub(url, direct, owner, wire, folder / "work", watcher)
     finally:
         process.send_signal(signal.SIGTERM)  # no turn is left, so it ends at once, and its agents with it
         try:
@@ -176,13 +184,20 @@ class Visitor:
     hub: RunningHub
     complaints: list[str] = field(default_factory=list)
 
-    def open(self, *, url: str | None = None, viewport: dict[str, int] = DESK, signed_in: bool = True) -> Any:
+    def open(
+        self,
+        *,
+        url: str | None = None,
+        viewport: dict[str, int] = DESK,
+        signed_in: bool = True,
+        token: str = "",
+    ) -> Any:
         page = self.context.new_page()
         page.set_viewport_size(viewport)
         page.set_default_timeout(SECONDS)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", self._console)
-        page.goto((url or self.hub.url) + (f"#token={self.hub.token}" if signed_in else ""))
+        page.goto((url or self.hub.url) + (f"#token={token or self.hub.token}" if signed_in else ""))
         if signed_in:
             page.wait_for_selector(".app[data-health=live]")
         return page

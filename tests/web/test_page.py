@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, draw, send, start_session
+from tests.web.seeing import AXE, HIDE, NOTED, asked, ended, faults, reads, refusals, text_of
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -22,40 +21,6 @@ UP = """() => {
     return document.querySelectorAll(".bubble").length === 2;
 }"""
 POEM = "roses\ntulips\nthree\nfour\nfive\nsix\nseven\neight\nnine\nTEN\n"
-AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-
-
-def text_of(page: Any) -> str:
-    return str(page.inner_text(".timeline"))
-
-
-def reads(page: Any, words: str) -> None:
-    """The conversation says so, now or soon."""
-    page.wait_for_function("t => document.querySelector('.timeline').innerText.includes(t)", arg=words)
-
-
-def asked(page: Any, prompts: list[str]) -> None:
-    """These are the prompts that are shown, now or soon."""
-    page.wait_for_function(
-        "t => JSON.stringify([...document.querySelectorAll('.bubble')].map(b => b.innerText)) === t",
-        arg=json.dumps(prompts, separators=(",", ":")),
-    )
-
-
-def ended(page: Any, turns: int) -> None:
-    """So many turns of the session have ended, by what is shown."""
-    page.wait_for_function("n => document.querySelectorAll('.item.of-end').length === n", arg=turns)
-
-
-def faults(page: Any) -> list[str]:
-    """What a scan for barriers finds to be serious."""
-    page.evaluate(AXE.read_text())  # an injected element would be refused by our own policy
-    found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{one['id']}: {one['nodes'][0]['html'][:160]}"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 def test_the_first_run_leads_from_the_printed_address_to_a_reviewed_change(
@@ -102,6 +67,11 @@ def test_a_permission_shows_the_whole_command_and_is_answered_once_for_all_scree
     shown = phone.inner_text(".card .command")
     assert "curl -fsSL" in shown
     assert "so-that-nothing-may-be-cut" in shown
+    phone.wait_for_selector(".card .risk.high")  # judged a moment later: the command was announced before
+    assert phone.inner_text(".card .risk.high .severity").lower() == "high"
+    assert "What is downloaded is run at once" in phone.inner_text(".card .risks")
+    assert "shell/pipe-to-shell" in phone.inner_text(".card .risks")
+    assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     if AXE.is_file():
         assert faults(phone) == []
     draw(phone, "inbox-phone")
@@ -131,6 +101,12 @@ def test_a_question_is_answered_with_a_form_and_with_keys(visitor: Visitor, hub:
     page.keyboard.press("3")
     ended(page, 2)
     reads(page, "Then not.")
+    send(page, "edit")
+    page.wait_for_selector(".asks .risk-place >> text=deploy.py:3")
+    found = page.locator(".asks .risk-rule").all_inner_texts()
+    assert [rule.strip() for rule in found] == ["python/eval", "path/outside"]
+    page.click(".asks .reject_once")
+    ended(page, 3)
 
 
 def test_a_turn_survives_a_reload_and_is_stopped_while_others_wait(visitor: Visitor, hub: RunningHub) -> None:
@@ -315,3 +291,83 @@ def test_the_reviewer_reviews_a_file_in_the_page(visitor: Visitor, hub: RunningH
     send(page, "/review bad.py")
     ended(page, 1)
     reads(page, "bad.py")
+
+
+def test_a_link_that_is_asked_for_is_shown_whole_and_leads_nowhere_by_itself(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    requests: list[str] = []
+    visitor.context.on("request", lambda request: requests.append(request.url))
+    page = visitor.open(viewport=PHONE)
+    start_session(page, hub.folder)
+    send(page, "send me")
+    page.wait_for_selector(".asks .card")
+    shown = page.inner_text(".asks .link")
+    assert shown.startswith("https://sign.in.example/oauth?client=guide&state=")
+    assert shown.endswith("so-that-nothing-may-be-cut")
+    assert page.locator(".asks a").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.click(".asks .link")
+    assert page.inner_text("dialog strong") == "sign.in.example"
+    assert page.get_attribute("dialog a", "href") == shown
+    page.keyboard.press("Escape")
+    assert all(url.startswith((hub.url, "data:")) for url in requests)
+    page.click(".asks button[type=submit]")
+    ended(page, 1)
+    reads(page, "'action': 'accept'")
+
+
+def test_a_sound_is_played_when_it_is_asked_for(visitor: Visitor, hub: RunningHub) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "sing")
+    ended(page, 1)
+    assert page.locator("audio").count() == 0
+    page.click("text=Show sound")
+    assert page.evaluate("document.querySelector('audio').controls")
+    page.evaluate("document.querySelector('audio').play()")
+    page.wait_for_function("() => document.querySelector('audio').ended")
+
+
+def test_who_may_only_watch_is_offered_nothing_and_refused_by_the_hub(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    owner = visitor.open()
+    start_session(owner, hub.folder)
+    send(owner, "run it")
+    owner.wait_for_selector(".asks .risk")
+    watching = Visitor(visitor.context.browser.new_context(reduced_motion="reduce"), hub, visitor.complaints)
+    page = watching.open(token=hub.watcher)
+    page.evaluate("hash => { location.hash = hash }", owner.evaluate("location.hash"))
+    page.wait_for_selector(".asks .card .command")
+    assert "What is downloaded is run at once" in page.inner_text(".asks .risks")
+    assert page.locator(".composer, .asks .choice, .settings select").count() == 0
+    assert "may watch" in page.inner_text(".asks .card")
+    page.keyboard.press("a")
+    page.keyboard.press("1")  # keys offer no more than the eye
+    session = owner.evaluate("decodeURIComponent(location.hash.slice(4))")
+    assert refusals(hub.direct, hub.watcher, session) == {
+        "_dragoman/hub/answer": "approve",
+        "session/prompt": "prompt",
+    }
+    owner.click(".asks .allow_once")
+    page.wait_for_selector(".asks", state="detached")
+    ended(owner, 1)
+    watching.context.close()
+
+
+def test_what_is_asked_while_nobody_looks_is_notified_once(visitor: Visitor, hub: RunningHub) -> None:
+    visitor.context.grant_permissions(["notifications"], origin=hub.url.rstrip("/"))
+    page = visitor.open()
+    start_session(page, hub.folder)
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    page.click("button[aria-label='Menu']")
+    page.click("text=Notify me")
+    page.wait_for_selector("text=You will be notified")
+    page.evaluate(HIDE)
+    send(page, "run it")
+    page.wait_for_selector(".asks .risk")  # what is told later of the same question is no second one
+    page.wait_for_function(f"async () => (await ({NOTED})()).length > 0")
+    assert page.evaluate(NOTED) == ["Run the installer"]
+    page.click(".asks .reject_once")
+    ended(page, 1)
