@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,12 +73,13 @@ def test_a_journal_goes_to_nats_and_comes_back_the_same(
 def test_a_copy_that_was_broken_off_is_finished(
     history: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    target = tmp_path / "b.db"
-    assert copied(history, target, capsys)["same"] is True
-    asyncio.run(_grow(history, "zwei/ä"))
-    said = copied(history, target, capsys)
+    source, target = tmp_path / "a.db", tmp_path / "b.db"
+    shutil.copy(history, source)
+    assert copied(source, target, capsys)["same"] is True
+    asyncio.run(_grow(source, "zwei/ä"))
+    said = copied(source, target, capsys)
     assert (said["written"], said["same"]) == (3, True)
-    assert asyncio.run(read(target)) == asyncio.run(read(history))
+    assert asyncio.run(read(target)) == asyncio.run(read(source))
 
 
 async def _grow(path: Path, stream: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from dragoman.errors import JournalError, NoSuchStream
+from dragoman.errors import JournalError
 from dragoman.journal import Journal, SqliteJournal
 from dragoman.journal.copying import Clock, Copied, copy_journal
 from dragoman.journal.nats import is_nats_address, open_nats, read_address
@@ -23,6 +23,7 @@ def run(chosen: argparse.Namespace) -> int:
         return 2
     done: list[Copied] = []
     try:
+        _check_source(chosen.source)
         asyncio.run(_copy(chosen, done))
     except JournalError as error:
         _tell(chosen, done, error)
@@ -31,11 +32,14 @@ def run(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _check_source(place: str) -> None:
+    """To open a file that is not there would make it."""
+    if not is_nats_address(place) and not Path(place).expanduser().is_file():
+        raise JournalError(f"there is no journal {place}: check FROM")
+
+
 async def _copy(chosen: argparse.Namespace, done: list[Copied]) -> None:
     clock = Clock()
-    source_path = None if is_nats_address(chosen.source) else Path(chosen.source).expanduser()
-    if source_path is not None and not source_path.is_file():
-        raise JournalError(f"there is no journal {source_path}: check FROM")
     async with _opened(chosen.source, Clock()) as source, _opened(chosen.target, clock) as target:
         async for copied in copy_journal(source, target, clock):
             done.append(copied)
@@ -51,8 +55,12 @@ async def _opened(place: str, clock: Clock) -> AsyncIterator[Journal]:
         async with open_nats(place, options=options, clock=clock) as opened:
             yield opened.journal
     else:
-        async with SqliteJournal(Path(place).expanduser(), redact=None, clock=clock) as journal:
+        async with _file(place, clock) as journal:
             yield journal
+
+
+def _file(place: str, clock: Clock) -> SqliteJournal:
+    return SqliteJournal(Path(place).expanduser(), redact=None, clock=clock)
 
 
 def _tell(chosen: argparse.Namespace, done: list[Copied], error: JournalError | None) -> None:
@@ -68,9 +76,5 @@ def _tell(chosen: argparse.Namespace, done: list[Copied], error: JournalError | 
             f"{len(done)} streams with {entries} entries are the same in both; {written} entries were written"
         )
         return
-    again = (
-        ""
-        if isinstance(error, NoSuchStream)
-        else "; what was copied stays, and another run goes on behind it"
-    )
+    again = f"\n{len(done)} streams were copied before; another run goes on behind them" if done else ""
     print(f"dragoman journal copy: {error}{again}", file=sys.stderr)
