@@ -262,7 +262,7 @@ def test_there_are_no_barriers_on_a_full_screen(visitor: Visitor, hub: RunningHu
     send(page, "show")
     ended(page, 1)
     send(page, "run it")
-    page.wait_for_selector(".asks .card")
+    page.wait_for_selector(".asks .risk")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert faults(page) == [], scheme

@@ -219,6 +219,7 @@ async def test_a_person_sees_what_would_be_written(tmp_path: Path) -> None:
     with pytest.raises(ErrorAnswer):
         await desk.desk.guard(write)
     assert "one\n  two" in person.asked[0].text
+    assert person.asked[0].texts == (v1.Diff(path=f"{ROOT}/x", new_text="one\ntwo"),)
 
 
 async def test_what_was_granted_is_not_asked_a_second_time_but_only_once(tmp_path: Path) -> None:
