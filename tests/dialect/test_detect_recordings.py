@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from dragoman.dialect import AUTO, Edge, Ledger, Position, Settings, Translator, make_edge
+from tests.every import every
 from tests.interop.recordings import ELSEWHERE, FIXTURES, Conversation, conversations
 
 FILES = [
@@ -35,8 +34,8 @@ def carried(translator: Translator, position: Position, conversation: Conversati
     return heard
 
 
-@pytest.mark.parametrize("position", ["client", "agent"])
-@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+@every("position", ["client", "agent"])
+@every("path", FILES, ids=[path.stem for path in FILES])
 def test_a_recorded_conversation_of_v1_passes_untouched(path: Path, position: Position) -> None:
     for conversation in conversations(path):
         translator = met(position)
@@ -47,8 +46,8 @@ def test_a_recorded_conversation_of_v1_passes_untouched(path: Path, position: Po
         assert translator.ledger.entries == []
 
 
-@pytest.mark.parametrize("position", ["client", "agent"])
-@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+@every("position", ["client", "agent"])
+@every("path", FILES, ids=[path.stem for path in FILES])
 def test_nothing_stands_in_the_way_of_a_peer_that_is_known(path: Path, position: Position) -> None:
     for conversation in conversations(path):
         translator = met(position)

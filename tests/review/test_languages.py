@@ -4,6 +4,7 @@ import pytest
 
 from dragoman.review.languages import LANGUAGES, example_name, language_of
 from dragoman.review.structure import GRAMMARS
+from tests.every import every
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_a_name_or_a_first_line_tells_the_language(path: str, text: str, languag
     assert language_of(path, text) == language
 
 
-@pytest.mark.parametrize("language", sorted(LANGUAGES))
+@every("language", sorted(LANGUAGES))
 def test_a_name_for_a_language_is_recognised_as_of_it(language: str) -> None:
     assert language_of(example_name(language)) == language
 

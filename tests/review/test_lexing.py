@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from dragoman.review.languages import LANGUAGES
 from dragoman.review.lexing import Spans, spans
+from tests.every import every
 
 
 @pytest.mark.parametrize(
@@ -55,8 +56,8 @@ def test_spans_are_in_order_and_apart(text: str, language: str) -> None:
     assert all(span.start < span.end <= len(text) for span in found)
 
 
-@pytest.mark.parametrize("language", sorted(LANGUAGES))
-@pytest.mark.parametrize("piece", ['"', "'", "/*", '"""', "\\", "r#", "<!--", "`", "--[["])
+@every("language", sorted(LANGUAGES))
+@every("piece", ['"', "'", "/*", '"""', "\\", "r#", "<!--", "`", "--[["])
 def test_marks_without_end_take_no_more_than_linear_time(language: str, piece: str) -> None:
     # Linear takes milliseconds, quadratic many seconds; pytest's own limit tells about worse.
     spans(piece * 20_000, language)

@@ -1,10 +1,9 @@
 """Every rule that comes as data: it hits what it is for, and misses what is nearly that."""
 
-import pytest
-
 from dragoman.review.inspection import inspect
 from dragoman.review.rules import Rule, own_rules
 from dragoman.review.structure import GRAMMARS, is_available, refusal
+from tests.every import every
 from tests.review.making import NAMES
 from tests.review.secret_examples import EXAMPLES
 
@@ -28,23 +27,23 @@ def is_hit(rule: Rule, text: str, path: str) -> bool:
     return rule.id in {finding.rule for finding in found.findings}
 
 
-@pytest.mark.parametrize("rule", PLAIN.values(), ids=PLAIN)
+@every("rule", PLAIN.values(), ids=PLAIN)
 def test_a_rule_has_examples_of_both_kinds(rule: Rule) -> None:
     assert rule.hits
     assert rule.misses
 
 
-@pytest.mark.parametrize("rule", PLAIN.values(), ids=PLAIN)
+@every("rule", PLAIN.values(), ids=PLAIN)
 def test_a_rule_hits_what_it_is_for(rule: Rule) -> None:
     assert [text for text in rule.hits if not is_hit(rule, text, file_for(rule))] == []
 
 
-@pytest.mark.parametrize("rule", PLAIN.values(), ids=PLAIN)
+@every("rule", PLAIN.values(), ids=PLAIN)
 def test_a_rule_misses_what_is_nearly_that(rule: Rule) -> None:
     assert [text for text in rule.misses if is_hit(rule, text, file_for(rule))] == []
 
 
-@pytest.mark.parametrize("rule", STRUCTURAL.values(), ids=STRUCTURAL)
+@every("rule", STRUCTURAL.values(), ids=STRUCTURAL)
 def test_a_shape_is_found_in_every_language_it_names(rule: Rule) -> None:
     assert is_available()
     assert refusal(rule) is None
@@ -53,7 +52,7 @@ def test_a_shape_is_found_in_every_language_it_names(rule: Rule) -> None:
         assert any(is_hit(rule, text, file_for(rule, language)) for text in rule.hits), language
 
 
-@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.entropy])
+@every("name", [name for name, rule in RULES.items() if rule.entropy])
 def test_a_secret_is_found_by_its_shape_and_its_randomness(name: str) -> None:
     rule = RULES[name]
     hits, misses = EXAMPLES[name.removeprefix("secrets/")]
@@ -64,7 +63,7 @@ def test_a_secret_is_found_by_its_shape_and_its_randomness(name: str) -> None:
     assert [text for text in misses if is_hit(rule, f"{text}\n", path)] == []
 
 
-@pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.entropy])
+@every("name", [name for name, rule in RULES.items() if rule.entropy])
 def test_what_is_said_of_a_secret_does_not_hold_it(name: str) -> None:
     rule = RULES[name]
     text = EXAMPLES[name.removeprefix("secrets/")][0][0]
@@ -84,7 +83,7 @@ def test_rules_of_one_kind_are_told_apart() -> None:
 FIXABLE = {name: rule for name, rule in PLAIN.items() if rule.fix is not None}
 
 
-@pytest.mark.parametrize("rule", FIXABLE.values(), ids=FIXABLE)
+@every("rule", FIXABLE.values(), ids=FIXABLE)
 def test_what_was_mended_is_not_found_again(rule: Rule) -> None:
     from dragoman.review import fixed
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dragoman.review.inspection import inspect
 from dragoman.review.rules import Rule, own_rules, parse_rules
 from dragoman.review.text_rules import LONGEST_LINE, _windows, compiled, entropy, looks_random
+from tests.every import every
 
 
 def rule(more: str) -> Rule:
@@ -62,7 +63,7 @@ def test_lines_that_machines_wrote_are_left_alone() -> None:
 keyworded = [made for made in own_rules() if made.keywords]
 
 
-@pytest.mark.parametrize("made", keyworded, ids=lambda made: made.id)
+@every("made", keyworded, ids=lambda made: made.id)
 def test_keywords_never_hide_a_hit(made: Rule) -> None:
     for text in made.hits:
         padded = "\n" * 9 + text + "\n" * 9 + text
@@ -126,7 +127,7 @@ PIECES = [
 ]
 
 
-@pytest.mark.parametrize("piece", PIECES)
+@every("piece", PIECES)
 @pytest.mark.parametrize("size", [1_900, 20_000])
 def test_no_pattern_of_ours_takes_long_on_what_repeats_itself(piece: str, size: int) -> None:
     text = (piece * (size // len(piece) + 1))[:size]

@@ -10,6 +10,7 @@ import pytest
 from msgspec import UNSET
 
 from dragoman.schema import SchemaError, examine, read, v1
+from tests.every import every
 
 from .instances import Maker
 from .published import THROUGH_UNION, Judge, Schema, definitions, needs_schemas, readable, type_of
@@ -103,7 +104,7 @@ def test_the_tables_are_as_long_as_the_schema_says() -> None:
 
 
 @needs_schemas
-@pytest.mark.parametrize("case", MARKED, ids=str)
+@every("case", MARKED, ids=str)
 def test_a_bad_value_of_a_marked_field_counts_as_absent(case: Case) -> None:
     for bad in wrong_values(case):
         message, deviations = examine(case.spoiled(bad), case.kind)
@@ -112,7 +113,7 @@ def test_a_bad_value_of_a_marked_field_counts_as_absent(case: Case) -> None:
 
 
 @needs_schemas
-@pytest.mark.parametrize("case", LISTS, ids=str)
+@every("case", LISTS, ids=str)
 def test_bad_items_vanish_and_good_ones_stay(case: Case) -> None:
     good = case.value[case.wire]
     message, deviations = examine(case.spoiled([17.5, *good, {"wrong": 1}]), case.kind)
@@ -123,14 +124,14 @@ def test_bad_items_vanish_and_good_ones_stay(case: Case) -> None:
 
 
 @needs_schemas
-@pytest.mark.parametrize("case", NULLABLE, ids=str)
+@every("case", NULLABLE, ids=str)
 def test_null_counts_as_empty_where_the_schema_says_so(case: Case) -> None:
     message = read(case.spoiled(None), case.kind)
     assert attribute(message, case.wire) == type(case.value[case.wire])()
 
 
 @needs_schemas
-@pytest.mark.parametrize("case", STRICT, ids=str)
+@every("case", STRICT, ids=str)
 def test_a_bad_value_of_an_unmarked_field_fails_the_message(case: Case) -> None:
     for bad in wrong_values(case):
         if bad is None and ON_NULL in case.field:
@@ -141,14 +142,14 @@ def test_a_bad_value_of_an_unmarked_field_fails_the_message(case: Case) -> None:
 
 
 @needs_schemas
-@pytest.mark.parametrize("case", REQUIRED, ids=str)
+@every("case", REQUIRED, ids=str)
 def test_a_required_field_must_not_be_missing(case: Case) -> None:
     with pytest.raises(SchemaError, match=r"missing|needs"):
         read(case.without(), case.kind)
 
 
 @needs_schemas
-@pytest.mark.parametrize("case", [case for case in CASES if case.wire == "_meta"], ids=str)
+@every("case", [case for case in CASES if case.wire == "_meta"], ids=str)
 def test_meta_is_read_as_it_is_and_bad_meta_is_dropped(case: Case) -> None:
     meta = {"example.org/a": [1, None], "": {"nested": True}}
     assert attribute(read(case.spoiled(meta), case.kind), "_meta") == meta

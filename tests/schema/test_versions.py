@@ -13,6 +13,7 @@ from dragoman.schema import codec, read, v1, v2, write
 from dragoman.schema.base import Bare
 from dragoman.schema.v1 import unstable as unstable_v1
 from dragoman.schema.v2 import unstable as unstable_v2
+from tests.every import every
 
 from .instances import UNKNOWN_TAG, instances
 from .published import (
@@ -40,7 +41,7 @@ def with_tag(kind: Any, value: Any) -> Any:
 
 
 @needs_schemas
-@pytest.mark.parametrize(("version", "name", "definition"), ALL)
+@every(("version", "name", "definition"), ALL)
 def test_what_the_schema_allows_is_read_and_written_back_with_the_same_meaning(
     version: str, name: str, definition: str
 ) -> None:
@@ -51,7 +52,7 @@ def test_what_the_schema_allows_is_read_and_written_back_with_the_same_meaning(
 
 
 @needs_schemas
-@pytest.mark.parametrize(("version", "name", "definition"), ALL)
+@every(("version", "name", "definition"), ALL)
 def test_what_we_write_is_strictly_valid(version: str, name: str, definition: str) -> None:
     known = definitions(version, name)
     judge, kind = Judge(known), type_of(version, definition)

@@ -18,6 +18,7 @@ from dragoman.wire import (
     encode,
 )
 from dragoman.wire.codes import INVALID_REQUEST, PARSE_ERROR
+from tests.every import every
 from tests.wire.corpus import NO_MESSAGE, NOT_JSON
 from tests.wire.strategies import frames, good_frames, notifications
 
@@ -235,7 +236,7 @@ def test_the_corpus_is_large_and_each_text_is_one_line() -> None:  # JSN-29
     assert not any(b"\n" in frame or frame.isspace() for frame in (*NOT_JSON.values(), *NO_MESSAGE.values()))
 
 
-@pytest.mark.parametrize("frame", NOT_JSON.values(), ids=NOT_JSON)
+@every("frame", NOT_JSON.values(), ids=NOT_JSON)
 def test_text_that_is_not_json_is_a_parse_error(frame: bytes) -> None:  # JSN-29
     envelope = decode(frame)
     assert isinstance(envelope, Malformed)
@@ -243,7 +244,7 @@ def test_text_that_is_not_json_is_a_parse_error(frame: bytes) -> None:  # JSN-29
     assert decode_block(frame + b"\n") == [envelope]
 
 
-@pytest.mark.parametrize("frame", NO_MESSAGE.values(), ids=NO_MESSAGE)
+@every("frame", NO_MESSAGE.values(), ids=NO_MESSAGE)
 def test_json_that_is_no_message_is_an_invalid_request(frame: bytes) -> None:
     envelope = decode(frame)
     assert isinstance(envelope, Malformed)

@@ -18,6 +18,7 @@ from dragoman.agents.review.intent import (
     named_revision,
     understand,
 )
+from tests.every import every
 
 WORKING = Review(changes="working")
 SAID: dict[str, Intent] = {
@@ -76,7 +77,7 @@ SAID: dict[str, Intent] = {
 }
 
 
-@pytest.mark.parametrize(("text", "intent"), SAID.items(), ids=SAID)
+@every(("text", "intent"), SAID.items(), ids=SAID)
 def test_understands(text: str, intent: Intent) -> None:
     assert understand(text) == intent
 

@@ -10,6 +10,7 @@ from tests.check.mutants.changes import Mutant
 from tests.check.mutants.good import GOOD
 from tests.check.mutants.recorded import RECORDED
 from tests.check.mutants.table import MUTANTS, statuses
+from tests.every import every
 
 
 def _name(mutant: Mutant) -> str:
@@ -36,14 +37,14 @@ def test_nothing_is_held_against_good_conversations_together(side: Side) -> None
     assert sum(one.status == "passed" for one in found) > 80
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=_name)
+@every("mutant", MUTANTS, ids=_name)
 def test_a_planted_violation_is_found(mutant: Mutant) -> None:
     found = statuses(mutant)
     assert found.keys() == set(mutant.expected), "a requirement that does not bind this side"
     assert set(found.values()) & {"failed", "warned"}, found
 
 
-@pytest.mark.parametrize("mutant", RECORDED, ids=_name)
+@every("mutant", RECORDED, ids=_name)
 def test_what_the_official_material_leaves_open_is_only_recorded(mutant: Mutant) -> None:
     assert set(statuses(mutant).values()) == {"recorded"}
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from dragoman.workspace.policy.decision import STRICTNESS
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.question import about_file
+from tests.every import every
 from tests.workspace.policy.command_lines import READABLE, UNREADABLE
 from tests.workspace.policy.making import HOME, ROOT, SETTING, command, policy, tool, write
 from tests.workspace.policy.recorder import Recorder
@@ -61,7 +62,7 @@ def test_every_part_of_a_command_must_be_allowed(line: str, expected: str) -> No
     assert policy(NO_PUSH).decide(command(line)).outcome == expected
 
 
-@pytest.mark.parametrize("line", UNREADABLE, ids=[repr(line[:40]) for line in UNREADABLE])
+@every("line", UNREADABLE, ids=[repr(line[:40]) for line in UNREADABLE])
 def test_what_cannot_be_read_is_never_allowed_by_rules(line: str) -> None:
     everything = '[[rule]]\ndecision = "allow"\n[[rule]]\ndecision = "allow"\ncommand = "**"\n'
     assert policy(everything).decide(command(line)).outcome == "ask"

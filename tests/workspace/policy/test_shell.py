@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.workspace.policy.shell import read_arguments, read_line, unsaid
+from tests.every import every
 from tests.workspace.policy.command_lines import READABLE, UNREADABLE
 from tests.workspace.policy.recorder import PROGRAMS, Recorder, accepts
 
@@ -47,7 +48,7 @@ def test_the_corpus_is_large() -> None:
     assert len(READABLE) + len(UNREADABLE) >= 150
 
 
-@pytest.mark.parametrize(("line", "expected"), READABLE, ids=[repr(line) for line, _ in READABLE])
+@every(("line", "expected"), READABLE, ids=[repr(line) for line, _ in READABLE])
 def test_a_plain_line_is_read_into_what_it_runs(line: str, expected: list[tuple[str, ...]]) -> None:
     script = read_line(line)
     assert script.objection is None
@@ -55,7 +56,7 @@ def test_a_plain_line_is_read_into_what_it_runs(line: str, expected: list[tuple[
     assert script.text == line
 
 
-@pytest.mark.parametrize("line", UNREADABLE, ids=[repr(line[:40]) for line in UNREADABLE])
+@every("line", UNREADABLE, ids=[repr(line[:40]) for line in UNREADABLE])
 def test_a_line_that_leaves_a_doubt_is_not_read(line: str) -> None:
     assert read_line(line).objection
 
