@@ -21,7 +21,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run test check-format check-lint check-types check-mypy check-examples check-tests fix bench schema web clean
+.PHONY: setup run test check-format check-lint check-types check-mypy check-examples check-tests fix bench bench-cluster schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -111,6 +111,10 @@ fix: setup
 
 bench: setup
 	@$(PY) bench/run.py $(ARGS)
+
+# Three hubs on three servers of NATS, beside a plain client of the same servers.
+bench-cluster: $(READY_PY)
+	@$(PY) bench/cluster.py $(ARGS)
 
 schema: setup
 	@$(PY) tools/generate_schema.py $(ARGS)

@@ -42,6 +42,15 @@ class Cluster:
     def urls(self) -> list[str]:
         return [node.url for node in self.nodes]
 
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.token}"}
+
+    @property
+    def address(self) -> str:
+        """Of the journal."""
+        return self.nodes[0].journal
+
     async def strike(self, how: str, kind: str, number: int) -> Undo:
         """Returns when it is done, with what undoes it."""
         return await (self._strike_hub if kind == "hub" else self._strike_server)(how, number)
@@ -85,7 +94,7 @@ class Cluster:
             async with open_journal(self.nodes[0].data / "hub.db") as journal:
                 yield journal
             return
-        async with open_nats(f"{self.servers.url}/{PREFIX}?replicas=3") as place:
+        async with open_nats(self.address) as place:
             yield place.journal
 
 
@@ -100,15 +109,24 @@ async def _cut(machine: Machine) -> Undo:
 
 @asynccontextmanager
 async def running_cluster(
-    folder: Path, *, hubs: int = 3, servers: int = 3, command: list[str] | None = None, more: str = ""
+    folder: Path,
+    *,
+    hubs: int = 3,
+    servers: int = 3,
+    apart: bool = True,
+    command: list[str] | None = None,
+    more: str = "",
+    servers_more: str = "",
 ) -> AsyncIterator[Cluster]:
-    """`command` is another agent than the storm's, `more` further lines of the hubs' configuration."""
+    """`apart`: each on a machine of its own. `command` is another agent than the storm's, `more` further
+    lines of the hubs' configuration, `servers_more` of the servers'.
+    """
     async with AsyncExitStack() as stack:
-        machines = stack.enter_context(network(hubs + servers))
+        machines = stack.enter_context(network(hubs + servers, apart=apart))
         stack.callback(end_leftovers, folder)
         places = [machine.place for machine in machines[hubs:]]
         run = (
-            stack.enter_context(started(folder / "servers", count=servers, places=places))
+            stack.enter_context(started(folder / "servers", count=servers, places=places, more=servers_more))
             if servers
             else None
         )
