@@ -110,6 +110,7 @@ async def connect_client(
     lost: Callable[[], None],
     back: Callable[[], None],
     over: Callable[[], None],
+    denied: Callable[[str], None],
 ) -> Client:
     """Connect within `options.connect_seconds`, or say why not."""
     try:
@@ -131,7 +132,10 @@ async def connect_client(
 
     async def erred(error: BaseException) -> None:
         log.debug("the connection has an error: %s", type(error).__name__)
-        if "authorization" in str(error).lower() or isinstance(error, ssl.SSLCertVerificationError):
+        text = str(error).lower()
+        if "permissions violation" in text:
+            denied(text)
+        elif "authorization" in text or isinstance(error, ssl.SSLCertVerificationError):
             trouble.append(error)
 
     def telling(tell: Callable[[], None]) -> Callable[[], Awaitable[None]]:

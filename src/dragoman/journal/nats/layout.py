@@ -17,7 +17,7 @@ from __future__ import annotations
 from base64 import b32hexencode
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from dragoman.journal.nats.options import Options
 
@@ -76,6 +76,26 @@ def meta_bucket(prefix: str) -> str:
 
 def register_bucket(prefix: str) -> str:
     return f"{prefix}_register"
+
+
+class Permissions(NamedTuple):
+    """What a user of one prefix must be allowed, and nothing more is needed: tenants of one account who have
+    only their own see nothing of each other.
+    """
+
+    publish: list[str]
+    subscribe: list[str]
+
+
+def permissions_of(prefix: str, *, shards: int) -> Permissions:
+    layout = Layout(prefix, shards=shards)
+    buckets = [meta_bucket(prefix), register_bucket(prefix)]
+    streams = [layout.shard(number) for number in range(shards)]
+    streams += [layout.objects, *(f"KV_{bucket}" for bucket in buckets)]
+    asked = ("STREAM.*", "STREAM.MSG.GET", "DIRECT.GET")
+    heard = [f"{prefix}.>", *(f"$KV.{bucket}.>" for bucket in buckets)]
+    said = [f"$O.{prefix}.>", *(f"$JS.API.{what}.{stream}" for stream in streams for what in asked)]
+    return Permissions([*heard, *said], heard)
 
 
 def settings_of(layout: Layout, options: Options, *, replicas: int) -> list[dict[str, Any]]:

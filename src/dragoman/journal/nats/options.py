@@ -35,7 +35,9 @@ ENVIRONMENT = {
 }
 """What the environment may say where the address says nothing."""
 
-IN_ADDRESS = frozenset({"replicas", "shards", "max_age", "max_bytes", "creds", "nkey", "ca", "cert", "key"})
+IN_ADDRESS = frozenset(
+    {"replicas", "shards", "max_age", "max_bytes", "creds", "nkey", "ca", "cert", "key", "connect_seconds"}
+)
 SECRETS = ("user", "password", "token")
 
 _PREFIX = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -143,6 +145,8 @@ def _checked(given: dict[str, object]) -> Options:
         given["max_age"] = float(_whole("max_age", str(given["max_age"]), _SECONDS))
     if "max_bytes" in given:
         given["max_bytes"] = _whole("max_bytes", str(given["max_bytes"]), _BYTES)
+    if "connect_seconds" in given:
+        given["connect_seconds"] = float(_whole("connect_seconds", str(given["connect_seconds"]), _SECONDS))
     options = msgspec.convert(given, Options)
     if not _PREFIX.fullmatch(options.prefix):
         raise JournalError("a prefix is one word of letters, digits, _ and -")

@@ -140,7 +140,7 @@ class Wire:
         await self.connected(within=within)
         self._asked += 1
         token = f"{self._asked:x}"
-        waiting = self._waiting[token] = _Waiting(within, many=many)
+        waiting = self._waiting[token] = _Waiting(subject or "", within, many=many)
         try:
             inbox = f"{self._own_inbox}.{token}"
             if subject is None:
@@ -183,7 +183,12 @@ class Wire:
 
     async def _connect(self) -> None:
         client = await connect_client(
-            self._options, inbox=self._inbox, lost=self._on_lost, back=self._on_back, over=self._on_over
+            self._options,
+            inbox=self._inbox,
+            lost=self._on_lost,
+            back=self._on_back,
+            over=self._on_over,
+            denied=self._on_denied,
         )
         self._client = client
         self._own_inbox = client.new_inbox()
@@ -195,6 +200,12 @@ class Wire:
     def _on_lost(self) -> None:
         self._connected.clear()
         self._lose("the connection was lost")
+
+    def _on_denied(self, text: str) -> None:
+        """The server does not answer what it does not allow; it says so, in small letters by now."""
+        for waiting in list(self._waiting.values()):
+            if f'"{waiting.subject.lower()}"' in text:
+                waiting.deny(f"this user of {self._options.shown} may not use {waiting.subject}")
 
     def _on_back(self) -> None:
         self._connected.set()
@@ -227,9 +238,10 @@ class Wire:
 class _Waiting:
     """Somebody who waits for an answer, or for all answers up to the one that ends them."""
 
-    __slots__ = ("_future", "_heard", "_loop", "_many", "_replies", "_timer", "_within")
+    __slots__ = ("_future", "_heard", "_loop", "_many", "_replies", "_timer", "_within", "subject")
 
-    def __init__(self, within: float, *, many: bool) -> None:
+    def __init__(self, subject: str, within: float, *, many: bool) -> None:
+        self.subject = subject
         self._loop = asyncio.get_running_loop()
         self._many = many
         self._within = within
@@ -248,6 +260,10 @@ class _Waiting:
     def fail(self, why: str) -> None:
         if not self._future.done():
             self._future.set_exception(NoAnswer(why))
+
+    def deny(self, why: str) -> None:
+        if not self._future.done():
+            self._future.set_exception(JournalError(why))
 
     async def over(self) -> list[Reply]:
         """All of them; each that arrives gives the next one the whole time."""
