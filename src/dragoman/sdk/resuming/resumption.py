@@ -24,6 +24,7 @@ from dragoman.sdk.resuming.told import WATCH, WATCHING, WITHDRAW, Told, withdraw
 from dragoman.wire import decode, error_object, failure, request, response
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES, NOT_FOUND
 from dragoman.wire.envelope import Envelope, Failure, Id, Malformed, Notification, Request, Response
+from dragoman.wire.glance import lines_of
 
 log = logging.getLogger(__name__)
 
@@ -228,6 +229,15 @@ class Resumption:
         self.to_hub.append(b'{"jsonrpc":"2.0","id":%b,%b}\n' % (hub_id, answer.replace(b"\n", b" ")))
 
     # What the hub says.
+
+    def hear_block(self, block: bytes) -> None:
+        """One or more frames."""
+        told = self._told.run(block) if self.phase in ("greeting", "resuming", "live") else None
+        if told is not None:
+            self.to_editor.append(told)
+            return
+        for frame in lines_of(block):
+            self.hear(frame)
 
     def hear(self, frame: bytes) -> None:
         if self.phase == "plain":

@@ -91,6 +91,11 @@ class Sessions:
         self._cursors[session] = cursor
         self._wrote.pop(session, None)
 
+    @property
+    def is_skipping(self) -> bool:
+        """Whether some updates are about to come that the editor has had."""
+        return bool(self._skipping)
+
     def told_update(self, session: str, cursor: str) -> bool:
         """The same for an update. False if it had this one before and must not get it again."""
         if not cursor or not session:

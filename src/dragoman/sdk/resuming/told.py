@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from dragoman.sdk.resuming.asked import Asked, Question
 from dragoman.sdk.resuming.marks import fields_of, look, taken_out, text_of
+from dragoman.sdk.resuming.runs import unmarked
 from dragoman.sdk.resuming.said import Open
 from dragoman.sdk.resuming.sessions import ATTACH, Sessions
 from dragoman.wire import decode, notification, request, response
@@ -41,6 +42,18 @@ class Told:
         if not mark.cursor or heard.params is None or self.shows:
             return frame
         return notification(heard.method, taken_out(heard.params, mark))
+
+    def run(self, block: bytes) -> bytes | None:
+        """The same for a block of nothing but updates, as one; None if they must be looked at one by one."""
+        if self.shows or self.withheld or self.sessions.is_skipping:
+            return None
+        found = unmarked(block)
+        if found is None:
+            return None
+        told, cursors = found
+        for session, cursor in cursors.items():
+            self.sessions.told_update(session, cursor)
+        return told
 
     def withdrawal(self, heard: Notification) -> bytes | None:
         """The hub needs an answer no more; the editor has other ids than the hub."""

@@ -255,8 +255,7 @@ class ResumingTransport:
             self._unfed.append(block)
             self._feed()
             return
-        for frame in lines_of(block):
-            self.core.hear(frame)
+        self.core.hear_block(block)
         self._carry()
         if self.core.fault:
             self._hung_up(inner, LinkClosed(self.core.fault))

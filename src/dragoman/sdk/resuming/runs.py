@@ -1,0 +1,43 @@
+"""Many updates at once: a block in which each frame is an update with the hub's mark, where our hub puts it.
+
+That is what nearly all of a replay and of a stream is; taken one by one, the marks would cost more than the
+updates. What looks different in any way is none of this, and is read frame by frame. Knows no sessions.
+"""
+
+from __future__ import annotations
+
+UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
+
+_MARK = UPDATE + b'"_meta":{"dragoman":{"cursor":"'
+
+_SESSION = b'"}},"sessionId":"'
+"""Between the cursor and the session: the mark is the whole `_meta`, so nothing of somebody else's goes."""
+
+
+def unmarked(block: bytes) -> tuple[bytes, dict[str, str]] | None:
+    """The block without its marks, and the last cursor of each session in it; None if it is no such block."""
+    if not block.startswith(_MARK):  # nearly always enough to tell
+        return None
+    # A frame holds no newline, so what stands behind one is the beginning of a frame.
+    frames = block[len(_MARK) :].split(b"\n" + _MARK)
+    if len(frames) != block.count(b"\n") + (not block.endswith(b"\n")):
+        return None
+    told = []
+    cursors: dict[bytes, bytes] = {}
+    for frame in frames:
+        at = frame.find(_SESSION)
+        begin = at + len(_SESSION)
+        session = frame[begin : frame.find(b'"', begin)]
+        cursor = frame[:at]
+        if at < 0 or not (cursor.isdigit() or _is_part(cursor)) or b"\\" in session or not session.isascii():
+            return None
+        cursors[session] = cursor
+        told.append(frame[begin:])
+    between = UPDATE + b'"sessionId":"'
+    whole = between + (b"\n" + between).join(told)
+    return whole, {session.decode(): cursor.decode() for session, cursor in cursors.items()}
+
+
+def _is_part(cursor: bytes) -> bool:
+    """Of an entry that is told in several messages."""
+    return cursor.replace(b".", b"", 1).isdigit()
