@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 from collections.abc import Iterable
@@ -77,6 +78,27 @@ class ChatApp(App[int]):
             if number := getattr(signal, name, None):
                 with contextlib.suppress(NotImplementedError):  # Windows
                     asyncio.get_running_loop().add_signal_handler(number, self.call_later, self.action_leave)
+
+    # The collector of garbage stops everything while it looks at all that there is: tens of milliseconds for
+    # an application like this, and more with a long history. What is there when a conversation is open, or a
+    # turn over, stays; so it is not looked at again. While a history is read, nothing is.
+
+    def opening(self) -> None:
+        """A conversation is about to be opened, perhaps with all of its history."""
+        if not self.is_headless:  # else the process is not ours alone
+            gc.disable()
+
+    def opened(self) -> None:
+        """It is, or cannot be."""
+        if not self.is_headless:
+            gc.freeze()
+            gc.enable()
+
+    def rested(self) -> None:
+        """A turn is over, and nobody waits for anything."""
+        if not self.is_headless:
+            gc.collect()
+            gc.freeze()
 
     def _ask_what(self) -> None:
         self.push_screen(StartScreen(self.house), self._begin)

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 MOST_TERMINALS = 64
 """Terminals whose output is still shown after the agent released them."""
 
+_TOOLS = (v1.ToolCall, v1.ToolCallProgress)
+
 _KINDS = {"started": "starting", "initialized": "ready"}
 
 
@@ -174,9 +176,9 @@ class Talking:
     def _heard(self, notification: v1.SessionNotification) -> None:
         if self._session is not None and notification.session_id != self._session.id:
             return
-        self._calls.hear(notification)
         update = notification.update
-        if isinstance(update, v1.ToolCall | v1.ToolCallProgress):
+        if isinstance(update, _TOOLS):  # a history may bring tens of thousands of others
+            self._calls.hear(notification)
             for item in update.content or ():
                 if isinstance(item, v1.Terminal):
                     self._keep(item.terminal_id, notification.session_id)

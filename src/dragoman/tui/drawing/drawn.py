@@ -26,6 +26,9 @@ LONG = 0.02
 """Seconds that may be spent on one speech in one go."""
 
 
+_BLANK = Content("")
+
+
 class Surroundings:
     """What a drawing needs beside the entry."""
 
@@ -75,7 +78,7 @@ class Drawn:
         if self._version == self.entry.version and not (self.is_behind or force):
             return False
         self._version = self.entry.version
-        self.lines = [*[Content("")] * self.gap, *self._drawn()]
+        self.lines = [*[_BLANK] * self.gap, *self._drawn()]
         return True
 
     def _drawn(self) -> list[Content]:

@@ -10,7 +10,7 @@ that were: this is where a thousand updates a second become twenty drawings.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, cast
 
 from dragoman import ToolState
 from dragoman.schema import v1
@@ -21,6 +21,10 @@ from dragoman.tui.model.facts import Facts
 MOST_ENTRIES = 50_000
 MOST_CHARACTERS = 64 * 1024 * 1024
 """What is held; the history on disk has everything."""
+
+_Chunk: TypeAlias = v1.AgentMessageChunk | v1.AgentThoughtChunk | v1.UserMessageChunk
+
+_TOOLS = (v1.ToolCall, v1.ToolCallProgress)
 
 _ROLES: dict[type, Who] = {
     v1.AgentMessageChunk: "agent",
@@ -62,12 +66,10 @@ class Transcript:
 
     def hear(self, update: v1.SessionUpdate | Unknown) -> None:
         """One update of the session."""
-        kind = type(update)
-        who = _ROLES.get(kind)
+        who = _ROLES.get(type(update))
         if who is not None:
-            assert isinstance(update, v1.AgentMessageChunk | v1.AgentThoughtChunk | v1.UserMessageChunk)
-            self._chunk(who, update)
-        elif isinstance(update, v1.ToolCall | v1.ToolCallProgress):
+            self._chunk(who, cast("_Chunk", update))
+        elif isinstance(update, _TOOLS):
             self._tool(update)
         elif isinstance(update, v1.Plan):
             self._planned(update.entries)
@@ -167,9 +169,7 @@ class Transcript:
 
     # One by one.
 
-    def _chunk(
-        self, who: Who, update: v1.AgentMessageChunk | v1.AgentThoughtChunk | v1.UserMessageChunk
-    ) -> None:
+    def _chunk(self, who: Who, update: _Chunk) -> None:
         content = update.content
         text = content.text if isinstance(content, v1.TextContent) else f"[{_named(content)}]"
         if who == "user" and self._is_expected(text):

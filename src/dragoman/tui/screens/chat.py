@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import work
 from textual.app import ComposeResult
@@ -35,6 +35,9 @@ from dragoman.tui.text.lines import cut
 from dragoman.tui.widgets.completions import Completion, Completions
 from dragoman.tui.widgets.prompt_box import PromptBox
 from dragoman.tui.widgets.transcript_view import TranscriptView
+
+if TYPE_CHECKING:
+    from dragoman.tui.app import ChatApp
 
 BEATS = 20
 """Drawings a second, at most."""
@@ -87,6 +90,8 @@ class ChatScreen(Screen[None]):
         self._beat = 0
         self._shown: dict[str, Content] = {}
         self._moved = True
+        self._is_opening = False
+        self._was_busy = False
 
     def compose(self) -> ComposeResult:
         yield Static(id="heading", markup=False)
@@ -124,6 +129,8 @@ class ChatScreen(Screen[None]):
         talking = self.conversation.converse(self.house, wanted, person)
         self._talking = asyncio.create_task(talking, name="conversation")
         self._talking.add_done_callback(self._talked)
+        self._is_opening = True
+        self._chat_app.opening()
         self._show_state()
         self._mark()
 
@@ -136,9 +143,13 @@ class ChatScreen(Screen[None]):
         if tasks:
             await asyncio.wait(tasks)
 
+    @property
+    def _chat_app(self) -> ChatApp:
+        return cast("ChatApp", self.app)
+
     def _talked(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.app.failed(error)  # type: ignore[attr-defined]  # ours, see `app`
+            self._chat_app.failed(error)
 
     def _aside(self, doing: Coroutine[Any, Any, None]) -> None:
         """Something that takes its time, owned by this screen."""
@@ -149,6 +160,8 @@ class ChatScreen(Screen[None]):
     # The clock.
 
     def _mark(self) -> None:
+        if self._moved:  # then the clock goes; this is called for each of thousands of updates
+            return
         self._moved = True
         if self._clock is not None:
             self._clock.resume()
@@ -159,12 +172,22 @@ class ChatScreen(Screen[None]):
             self._look_at_commands()
         if self.conversation.state == "starting" and self._beat % BEATS:
             return  # a history may be coming, tens of thousands of updates: its end is what is wanted
+        self._take_breath()
         moved, self._moved = self._moved, False
         behind = self.view.look()
         self._show_state()
         busy = self.conversation.is_busy or bool(self.conversation.shells) or self._is_apart
         if not (moved or behind or busy) and self._clock is not None:
             self._clock.pause()
+
+    def _take_breath(self) -> None:
+        """Where a pause would not be noticed."""
+        if self._is_opening and self.conversation.state != "starting":
+            self._is_opening = False
+            self._chat_app.opened()
+        if self._was_busy and not self.conversation.is_busy:
+            self._chat_app.rested()
+        self._was_busy = self.conversation.is_busy
 
     @property
     def _is_apart(self) -> bool:

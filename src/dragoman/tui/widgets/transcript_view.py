@@ -35,6 +35,9 @@ MUCH = 40
 MOST = 1500
 """Entries that stay laid out while their reader is at the end."""
 
+KEPT = 1000
+"""Lines that are kept as they are written to the screen: some screens full."""
+
 
 class TranscriptView(ScrollView, can_focus=True):
     """Shows a `Transcript`. `look` is called by whoever owns the clock."""
@@ -71,13 +74,13 @@ class TranscriptView(ScrollView, can_focus=True):
             self.entry = entry
 
     def __init__(self, transcript: Transcript, around: Surroundings) -> None:
+        self._strips: dict[int, tuple[Content, Strip]] = {}  # by the line, and good for this content of it
         super().__init__()
         self.transcript = transcript
         self.around = around
         self._drawn: list[Drawn] = []
         self._start = 0  # the entry that the first of them is for
         self._tops: list[int] = [0]  # the first line of each, and the end
-        self._strips: dict[int, Strip] = {}
         self._asked_at = -1
         self._follows = True  # its reader is at the end, and stays there
 
@@ -99,6 +102,7 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def redraw_all(self) -> None:
         """Something that all of them depend on has changed."""
+        self._strips.clear()
         self._lay_out(None if self._follows else self._entry_at(self.scroll_offset.y))
         self._settle(0)
 
@@ -171,7 +175,6 @@ class TranscriptView(ScrollView, can_focus=True):
         for drawn in self._drawn[lowest:]:
             total += len(drawn.lines)
             self._tops.append(total)
-        self._strips.clear()
         self.virtual_size = Size(self._room, total)
         if self._follows:
             self.scroll_end(animate=False, immediate=True, force=True, x_axis=False)
@@ -271,16 +274,27 @@ class TranscriptView(ScrollView, can_focus=True):
     # Drawing.
 
     def render_line(self, y: int) -> Strip:
+        """Most lines of a screen that moves on are those of the last one: what is settled is the same object,
+        in the same place, and to make a strip of it is what costs.
+        """
         y += self.scroll_offset.y
-        strip = self._strips.get(y)
-        if strip is None:
-            strip = self._strips[y] = self._strip(y)
+        content = self._content(y)
+        before = self._strips.get(y)
+        if before is not None and before[0] is content:
+            return before[1]
+        if len(self._strips) > KEPT:
+            self._strips.clear()
+        strip = self._strip(content, y)
+        self._strips[y] = (content, strip)
         return strip
 
-    def _strip(self, y: int) -> Strip:
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._strips.clear()
+
+    def _strip(self, content: Content, y: int) -> Strip:
         width = self.scrollable_content_region.width
         style = self.visual_style
-        content = self._content(y)
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(y)) is not None:
             content = content.stylize("reverse", span[0], len(content) if span[1] == -1 else span[1])
