@@ -9,6 +9,7 @@ import statistics
 import subprocess
 from dataclasses import dataclass, field
 
+from chat.figures import CHAT_FIGURES
 from harness.goals import FIGURES, Figure, Medians
 from hub.figures import HUB_FIGURES
 from peers.table import Peer
@@ -38,7 +39,7 @@ class Results:
 
 def render(results: Results, peers: list[Peer], *, rounds: int, quick: bool, others: float) -> str:
     """``others`` is the part of the machine that was used by somebody else meanwhile."""
-    figures = [figure for figure in (*FIGURES, *HUB_FIGURES) if _was_run(results, figure)]
+    figures = [figure for figure in (*FIGURES, *HUB_FIGURES, *CHAT_FIGURES) if _was_run(results, figure)]
     head = ["what", *(peer.title for peer in peers), "reached", "goal", "met"]
     lines = [
         "# Results",

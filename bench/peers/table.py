@@ -93,6 +93,8 @@ def _dragoman() -> Peer:
     programs["import_all"] = [python, "-c", DRAGOMAN_IMPORT_ALL]
     for path in (BENCH / "hub").glob("measure_*.py"):
         programs[path.stem.replace("measure", "hub")] = [python, "-m", f"hub.{path.stem}"]
+    # What draws its screen is in the environment of the benchmark alone.
+    programs["chat"] = [sys.executable, "-m", "chat.measure"]
     programs["remote_client"] = programs["hub_stream"]  # its agent is behind a hub
     return Peer("dragoman", "Dragoman", programs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chat.scenarios import CHAT_SCENARIOS
 from hub.scenarios import HUB_SCENARIOS
 from scenarios import (
     interpret,
@@ -38,4 +39,5 @@ SCENARIOS: list[Scenario] = [
     mutants.MUTANTS,
     tap.TAP,
     *HUB_SCENARIOS,
+    *CHAT_SCENARIOS,
 ]
