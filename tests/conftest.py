@@ -18,8 +18,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
+
+# The asserts of a thousand modules are rewritten at each start, which takes as long as all else before the
+# first test. What was rewritten is kept, also where nobody wants bytecode; programs of tests do as told.
+sys.dont_write_bytecode = False
+
+import hypothesis  # noqa: E402  its modules are among them
 
 BOUND = 5.0
 
@@ -31,10 +36,6 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 # Each client of a model reads the certificates of all authorities, hundreds of times. Nobody here speaks TLS.
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
-
-# The asserts of a thousand modules are rewritten at each start, which takes as long as all else before the
-# first test. What was rewritten is kept, also where nobody wants bytecode; programs of tests do as told.
-sys.dont_write_bytecode = False
 
 # What a shell starts in the background is deaf to Ctrl-C, and so are its children; some of ours must hear it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -20,9 +20,6 @@ from dragoman.testing import RawPeer
 from tests.faults.watch import eventually, peak
 
 ROOT = Path(__file__).parents[3]
-BYTECODE = ROOT / ".pytest_cache" / "bytecode"
-"""Hundreds of processes need not compile the same modules."""
-
 RUN = (sys.executable, "-m", "dragoman", "run")
 IN_TIME = 15.0
 
@@ -46,8 +43,8 @@ class Folder:
     @property
     def environment(self) -> dict[str, str]:
         home = {"HOME": str(self.place), "XDG_STATE_HOME": str(self.place / "state")}
-        here = {"TMPDIR": str(self.temporary), "PYTHONPYCACHEPREFIX": str(BYTECODE)}
-        return {"PATH": os.environ["PATH"], "TERM": "xterm", **home, **here}
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
+        return {**kept, "TERM": "xterm", **home, "TMPDIR": str(self.temporary)}
 
     @property
     def notes(self) -> list[dict[str, Any]]:
