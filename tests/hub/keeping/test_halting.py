@@ -109,8 +109,10 @@ async def test_what_stands_still_is_never_woken_to_be_asked(
 ) -> None:
     polite = f"(trap 'echo > {tmp_path}/asked; exit' TERM; echo $$; while :; do sleep 0.01; done) & read -r _"
     async with started(polite, named=1) as (child, _):
-        Halt(child.tree, settled=(settled := Settled())).begin()
+        halt = Halt(child.tree, settled=(settled := Settled()))
+        halt.begin()
         await settled.event.wait()
+        halt.drop()  # or it would be stopped again before it is seen to run
         end(child)
         await eventually(lambda: child.tree.gone, seconds=20)
         assert list(tmp_path.iterdir()) == []
