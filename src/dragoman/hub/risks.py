@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from dragoman.hub.frames import object_of
+from dragoman.hub.frames import encoded, object_of
 from dragoman.hub.notes import note
 from dragoman.review.finding import Source
 from dragoman.review.risks import LARGEST, Judged, Proposal, at_once, is_warm, new_lines, unjudged, warm
@@ -80,12 +80,10 @@ class Risks:
             return
         try:
             call = read(one.params, v1.RequestPermissionRequest).tool_call
-            if not _says_something(call):
+            proposal = _proposal(session, call)
+            if not (_says_what(call) and proposal.names_deeds):
                 self._hub.owner.start(self._later(session, one, lambda: self._announced(session, one, call)))
                 return
-            proposal = _proposal(session, call)
-            if proposal.is_empty:
-                return  # it is not said what would be done, so there is nothing to say about it
             one.judged = at_once(proposal)
             if one.judged is None:
                 self._hub.owner.start(self._later(session, one, lambda: self._judge(proposal)))
@@ -122,12 +120,20 @@ class Risks:
         self, session: HubSession, one: OpenRequest, call: v1.ToolCallUpdate
     ) -> Judged | None:
         """By what was said of the call before: many agents announce one, then ask by its id alone."""
-        after = max(0, one.sequence - SOONER)
+        after, named = max(0, one.sequence - SOONER), encoded(call.tool_call_id)
+        known: v1.ToolCallUpdate | None = None
         async for page in self._hub.journal.replay(session.stream, after=after, limit=one.sequence - after):
             for stored in page:
-                if stored.direction == "to_client" and b'"tool_call' in stored.frame:
-                    call = _with(call, _progress(stored.frame))
-        proposal = _proposal(session, call)
+                if (
+                    stored.direction == "to_client"
+                    and b'"tool_call' in stored.frame
+                    and named in stored.frame
+                ):
+                    said = _progress(stored.frame)
+                    if said is not None and said.tool_call_id == call.tool_call_id:
+                        known = _over(said, known)
+        proposal = _proposal(session, _over(call, known))
+        # Who says nothing of what would be done is not judged; nothing found would be too much said.
         return None if proposal.is_empty else await self._judge(proposal)
 
 
@@ -141,8 +147,9 @@ def _members(judged: Judged) -> dict[str, Any]:
     return found | ({"risksNote": judged.note} if judged.note else {})
 
 
-def _says_something(call: v1.ToolCallUpdate) -> bool:
-    return bool(call.content) or call.raw_input is not UNSET
+def _says_what(call: v1.ToolCallUpdate) -> bool:
+    """Whether more is told than a title."""
+    return bool(call.content) or call.raw_input not in (UNSET, None)
 
 
 def _progress(frame: bytes) -> v1.ToolCallUpdate | None:
@@ -153,13 +160,18 @@ def _progress(frame: bytes) -> v1.ToolCallUpdate | None:
         return None
 
 
-def _with(call: v1.ToolCallUpdate, said: v1.ToolCallUpdate | None) -> v1.ToolCallUpdate:
-    if said is None or said.tool_call_id != call.tool_call_id:
-        return call
-    content = said.content if said.content else call.content
-    raw = said.raw_input if said.raw_input is not UNSET else call.raw_input
-    kind = call.kind if call.kind else said.kind
-    return replace(call, content=content, raw_input=raw, kind=kind)
+def _over(said: v1.ToolCallUpdate, before: v1.ToolCallUpdate | None) -> v1.ToolCallUpdate:
+    """What is known of a call after more was said of it."""
+    if before is None:
+        return said
+    raw = said.raw_input if said.raw_input not in (UNSET, None) else before.raw_input
+    return replace(
+        said,
+        content=said.content or before.content,
+        raw_input=raw,
+        kind=said.kind or before.kind,
+        title=said.title or before.title,
+    )
 
 
 def _proposal(session: HubSession, call: v1.ToolCallUpdate) -> Proposal:

@@ -75,6 +75,11 @@ class Proposal(Struct, frozen=True, kw_only=True):
         return not (self.commands or self.texts or self.paths)
 
     @property
+    def names_deeds(self) -> bool:
+        """Whether there is more to it than words."""
+        return bool(self.commands or self.paths or any(one.path for one in self.texts))
+
+    @property
     def size(self) -> int:
         return sum(map(len, self.commands)) + sum(len(one.text) for one in self.texts)
 
