@@ -23,8 +23,10 @@ API = "$JS.API"
 NOT_FOUND, NO_STREAM = 10037, 10059
 MOVED, MOVED_IN_FLIGHT = 10071, 10164
 STORE_FAILED = 10077
-FULL = frozenset({STORE_FAILED, 10023, 10028, 10047, 10026, 10027})
-"""Bounds of streams, accounts and disks. All say: no room."""
+FULL = frozenset({10023, 10026, 10027, 10028, 10047})
+"""Bounds of streams, accounts and disks: no room. A store that failed for one of `BOUNDS` says the same."""
+
+BOUNDS = ("maximum", "no space", "insufficient", "exceeded")
 
 AGAIN = frozenset({10008, 10009, 10015, 10076, 10120, 10158, 10201})
 """What passes: no leader at the moment, or the same message still under way."""
@@ -41,6 +43,16 @@ class ApiError(Struct, frozen=True):
     code: int = 0
     err_code: int = 0
     description: str = ""
+
+    @property
+    def is_full(self) -> bool:
+        bound = any(word in self.description for word in BOUNDS)
+        return self.err_code in FULL or (self.err_code == STORE_FAILED and bound)
+
+    @property
+    def passes(self) -> bool:
+        """Whether it is worth to ask again."""
+        return not self.is_full and (self.err_code in AGAIN or self.code == 503)
 
 
 class _Message(Struct, frozen=True):
@@ -195,7 +207,7 @@ class JetStream:
             ack = _acks.decode(reply.data)
         except msgspec.MsgspecError:
             raise NoAnswer("a server answered with something else") from None
-        if ack.error is not None and (ack.error.err_code in AGAIN or ack.error.code == 503):
+        if ack.error is not None and ack.error.passes:
             raise NoAnswer(ack.error.description)
         return ack
 
@@ -226,7 +238,7 @@ class JetStream:
             if error_said.err_code in NO_PEERS and tries.spent < PEER_SECONDS:
                 await tries.again(NoAnswer(error_said.description))
                 continue
-            if error_said.err_code in AGAIN or error_said.code == 503:
+            if error_said.passes:
                 await tries.again(NoAnswer(error_said.description))
                 continue
             raise refusal(error_said)
@@ -258,7 +270,7 @@ class Tries:
 
 def refusal(error: ApiError) -> JournalError:
     """What a server's refusal means to whoever uses the journal."""
-    if error.err_code in FULL:
+    if error.is_full:
         return JournalFull(f"there is no room for more: {error.description}")
     if error.err_code in NO_PEERS:
         return JournalError(f"{error.description}: are there fewer servers than replicas?")

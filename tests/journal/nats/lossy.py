@@ -1,0 +1,85 @@
+"""A connection that can be told to lose what passes over it; everything else is the real one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import pytest
+
+from dragoman.journal.nats import NatsPlace, place
+from dragoman.journal.nats.options import Options
+from dragoman.journal.nats.wire import ANSWER_SECONDS, NoAnswer, Reply, Wire
+from tests.journal.nats.places import opened
+from tests.nats_servers import Servers
+
+Then: TypeAlias = Callable[[], Awaitable[object]]
+
+
+class Lossy(Wire):
+    """`lose_answer` and `lose_question` lose as many of what is asked on subjects that begin so."""
+
+    latest: Lossy
+
+    def __init__(self, options: Options, *, inbox: str) -> None:
+        super().__init__(options, inbox=inbox)
+        Lossy.latest = self
+        self._answers: list[tuple[str, Then | None]] = []
+        self._questions: list[tuple[str, Then | None]] = []
+        self.replies: list[Callable[[list[Reply]], list[Reply]]] = []
+        """Each changes the answers to one batch."""
+        self.read = 0
+        """Messages that came in batches."""
+        self.lost = 0
+
+    def lose_answer(self, subject: str, *, times: int = 1, then: Then | None = None) -> None:
+        self._answers += [(subject, then)] * times
+
+    def lose_question(self, subject: str, *, times: int = 1, then: Then | None = None) -> None:
+        self._questions += [(subject, then)] * times
+
+    async def ask(
+        self,
+        subject: str,
+        data: bytes,
+        *,
+        headers: Mapping[str, str] | None = None,
+        within: float = ANSWER_SECONDS,
+    ) -> Reply:
+        if self._questions and subject.startswith(self._questions[0][0]):
+            await self._drop(self._questions)
+        reply = await super().ask(subject, data, headers=headers, within=within)
+        if self._answers and subject.startswith(self._answers[0][0]):
+            await self._drop(self._answers)
+        return reply
+
+    async def ask_many(self, subject: str, data: bytes, *, within: float = ANSWER_SECONDS) -> list[Reply]:
+        replies = await super().ask_many(subject, data, within=within)
+        if self.replies:
+            replies = self.replies.pop(0)(replies)
+        self.read += len(replies) - 1
+        return replies
+
+    async def _drop(self, among: list[tuple[str, Then | None]]) -> None:
+        _, then = among.pop(0)
+        self.lost += 1
+        if then is not None:
+            await then()
+        raise NoAnswer("lost")
+
+
+@asynccontextmanager
+async def lossy(
+    servers: Servers, prefix: str, monkeypatch: pytest.MonkeyPatch, *, query: str = "shards=1"
+) -> AsyncIterator[tuple[NatsPlace, Lossy]]:
+    """A place over such a connection."""
+    with monkeypatch.context() as patched:
+        patched.setattr(place, "Wire", Lossy)
+        opening = opened(servers, prefix, query=query)
+        made = await opening.__aenter__()
+    wire = Lossy.latest
+    try:
+        yield made, wire
+    finally:
+        await opening.__aexit__(None, None, None)
