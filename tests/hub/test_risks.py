@@ -135,7 +135,7 @@ async def test_a_change_is_judged_by_a_worker_while_people_already_look_at_it() 
 
 
 async def test_an_answer_does_not_wait_for_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def never(self: object, proposal: object) -> None:
+    async def never(self: object, session: object, call: object) -> None:
         await asyncio.Event().wait()
 
     monkeypatch.setattr(Risks, "_judge", never)

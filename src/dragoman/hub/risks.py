@@ -19,7 +19,17 @@ from msgspec.structs import replace
 from dragoman.hub.frames import encoded, object_of
 from dragoman.hub.notes import note
 from dragoman.review.finding import Source
-from dragoman.review.risks import LARGEST, Judged, Proposal, at_once, is_warm, new_lines, unjudged, warm
+from dragoman.review.risks import (
+    AT_ONCE,
+    LARGEST,
+    Judged,
+    Proposal,
+    at_once,
+    is_warm,
+    new_lines,
+    unjudged,
+    warm,
+)
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
@@ -41,9 +51,11 @@ SOONER = 400
 _WRITES = frozenset({"edit", "delete", "move"})
 
 
-def proposal_of(question: Question, texts: Sequence[v1.Diff]) -> Proposal:
-    """What would be done, in the reviewer's words."""
-    judgeable = sum(len(one.new_text) for one in texts) <= LARGEST
+def proposal_of(question: Question, texts: Sequence[v1.Diff], *, most: int = LARGEST) -> Proposal:
+    """What would be done, in the reviewer's words. Which lines are new is looked for in up to `most`
+    characters: in a large change that takes too long for a loop.
+    """
+    judgeable = sum(len(one.new_text) for one in texts) <= most
     sources = [
         Source(one.path, one.new_text, new_lines(one.old_text or None, one.new_text) if judgeable else None)
         for one in texts
@@ -80,13 +92,13 @@ class Risks:
             return
         try:
             call = read(one.params, v1.RequestPermissionRequest).tool_call
-            proposal = _proposal(session, call)
+            proposal = _proposal(session, call, most=AT_ONCE)
             if not (_says_what(call) and proposal.names_deeds):
                 self._hub.owner.start(self._later(session, one, lambda: self._announced(session, one, call)))
                 return
             one.judged = at_once(proposal)
             if one.judged is None:
-                self._hub.owner.start(self._later(session, one, lambda: self._judge(proposal)))
+                self._hub.owner.start(self._later(session, one, lambda: self._judge(session, call)))
         except SchemaError:
             one.judged = unjudged("the request cannot be read")
         except Exception:  # a mistake in a rule must not cost the request
@@ -107,11 +119,15 @@ class Risks:
 
     def _stored(self, session: HubSession, one: OpenRequest, stored: Stored) -> None:
         session.memory.see([stored])
-        self._hub.desk.judged(session, one)
+        if one.judged is not None:  # else it was settled meanwhile
+            self._hub.desk.judged(session, one)
 
-    async def _judge(self, proposal: Proposal) -> Judged:
+    async def _judge(self, session: HubSession, call: v1.ToolCallUpdate) -> Judged | None:
         from dragoman.review.assessing import Assessor
 
+        proposal = await asyncio.to_thread(_proposal, session, call, most=LARGEST)
+        if proposal.is_empty:
+            return None  # nothing was said of what would be done: to find nothing in that says nothing
         if self._assessor is None:
             self._assessor = Assessor()
         return await self._assessor.judge(proposal)
@@ -132,9 +148,7 @@ class Risks:
                     said = _progress(stored.frame)
                     if said is not None and said.tool_call_id == call.tool_call_id:
                         known = _over(said, known)
-        proposal = _proposal(session, _over(call, known))
-        # Who says nothing of what would be done is not judged; nothing found would be too much said.
-        return None if proposal.is_empty else await self._judge(proposal)
+        return await self._judge(session, _over(call, known))
 
 
 def told(one: OpenRequest) -> dict[str, Any]:
@@ -174,6 +188,6 @@ def _over(said: v1.ToolCallUpdate, before: v1.ToolCallUpdate | None) -> v1.ToolC
     )
 
 
-def _proposal(session: HubSession, call: v1.ToolCallUpdate) -> Proposal:
+def _proposal(session: HubSession, call: v1.ToolCallUpdate, *, most: int) -> Proposal:
     roots = (session.memory.cwd, *session.memory.folders)
-    return proposal_of(about_tool_call(call, Setting(roots=roots)), texts_in(call))
+    return proposal_of(about_tool_call(call, Setting(roots=roots)), texts_in(call), most=most)

@@ -7,6 +7,7 @@ they decide nothing.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -55,7 +56,7 @@ class Judging:
         from dragoman.hub.risks import proposal_of
         from dragoman.review.assessing import Assessor
 
-        proposal = proposal_of(asked.question, asked.texts)
+        proposal = await asyncio.to_thread(proposal_of, asked.question, asked.texts)
         if proposal.is_empty:
             return ()
         if self._assessor is None:
