@@ -23,5 +23,7 @@ CHAT_FIGURES: list[Figure] = [
         more=False,
         goals=(AtMost(1, "s"),),
     ),
+    Figure("chat-open.agent_cpu", "… the client's CPU of that, s", more=False),
     Figure("chat-open.hub", "… that a hub tells, s more", more=False, goals=(AtMost(1, "s"),)),
+    Figure("chat-open.hub_cpu", "… the client's CPU of that, s", more=False),
 ]

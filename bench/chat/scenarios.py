@@ -35,7 +35,9 @@ def _open(peer: Peer, *, quick: bool) -> dict[str, float]:
     return {
         "chat-open.start": agent["empty"],
         "chat-open.agent": agent["whole"] - agent["empty"],
+        "chat-open.agent_cpu": agent["whole_cpu"] - agent["empty_cpu"],
         "chat-open.hub": hub["whole"] - hub["empty"],
+        "chat-open.hub_cpu": hub["whole_cpu"] - hub["empty_cpu"],
     }
 
 
