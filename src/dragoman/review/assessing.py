@@ -25,8 +25,9 @@ from dragoman.review.risks import (
 if TYPE_CHECKING:
     from dragoman.review.inspectors import Inspector
 
-DEADLINE = 10.0
-"""Seconds for one text; a megabyte of Python takes five, what people write a hundredth of one."""
+DEADLINE = 30.0
+"""Seconds for one text. A megabyte of Python takes five and what people write a hundredth of one; but nobody
+waits for it, and a machine that has much to do takes its time."""
 
 WAITING = 32
 """Proposals that may wait for the worker; what comes on top is not judged."""
