@@ -278,7 +278,9 @@ class Appends:
         place: Place | None = None
         if len(rest) > min(INLINE_BYTES, self._jetstream.wire.max_payload - 4096):
             place = await self._objects.put(lane.token, rest, patience=tries.left)
-        payload = write(head, rest) if place is None else write_outside(head, place.written())
+        payload = (
+            write(head, rest) if place is None else write_outside(lane.token, head, rest, place.written())
+        )
         name = f"{self._run_id}.{next(self._names)}"
         at = await self._send(lane.token, payload, name, tail, tries)
         if at is None:

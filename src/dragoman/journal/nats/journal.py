@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from msgspec.structs import replace
 
-from dragoman.errors import JournalClosed, JournalError, NoSuchStream
+from dragoman.errors import JournalClosed, JournalDamaged, JournalError, NoSuchStream
 from dragoman.journal.contract import Entry, Found, Listing, Page, StreamInfo
 from dragoman.journal.nats.appending import Appends
 from dragoman.journal.nats.catalog import Catalog
@@ -80,7 +80,7 @@ class NatsJournal:
         name, token = self._name(stream)
         if limit is not None and limit <= 0:
             return
-        tail = await self._tails.read(token)
+        tail = await self._end(token)
         if not tail.at and await self._catalog.read(token) is None:
             raise NoSuchStream(stream)
         async for page in self._replay.pages(name, token, tail, after=after, limit=limit):
@@ -145,6 +145,13 @@ class NatsJournal:
         await self._appends.aclose()
         await self._search.aclose()
         await self._catalog.aclose()
+
+    async def _end(self, token: str) -> Tail:
+        """Where a stream ends; of one whose end cannot be read, an end behind all that can."""
+        try:
+            return await self._tails.read(token)
+        except JournalDamaged:
+            return await self._tails.read_first(token)
 
     async def _floor(self, token: str) -> int:
         return await self._catalog.floor(token) if self._drops else 0

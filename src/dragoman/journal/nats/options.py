@@ -116,6 +116,10 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
 def _login(login: str) -> dict[str, object]:
     if not login:
         return {}
+    if "@" in login or "," in login:
+        raise JournalError(
+            "a NATS address names its user once, before all hosts; write @ as %40 in a password"
+        )
     user, colon, password = login.partition(":")
     if not colon:  # as everywhere with NATS, a user alone is a token
         return {"token": unquote(user)}

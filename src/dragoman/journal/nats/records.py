@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged
 from dragoman.journal.contract import Direction, Entry, Stored
@@ -85,8 +86,7 @@ def pack(
         smaller = zlib.compress(rest, 1)
         if len(smaller) < len(rest) * 3 // 4:
             flags, rest = DEFLATED, smaller
-    bare = Head(flags, len(known), count, first, life, time, 0)
-    return _sealed(token, bare, rest), rest
+    return _sealed(token, Head(flags, len(known), count, first, life, time, 0), rest), rest
 
 
 def write(head: Head, rest: bytes) -> bytes:
@@ -94,27 +94,24 @@ def write(head: Head, rest: bytes) -> bytes:
     return _head(head) + rest
 
 
-def write_outside(head: Head, object_id: str) -> bytes:
+def write_outside(token: str, head: Head, rest: bytes, place: str) -> bytes:
     """The payload of a message whose rest is elsewhere."""
-    flags = head.flags | OUTSIDE
-    known = Head(flags, head.name, head.count, head.first, head.life, head.time, head.checksum)
-    return _head(known) + object_id.encode()
+    return _head(_sealed(token, replace(head, flags=head.flags | OUTSIDE), rest)) + place.encode()
 
 
 def read_head(payload: bytes) -> Head:
     try:
-        magic, flags, _, name, count, first, life, time, checksum = _HEAD.unpack_from(payload)
+        magic, flags, nothing, name, count, first, life, time, checksum = _HEAD.unpack_from(payload)
     except struct.error:
         raise JournalDamaged("a record is shorter than its head") from None
-    if magic != MAGIC:
+    if magic != MAGIC or nothing:
         raise JournalDamaged("a message is no record of this version")
     return Head(flags, name, count, first, life, time, checksum)
 
 
 def read_rest(token: str, head: Head, rest: bytes, *, after: int = 0) -> list[Stored]:
     """The entries behind sequence `after`, if all is as it was written."""
-    bare = Head(head.flags & ~OUTSIDE, head.name, head.count, head.first, head.life, head.time, 0)
-    if _sum(token, bare, rest) != head.checksum:
+    if _sum(token, head, rest) != head.checksum:
         raise JournalDamaged(f"the record of entries {head.first} to {head.last} was changed")
     if head.flags & DEFLATED:
         rest = zlib.decompress(rest)
@@ -150,10 +147,10 @@ def _head(head: Head) -> bytes:
     )
 
 
-def _sum(token: str, bare: Head, rest: bytes) -> int:
-    return zlib.crc32(rest, zlib.crc32(_head(bare), zlib.crc32(token.encode())))
+def _sum(token: str, head: Head, rest: bytes) -> int:
+    bare = _head(replace(head, checksum=0))
+    return zlib.crc32(rest, zlib.crc32(bare, zlib.crc32(token.encode())))
 
 
-def _sealed(token: str, bare: Head, rest: bytes) -> Head:
-    checksum = _sum(token, bare, rest)
-    return Head(bare.flags, bare.name, bare.count, bare.first, bare.life, bare.time, checksum)
+def _sealed(token: str, head: Head, rest: bytes) -> Head:
+    return replace(head, checksum=_sum(token, head, rest))

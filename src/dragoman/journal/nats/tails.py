@@ -24,6 +24,9 @@ MARKS = 512
 """Of one stream; beyond these every second one goes."""
 
 
+ENDLESS = 1 << 60
+
+
 class Tail(Struct, frozen=True, gc=False):
     """The end of a stream: its last entry, and the message that holds it. All zero: there is none."""
 
@@ -94,9 +97,19 @@ class Tails:
 
     async def read(self, token: str, *, patience: float | None = None) -> Tail:
         """The true end, from the leader."""
-        stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
-        message = await self._jetstream.last(stream, subject, patience=patience)
+        message = await self._jetstream.last(*self._where(token), patience=patience)
         if message is None:
             return Tail()
         head = read_head(message.data)
         return Tail(head.last, message.seq, head.life, head.time)
+
+    async def read_first(self, token: str) -> Tail:
+        """An end behind all ends, in the life of the first record."""
+        message = await self._jetstream.following(*self._where(token), 1)
+        if message is None:
+            return Tail()
+        head = read_head(message.data)
+        return Tail(ENDLESS, message.seq, head.life, head.time)
+
+    def _where(self, token: str) -> tuple[str, str]:
+        return self._layout.stream_of(token), self._layout.subject_of(token)
