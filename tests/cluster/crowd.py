@@ -97,7 +97,8 @@ class Crowd:
     # What they do.
 
     def _person(self, name: str) -> Person:
-        return Person(name, self._urls, self._token, random.Random(self._chance.random()))
+        urls = self._chance.sample(self._urls, len(self._urls))
+        return Person(name, urls, self._token, random.Random(self._chance.random()))
 
     async def _arrived(self, name: str) -> Person:
         """Whoever comes to a hub that is just leaving is sent away, and comes again."""

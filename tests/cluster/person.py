@@ -13,9 +13,8 @@ from typing import Any
 
 from dragoman.errors import LinkClosed
 from dragoman.sdk.resuming.backoff import Backoff
-from dragoman.sdk.resuming.transport import Notice, ResumingTransport
-from dragoman.transport.contract import Transport
-from dragoman.transport.websocket import open_websocket
+from dragoman.sdk.resuming.opening import resuming
+from dragoman.sdk.resuming.transport import Notice
 from tests.cluster.digest import outcome_of
 from tests.cluster.records import (
     Answered,
@@ -39,7 +38,7 @@ class Refused(Exception):
 
 
 class Person:
-    """`urls` are the nodes; it begins at any of them, and goes on to the next when one is gone."""
+    """`urls` are the nodes; it begins at the first of them, and goes on to the next when one is gone."""
 
     def __init__(self, name: str, urls: list[str], token: str, chance: random.Random) -> None:
         self.name = name
@@ -47,28 +46,23 @@ class Person:
         self.cursors: dict[str, str] = {}
         """Of each session that it follows: how far it was told."""
         self._chance = chance
-        self._urls = chance.sample(urls, len(urls))
-        self._headers = {"authorization": f"Bearer {token}"}
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._ids = 0
         self._keys = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self._transport = ResumingTransport(
-            self._open, backoff=Backoff(most=1.0, chance=chance.random), on_notice=self._noticed
+        self._transport = resuming(
+            ",".join(urls),
+            headers={"authorization": f"Bearer {token}"},
+            backoff=Backoff(most=1.0, chance=chance.random),
+            on_notice=self._noticed,
         )
         self._transport.start(self)
 
     # The connection.
 
-    async def _open(self) -> Transport:
-        """Another node than the last time, if that was not the first."""
-        url = self._urls[0]
-        self._urls = [*self._urls[1:], url]
-        return await open_websocket(url, headers=self._headers)
-
     def _noticed(self, notice: Notice) -> None:
         self.lines.append(
-            Back(t=now(), node=self._urls[-1]) if notice.kind == "back" else Away(t=now(), why=notice.reason)
+            Back(t=now(), away=notice.seconds) if notice.kind == "back" else Away(t=now(), why=notice.reason)
         )
 
     async def depart(self) -> None:

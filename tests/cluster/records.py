@@ -88,7 +88,7 @@ class Away(Line, frozen=True, kw_only=True, tag="away"):
 
 
 class Back(Line, frozen=True, kw_only=True, tag="back"):
-    node: str = ""
+    away: float = 0.0
 
 
 # Of agents.

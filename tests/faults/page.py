@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.cluster.catalogue import cluster_part
 from tests.faults.catalogue import FAULTS, KINDS
 from tests.faults.client.page import client_part
 from tests.faults.tried import UNSCRIPTED, tried
@@ -30,7 +31,7 @@ def page() -> str:
         table = [f"| {row.name} | {row.what} | {row.follows} | {_tried_on(row.name)} |" for row in rows]
         head = ["| id | what happens | what follows | tried on |", "|---|---|---|---|"]
         parts.append("\n".join([f"## {title}", "", *head, *table, ""]))
-    return "\n".join([*parts, client_part(), network_part()])
+    return "\n".join([*parts, client_part(), network_part(), cluster_part()])
 
 
 def _tried_on(fault: str) -> str:
