@@ -26,7 +26,7 @@ def missing_peers(names: Sequence[str]) -> dict[str, str]:
     missing = {}
     fetchers: dict[str, Callable[[], None]] = {name: partial(_python, name) for name in PYTHON_SDKS}
     fetchers["typescript"] = _typescript
-    fetchers["dragoman_blocking"] = fetchers["dragoman"]
+    fetchers["dragoman"] = fetchers["dragoman_blocking"] = _ours
     for name, fetch in fetchers.items():
         if name in names and (reason := _failure(name, fetch)):
             missing[name] = reason
@@ -53,6 +53,11 @@ def _python(name: str) -> None:
     venv.create(VENVS / name, clear=True, symlinks=True, with_pip=False)
     _run([*_installer(venv_python(name)), *PYTHON_SDKS[name]])
     stamp.write_text(wanted)
+
+
+def _ours() -> None:
+    _python("dragoman")
+    _python("dragoman_alone")
 
 
 def _installer(python: str) -> list[str]:

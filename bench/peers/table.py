@@ -33,6 +33,8 @@ PYTHON_SDKS = {
     "official_py_rc": ("agent-client-protocol[http]==1.0.0rc3", "pydantic==2.14.3", *SERVER),
     # Ours too: the development environment holds packages that make every import slower.
     "dragoman": ("--editable", f"{BENCH.parent}[hub]"),
+    # What is imported by whoever installs it without extras: msgspec loads more where there is more.
+    "dragoman_alone": ("--editable", f"{BENCH.parent}"),
 }
 
 
@@ -88,9 +90,10 @@ def _raw() -> Peer:
 def _dragoman() -> Peer:
     python = venv_python("dragoman")
     programs = _python_programs(python, "dragoman")
-    programs["import"] = [python, "-c", DRAGOMAN_IMPORT]
-    programs["import_used"] = [python, "-c", DRAGOMAN_IMPORT_USED]
-    programs["import_all"] = [python, "-c", DRAGOMAN_IMPORT_ALL]
+    alone = venv_python("dragoman_alone")
+    programs["import"] = [alone, "-c", DRAGOMAN_IMPORT]
+    programs["import_used"] = [alone, "-c", DRAGOMAN_IMPORT_USED]
+    programs["import_all"] = [alone, "-c", DRAGOMAN_IMPORT_ALL]
     for path in (BENCH / "hub").glob("measure_*.py"):
         programs[path.stem.replace("measure", "hub")] = [python, "-m", f"hub.{path.stem}"]
     # What draws its screen is in the environment of the benchmark alone.

@@ -24,13 +24,13 @@ from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.side import ClientSide
-from dragoman.sdk.environment import Env, resolved
 from dragoman.sdk.reading import read_result
-from dragoman.sdk.serve import Serving, serving
 from dragoman.transport.contract import Transport
 
-if TYPE_CHECKING:  # who taps and translates nothing does not pay for it
+if TYPE_CHECKING:  # who serves, starts, taps and translates nothing does not pay for it
     from dragoman.dialect import Ledger
+    from dragoman.sdk.environment import Env
+    from dragoman.sdk.serve import Serving
     from dragoman.transport.tapped import Tap
 
 SUPPORTED = (1,)
@@ -65,6 +65,7 @@ def connect(
 
     def open_transport() -> tuple[Transport, Serving | None]:
         if isinstance(target, Agent):
+            from dragoman.sdk.serve import serving
             from dragoman.transport.memory import memory_pair
 
             ours, theirs = memory_pair()
@@ -78,6 +79,7 @@ def connect(
 
             return remote(target, headers=headers), None
         if isinstance(target, str | Sequence):
+            from dragoman.sdk.environment import resolved
             from dragoman.transport.owned import Grace
             from dragoman.transport.process import spawn
 

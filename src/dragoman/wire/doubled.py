@@ -20,7 +20,7 @@ _SHORTEST = len(b'{"jsonrpc":"2.0","id":,"method":""}')
 _PARAMS = len(b',"params":')
 _ROOM = len(b',"id":0')  # the shortest member that could be there twice
 
-_COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
+_COLON = rb"[ \t\r\n]*:[ \t\r\n]*"  # compiled by the few who need it
 
 
 def says_each_once(frame: bytes, request: Request) -> bool:
@@ -37,7 +37,7 @@ def says_each_once(frame: bytes, request: Request) -> bool:
 def _without_params(frame: bytes, request: Request) -> bytes:
     """The frame with a zero for its params; all of it, if they do not follow their name's first place."""
     name = frame.find(b'"params"')
-    colon = _COLON.match(frame, name + len(b'"params"'))
+    colon = re.compile(_COLON).match(frame, name + len(b'"params"'))
     value = b"" if request.params is None else bytes(request.params)
     # A number could be the beginning of another one; an object or array ends where it ends.
     if name < 0 or colon is None or value[:1] not in (b"{", b"[") or not frame.startswith(value, colon.end()):

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from dragoman.sdk.client.session import Session
 
 
-# Text and links are taken by every agent, these only by one that says so.
-_NEEDED: dict[type, str] = {
-    v1.ImageContent: "promptCapabilities.image",
-    v1.AudioContent: "promptCapabilities.audio",
-    v1.EmbeddedResource: "promptCapabilities.embeddedContext",
+# Text and links are taken by every agent, these only by one that says so. By name: the types are made when
+# they are first used.
+_NEEDED = {
+    "ImageContent": "promptCapabilities.image",
+    "AudioContent": "promptCapabilities.audio",
+    "EmbeddedResource": "promptCapabilities.embeddedContext",
 }
 
 
@@ -57,7 +58,7 @@ class PromptTurn:
         keep_text: bool = True,
     ) -> None:
         for block in blocks:
-            needed = _NEEDED.get(type(block))
+            needed = _NEEDED.get(type(block).__name__)
             if needed is not None:
                 session.agent.capabilities.require(needed, "session/prompt")
         self._session = session

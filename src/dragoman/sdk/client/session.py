@@ -24,9 +24,6 @@ LATE_BYTES = 8 * 1024 * 1024
 """The same in bytes on the wire; one update is kept however large it is."""
 
 
-_PROGRESS = v1.ToolCallProgress
-
-
 class Session:
     """Made by `new_session`, `load_session`, `resume_session` or `fork_session`."""
 
@@ -173,13 +170,14 @@ def _without_superseded(
     """Growing output is sent again and again, each time whole: only the last of it is kept. Asked for every
     block of a replay, so it looks closer only where two reports of progress follow each other.
     """
+    progress = v1.ToolCallProgress
     types = list(map(type, updates))
     superseded = set()
     at = -1
-    for _ in range(types.count(_PROGRESS)):
-        at = types.index(_PROGRESS, at + 1)
+    for _ in range(types.count(progress)):
+        at = types.index(progress, at + 1)
         before = updates[at - 1] if at else late[-1] if late else None
-        if type(before) is _PROGRESS and supersedes(updates[at], before):
+        if type(before) is progress and supersedes(updates[at], before):
             superseded.add(at - 1)
     if -1 in superseded:
         late.pop()
