@@ -94,6 +94,7 @@ class Appends:
         redact: Callable[[bytes], bytes] | None,
         clock: Callable[[], float],
         made: Callable[[str, str], Awaitable[object]],
+        is_named: Callable[[str], bool],
         floor: Callable[[str], Awaitable[int]],
         stored: Callable[[str, Tail], None],
     ) -> None:
@@ -104,6 +105,7 @@ class Appends:
         self._redact = redact
         self._clock = clock
         self._made = made
+        self._is_named = is_named
         self._floor = floor
         self._stored = stored
         self._lanes: dict[str, _Lane] = {}
@@ -260,9 +262,9 @@ class Appends:
             if not tail.at:
                 await self._made(lane.stream, lane.token)
             return tail
-        if tail.at:
+        if tail.at and self._is_named(lane.token):
             return await self._publish(lane, entries, tail, tries)
-        # A stream that begins: its name is written at the same time.
+        # A stream that begins, or whose node was lost when it did: its name is written at the same time.
         async with asyncio.TaskGroup() as both:
             naming = both.create_task(_quiet(self._made(lane.stream, lane.token)))
             publishing = both.create_task(_quiet(self._publish(lane, entries, tail, tries)))

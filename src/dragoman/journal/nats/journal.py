@@ -54,6 +54,7 @@ class NatsJournal:
             redact=options.redact,
             clock=clock,
             made=self._catalog.ensure,
+            is_named=lambda token: self._catalog.get(token) is not None,
             floor=self._floor,
             stored=lambda token, tail: self._catalog.touch(token, last=tail.last, time=tail.time),
         )
