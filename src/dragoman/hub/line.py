@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from dragoman.errors import LinkClosed
 from dragoman.hub.keeping.lease import Lease, moment
@@ -17,6 +17,13 @@ from dragoman.transport.contract import Transport
 from dragoman.wire.decode import count_lines
 
 LEASE_OVER = "the lease of the hub has run out"
+
+
+class Lasting(NamedTuple):
+    """How long something may act: so many seconds since a moment on the clock of leases."""
+
+    seconds: float
+    since: float
 
 
 class Hears(Protocol):

@@ -18,7 +18,7 @@ from msgspec import Struct
 from dragoman.errors import CallFailed, DragomanError, LocalMistake
 from dragoman.hub.frames import object_of, value_of
 from dragoman.hub.life import Life
-from dragoman.hub.line import Line
+from dragoman.hub.line import Lasting, Line
 from dragoman.runtime.owner import Owner
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Pool:
         self.seats = {name: Seat(spec) for name, spec in specs.items()}
         self.find: Callable[[Life, str], Awaitable[None]] = _nobody
         """Opens the session that an agent speaks of, if there is one."""
-        self.lease: Callable[[], float] | None = None
+        self.lease: Callable[[], Lasting] | None = None
         """Says for how long agents may act; without it, they need no leave."""
         self.origin = 0
         """Tells processes of this machine from those of others."""
@@ -139,15 +139,16 @@ class Pool:
 
     def _life(self, seat: Seat, line: Line, *, survives: bool) -> Life:
         if self.lease is not None:
-            line.lease(self.lease())
+            lasting = self.lease()
+            line.lease(lasting.seconds, since=lasting.since)
         return Life(
             seat.spec.name, line, survives=survives, origin=self.origin, on_end=self._ended, find=self.find
         )
 
-    def renew(self, seconds: float) -> None:
+    def renew(self, lasting: Lasting) -> None:
         """Agents that run may go on for so long."""
         for life in self._lives():
-            life.line.lease(seconds)
+            life.line.lease(lasting.seconds, since=lasting.since)
 
     async def end_kept(self) -> None:
         """End agents that a hub before us has left running: they are not ours to go on with."""

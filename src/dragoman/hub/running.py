@@ -96,7 +96,7 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
         place = await stack.enter_async_context(place_of(settings, folder, door.url, GUESTS))
         hub = Hub(
             observer.measured(place.journal),
-            specs_of(offered_agents(settings), folder / "agents"),
+            specs_of(offered_agents(settings), folder / "agents", lease=place.lease),
             options=options_of(settings),
             remember=Introductions(folder / "agents"),
             trace=_trace(observer) if settings.telemetry.traces else None,
@@ -126,7 +126,7 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
             admission.rename(hosts=door.names(fresh), origins=fresh.origins)
             hub.options = options_of(fresh)
             hub.default_agent = fresh.default_agent
-            hub.pool.offer(specs_of(offered_agents(fresh), folder / "agents"))
+            hub.pool.offer(specs_of(offered_agents(fresh), folder / "agents", lease=place.lease))
             return [f"{name} waits for a restart" for name in waiting]
 
         try:

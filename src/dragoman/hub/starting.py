@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import msgspec
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.keeping.kept import find_kept, keep
-from dragoman.hub.line import DirectLine, Line
+from dragoman.hub.line import DirectLine, Lasting, Line
 from dragoman.hub.pool import AgentSpec
 from dragoman.hub.settings import AgentSettings
 from dragoman.sdk.environment import agent_environment
@@ -28,21 +28,26 @@ from dragoman.sdk.known.finding import BUILT_IN
 BUILT_IN_NAMES = frozenset(agent.name for agent in BUILT_IN)
 
 
-def specs_of(agents: Mapping[str, AgentSettings], folder: Path) -> dict[str, AgentSpec]:
-    """`folder` is where keepers listen."""
-    return {name: _spec(name, settings, folder) for name, settings in agents.items()}
+def specs_of(
+    agents: Mapping[str, AgentSettings], folder: Path, *, lease: Callable[[], Lasting] | None = None
+) -> dict[str, AgentSpec]:
+    """`folder` is where keepers listen. With `lease`, agents never act but under one."""
+    return {name: _spec(name, settings, folder, lease) for name, settings in agents.items()}
 
 
-def _spec(name: str, settings: AgentSettings, folder: Path) -> AgentSpec:
+def _spec(name: str, settings: AgentSettings, folder: Path, lease: Callable[[], Lasting] | None) -> AgentSpec:
     place = folder / f"{file_name(name)}.sock"
 
     async def start() -> Line:
+        lasting = None if lease is None else lease()
         return await keep(
             command_of(name, settings),
             socket=place,
             cwd=settings.cwd or None,
             env=agent_environment(allow=settings.allow, explicit=settings.env),
             linger=settings.linger,
+            lease=None if lasting is None else lasting.seconds,
+            since=None if lasting is None else lasting.since,
         )
 
     async def reach() -> Line:

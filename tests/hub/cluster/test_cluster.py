@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.hub.cluster.together import nodes
+from tests.hub.cluster.together import LEASE, nodes
 from tests.hub.sessions.agents import Gate, obedient
 
 pytestmark = pytest.mark.bound(25)
@@ -56,7 +56,7 @@ async def test_a_question_is_answered_from_another_node() -> None:
 
 async def test_a_turn_on_a_lost_node_is_ended_honestly_and_the_queue_goes_on_at_another() -> None:
     gate = Gate()
-    async with nodes("a", "b", "c", agents={"one": lambda: obedient(gate)}) as group:
+    async with nodes("a", "b", "c", agents={"one": lambda: obedient(gate)}, lease=LEASE) as group:
         client = await group["a"].client().begin()
         session = await client.new()
         owner = group.owner(session)
@@ -75,7 +75,7 @@ async def test_a_turn_on_a_lost_node_is_ended_honestly_and_the_queue_goes_on_at_
 
 async def test_a_node_that_was_cut_off_loses_its_sessions_and_writes_nothing_more() -> None:
     gate = Gate()
-    async with nodes("a", "b", agents={"one": lambda: obedient(gate)}) as group:
+    async with nodes("a", "b", agents={"one": lambda: obedient(gate)}, lease=LEASE) as group:
         client = await group["a"].client().begin()
         session = await client.new()
         owner = group.owner(session)

@@ -24,6 +24,10 @@ from dragoman.transport.memory import memory_pair
 from tests.hub.sessions.stage import Stage, Talker
 
 LEASE = 0.5
+"""Where nodes are to be taken for dead."""
+
+LONG = 20.0
+"""Where they are not, however slow the machine is."""
 
 
 class Seen(MemoryJournal):
@@ -56,12 +60,13 @@ class Member(Stage):
         super().__init__(agents, group.options, keeps=True, journal=seen)
         self.name = name
         self._about = about
+        self._lease = group.lease
         self.cluster: Cluster
 
     async def start(self) -> None:
         specs = {name: self._spec(name) for name in self._agents}
         node = Node(name=self.name, life=new_life(), home=self.name, **self._about)
-        self.cluster = Cluster(self.network, self.network, node, lease=LEASE)
+        self.cluster = Cluster(self.network, self.network, node, lease=self._lease)
         self.hub = Hub(
             self.journal, specs, options=self.options, remember=self._remember, belonging=self.cluster
         )
@@ -104,7 +109,8 @@ def _nothing(*_: object) -> None:
 class Group:
     """The nodes and what they share."""
 
-    def __init__(self, options: HubOptions) -> None:
+    def __init__(self, options: HubOptions, lease: float) -> None:
+        self.lease = lease
         self.shared = SharedMemory()
         self.journal = MemoryJournal()
         self.options = options
@@ -127,9 +133,13 @@ class Group:
 
 @asynccontextmanager
 async def nodes(
-    *names: str, agents: dict[str, Callable[[], Agent]], about: dict[str, Any] | None = None, **options: Any
+    *names: str,
+    agents: dict[str, Callable[[], Agent]],
+    about: dict[str, Any] | None = None,
+    lease: float = LONG,
+    **options: Any,
 ) -> AsyncIterator[Group]:
-    group = Group(HubOptions(default_agent=next(iter(agents)), **options))
+    group = Group(HubOptions(default_agent=next(iter(agents)), **options), lease)
     try:
         for name in names:
             member = Member(name, group, agents, **(about or {}).get(name, {}))

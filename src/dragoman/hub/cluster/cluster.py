@@ -22,6 +22,7 @@ from dragoman.hub.cluster.membership import Members, Node
 from dragoman.hub.cluster.owning import Owners
 from dragoman.hub.cluster.placing import can_have, heir, place
 from dragoman.hub.cluster.switch import End, Link, Switch
+from dragoman.hub.line import Lasting
 from dragoman.hub.opening import hand_over, lose
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits
@@ -86,7 +87,7 @@ class Cluster:
         """Become a node. What agents of a life before us still do is ended, if we are another one now."""
         self.hub = hub
         self.owner = Owner("cluster")
-        hub.pool.lease = lambda: self.members.left
+        hub.pool.lease = self.lasting
         hub.pool.origin = _origin(self.name)
         hub.front = self.accept
         await self.owners.start()
@@ -179,8 +180,7 @@ class Cluster:
     async def claim(self, session: str) -> Claim:
         if self.hub.draining and session not in self.hub.sessions:
             raise Elsewhere(session, "")
-        if self.members.left <= 0:
-            raise JournalError("this node cannot claim a session: it has no lease now")
+        await self.members.may_act()
         return await self.owners.claim(session)
 
     async def release(self, claim: Claim) -> None:
@@ -206,8 +206,11 @@ class Cluster:
             sessions=len(hub.sessions),
         )
 
-    def _renewed(self, seconds: float) -> None:
-        self.hub.pool.renew(seconds)
+    def lasting(self) -> Lasting:
+        return self.members.lasting
+
+    def _renewed(self, lasting: Lasting) -> None:
+        self.hub.pool.renew(lasting)
 
     async def _lost(self) -> None:
         """Others may have our sessions by now: act no more on any."""

@@ -7,6 +7,7 @@ a pause. What it is told passes through unread, but for answers and questions.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,8 @@ HELD = 200
 """Messages about one session that wait while it moves."""
 QUESTIONS = 256
 """What a client was asked and is remembered; most are answered by others, of which we hear nothing."""
-HOPS = 20
+LOST_SECONDS = 60.0
+"""How long a request is carried from node to node."""
 
 
 class Front:
@@ -286,7 +288,8 @@ class Front:
         if self.inside.elsewhere(request, session, node) or one is None:
             return
         one.hops += 1
-        if one.hops > HOPS:
+        one.lost_since = one.lost_since or asyncio.get_running_loop().time()
+        if asyncio.get_running_loop().time() - one.lost_since > LOST_SECONDS:
             self.fail(one, "Internal error: no node has the session for long enough")
             return
         followed = self.sessions.get(one.session)

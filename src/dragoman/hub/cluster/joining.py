@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from msgspec import Struct
 from dragoman.errors import LocalMistake
 from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.membership import Node, new_life
+from dragoman.hub.line import Lasting
 from dragoman.hub.settings import HubSettings
 from dragoman.hub.settings_agents import offered_agents
 from dragoman.journal import Journal, open_journal
@@ -29,6 +30,11 @@ class Place(Struct):
     shown: str
     """Its address, without secrets."""
     cluster: Cluster | None = None
+
+    @property
+    def lease(self) -> Callable[[], Lasting] | None:
+        """Says how long agents may act; None where nobody takes them over."""
+        return None if self.cluster is None else self.cluster.lasting
 
 
 def node_name(settings: HubSettings) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-import time
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
@@ -20,6 +19,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.errors import JournalError, KeyTaken, LocalMistake
+from dragoman.hub.keeping.lease import now
+from dragoman.hub.line import Lasting
 from dragoman.journal.shared import Ends, Held, Register
 from dragoman.runtime.owner import Owner
 
@@ -59,7 +60,7 @@ class _Seen(Struct):
 class Members:
     """This node's lease, and what is known of the others.
 
-    `describe` adds what is to be told of this node. `renewed` hears how long it may act from now on, `lost`
+    `describe` adds what is to be told of this node. `renewed` hears how long it may act, `lost`
     that it must not act any more, before it joins anew; `gone` hears the name of a node that was declared
     dead or has left, `came` of one that is there.
     """
@@ -71,11 +72,11 @@ class Members:
         *,
         lease: float,
         describe: Callable[[Node], Node],
-        renewed: Callable[[float], None],
+        renewed: Callable[[Lasting], None],
         lost: Callable[[], Awaitable[None]],
         gone: Callable[[str], None],
         came: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = now,
     ) -> None:
         self.node = node
         self.lease = lease
@@ -93,6 +94,7 @@ class Members:
         self._owner: Owner | None = None
         self._watch: Ends | None = None
         self._hurry = asyncio.Event()
+        self._regained = asyncio.Event()
 
     # Who is there.
 
@@ -108,9 +110,24 @@ class Members:
         return None if seen is None or seen.node.state == "dead" else seen.node
 
     @property
+    def lasting(self) -> Lasting:
+        """For how long this node may act without another renewal."""
+        return Lasting(ACTS * self.lease, self._last)
+
+    @property
     def left(self) -> float:
-        """Seconds that this node may act without another renewal."""
+        """The seconds of it that are left."""
         return max(0.0, self._last + ACTS * self.lease - self._clock())
+
+    async def may_act(self) -> None:
+        """Return while this node has its lease; wait for it as long as one lasts, then `JournalError`."""
+        try:
+            async with asyncio.timeout(self.lease):
+                while self.left <= 0:
+                    self._regained.clear()
+                    await self._regained.wait()
+        except TimeoutError:
+            raise JournalError("this node has no lease now: the others cannot be reached") from None
 
     # Joining and leaving.
 
@@ -217,7 +234,8 @@ class Members:
         if began - self._last > self.lease / 2:
             self._contact = began  # we were cut off: what we did not see of others means nothing
         self._last = began
-        self._renewed(self.left)
+        self._regained.set()
+        self._renewed(self.lasting)
 
     async def _begin_anew(self) -> None:
         self._last = -self.lease  # we may do nothing until we are somebody again

@@ -44,6 +44,8 @@ class Waited(Struct):
     node: str
     key: str = ""
     hops: int = 0
+    lost_since: float = 0.0
+    """Since when no node has the session for long enough."""
     cancel: bytes = b""
     """What the client said to end it."""
 
