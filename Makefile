@@ -5,6 +5,8 @@ PYTHON  ?= python3
 WORKERS ?= auto
 # A file's tests share processes, and some run side by side: they stay with one worker, the dear ones not at the end.
 BY_FILE := --dist loadfile --no-loadscope-reorder
+# What is run beside the others instead of among them.
+WAITING := tests/cluster/test_scl.py tests/cluster/test_storm.py
 ARGS    ?=
 
 VENV    := .venv
@@ -21,7 +23,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run test check-format check-lint check-types check-mypy check-examples check-tests fix bench bench-cluster schema web clean
+.PHONY: setup run test check-format check-lint check-types check-mypy check-examples check-tests check-cluster fix bench bench-cluster schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -83,7 +85,7 @@ run: $(READY_PY)
 # Everything at once: what is installed comes over the network, and meanwhile the types are checked, which takes a
 # processor. They give way to the tests, which leave some of it while they wait for their processes.
 test:
-	@$(MAKE) --no-print-directory -j 6 check-format check-lint check-types check-tests
+	@$(MAKE) --no-print-directory -j 6 check-format check-lint check-types check-tests check-cluster
 
 check-format: $(READY_PY)
 	@$(PY) -m ruff format --check --quiet $(CHECKED) || { echo "not formatted: make fix"; exit 1; }
@@ -104,7 +106,15 @@ check-examples: $(READY_PY) $(READY_TS) $(READY_WEB)
 check-tests: setup
 	@# Tests start thousands of processes; where Python may not write bytecode, each would compile everything anew.
 	@$(PY) -m compileall -q -j 0 src tests
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py -n $(WORKERS) $(BY_FILE) $(ARGS)
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py -n $(WORKERS) $(BY_FILE) \
+	    $(WAITING:%=--ignore=%) $(ARGS)
+
+# Five minutes that are mostly waited for, beside everything else; what little they need they get at once, where that
+# is permitted, so that they see the delays of the cluster and not those of the machine.
+check-cluster: $(READY_PY)
+	@$(PY) -m compileall -q src tests/cluster
+	@first=$$(nice -n -5 true >/dev/null 2>&1 && echo nice -n -5); \
+	    DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-300} $$first $(PY) -m pytest -q -p no:cacheprovider $(WAITING)
 
 fix: setup
 	@$(PY) -m ruff check --fix --quiet $(CHECKED); $(PY) -m ruff format --quiet $(CHECKED)

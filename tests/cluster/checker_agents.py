@@ -24,6 +24,9 @@ CLOCKS = 0.1
 CAUSE = 60.0
 """A turn that fails so long after the last blow was undone has failed without one."""
 
+LONG = 2.0
+"""Seconds that the machine let everybody wait for: a lease may run out by that alone."""
+
 
 @dataclass
 class Run:
@@ -155,7 +158,8 @@ def _dishonest(storm: Storm, made: Digest, key: str, end: End, run: Run | None, 
 
 
 def _has_cause(storm: Storm, when: float) -> bool:
-    return any(blow.t <= when and (blow.over < 0 or when <= blow.over + CAUSE) for blow in storm.blows)
+    struck = any(blow.t <= when and (blow.over < 0 or when <= blow.over + CAUSE) for blow in storm.blows)
+    return struck or any(stall <= when <= stall + CAUSE for stall, seconds in storm.stalls if seconds > LONG)
 
 
 def _was_cancelled(storm: Storm, session: str) -> bool:

@@ -2,7 +2,8 @@
 
 A session is served when a client is told something that was stored after the blow. In a storm every session
 is always busy, so silence is a pause. A blow that is followed by another within the time that is allowed is
-not judged by itself: the clock starts again with the last one.
+not judged by itself: the clock starts again with the last one. Time in which the machine was busy with others
+is not counted.
 """
 
 from __future__ import annotations
@@ -27,10 +28,15 @@ def check_service(
     for blow in judged(storm, within):
         for session, times in served.items():
             pause = pause_after(times, blow.t)
-            if pause is None or pause > within:
+            if pause is None or pause > within + stalled(storm, blow.t, blow.t + pause):
                 said = "never again" if pause is None else f"only after {pause:.1f} s"
                 text = f"it was served {said} when {blow.target} was struck ({blow.how})"
                 yield Finding("not served", session, 0, blow.t, text)
+
+
+def stalled(storm: Storm, begin: float, end: float) -> float:
+    """Seconds that the machine took from us in this time: it was busy with others."""
+    return sum(seconds for when, seconds in storm.stalls if begin <= when <= end)
 
 
 def judged(storm: Storm, within: float) -> list[Blow]:

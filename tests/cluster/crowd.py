@@ -49,17 +49,26 @@ class Crowd:
         """Everybody arrives, every session is made."""
         await asyncio.gather(*(person.begin() for person in self.people))
         drivers = self.people[:-ONLOOKERS] or self.people
-        for number in range(self._count):
-            driver, second = drivers[number % len(drivers)], drivers[(number + 1) % len(drivers)]
+        pairs = [(driver, drivers[(place + 1) % len(drivers)]) for place, driver in enumerate(drivers)]
+        await asyncio.gather(
+            *(
+                self._make(driver, second, cwd, len(range(place, self._count, len(drivers))))
+                for place, (driver, second) in enumerate(pairs)
+            )
+        )
+        for place in range(len(drivers), len(self.people)):
+            loop = asyncio.get_running_loop()
+            self._wandering.append(loop.create_task(self._wander(place), name=f"onlooker {place}"))
+
+    async def _make(self, driver: Person, second: Person, cwd: str, count: int) -> None:
+        """So many sessions, each at work as soon as it is there."""
+        for _ in range(count):
             session = await driver.make(cwd)
             self.sessions.append(session)
             if second is not driver:
                 await second.follow(session, "")
             self._go(self._drive(driver, session))
             self._go(self._interfere(second, session))
-        for place in range(len(drivers), len(self.people)):
-            loop = asyncio.get_running_loop()
-            self._wandering.append(loop.create_task(self._wander(place), name=f"onlooker {place}"))
 
     async def settle(self, within: float) -> list[str]:
         """Who did not come to an end in time, which is for the checker to judge."""
@@ -117,7 +126,7 @@ class Crowd:
     async def _drive(self, person: Person, session: str) -> None:
         chance = random.Random(self._chance.random())
         while not self._calm.is_set():
-            updates = chance.randint(5, 12)
+            updates = chance.randint(3, 7)
             order: dict[str, Any] = {"updates": updates, "gap": self._pace * chance.uniform(0.5, 1.5)}
             order["burst"] = chance.choice((1, 1, 1, 3))
             if chance.random() < 0.2:

@@ -321,3 +321,9 @@ def a_session_was_served_too_late(storm: Storm) -> None:
 def a_session_was_never_served_again(storm: Storm) -> None:
     storm.blows.append(Blow(t=44, how="pause", target="server-1", over=46))
     storm.calm = 90.0
+
+
+@planted("not served")
+def a_session_was_served_too_late_even_on_a_busy_machine(storm: Storm) -> None:
+    a_session_was_served_too_late(storm)
+    storm.stalls = [(12.0, 0.2), (30.0, 5.0)]

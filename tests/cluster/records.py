@@ -163,6 +163,8 @@ class Storm(Struct, kw_only=True):
     blows: list[Blow]
     wall: float
     """What a time of the journal has more than one of `now`."""
+    stalls: list[tuple[float, float]] = []
+    """When the machine let us wait, and for how many seconds: nobody can be blamed for those."""
     calm: float
     """When the last session was asked for something new; from here on silence is no fault."""
 

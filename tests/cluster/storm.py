@@ -31,6 +31,8 @@ SETTLING = 90.0
 TELLING = 30.0
 """And for everybody to be told of it."""
 
+TICK = 0.05
+
 
 @dataclass
 class Plan:
@@ -70,7 +72,7 @@ class Result:
                 f"{updates} updates, {told} lines of {len(storm.clients)} clients, "
                 f"{len(storm.agents)} processes of agents",
                 f"longest pauses: {pauses or 'none'}",
-                f"{self.cpu:.0f} s of CPU",
+                f"{self.cpu:.0f} s of CPU; others kept us waiting for {sum(s for _, s in storm.stalls):.1f} s",
                 *self.notes,
                 *map(str, self.findings[:50]),
                 f"{len(self.findings)} findings",
@@ -89,15 +91,24 @@ async def storm(folder: Path, plan: Plan, say: Callable[[str], None] = lambda li
             sessions=plan.sessions,
             pace=plan.pace,
         )
+        stalls: list[tuple[float, float]] = []
+        watching = asyncio.get_running_loop().create_task(_watch_stalls(stalls))
         try:
-            result = await _weathered(cluster, crowd, plan, say)
+            result = await _weathered(cluster, crowd, plan, stalls, say)
         finally:
+            watching.cancel()
             await crowd.aclose()
     result.cpu = _cpu() - began
     return result
 
 
-async def _weathered(cluster: Cluster, crowd: Crowd, plan: Plan, say: Callable[[str], None]) -> Result:
+async def _weathered(
+    cluster: Cluster,
+    crowd: Crowd,
+    plan: Plan,
+    stalls: list[tuple[float, float]],
+    say: Callable[[str], None],
+) -> Result:
     wall = time.time() - now()
     work = cluster.folder / "work"
     work.mkdir()
@@ -128,6 +139,7 @@ async def _weathered(cluster: Cluster, crowd: Crowd, plan: Plan, say: Callable[[
         clients=crowd.lines,
         agents=read_agents(cluster.nodes[0].notes),
         blows=blows,
+        stalls=stalls,
         wall=wall,
         calm=calm,
     )
@@ -157,6 +169,15 @@ async def _blow(
             tasks.create_task(strike(one))
         tasks.create_task(asyncio.sleep(seconds))
     return sorted(blows, key=lambda blow: blow.t)
+
+
+async def _watch_stalls(stalls: list[tuple[float, float]]) -> None:
+    """Sleep a little, again and again: what it takes longer than that, others have had the processors."""
+    while True:
+        began = now()
+        await asyncio.sleep(TICK)
+        if (late := now() - began - TICK) > TICK:
+            stalls.append((began, late))
 
 
 def _cpu() -> float:

@@ -81,6 +81,13 @@ def test_a_blow_that_another_one_follows_is_not_judged_by_itself() -> None:
     assert check(storm) == []
 
 
+def test_time_that_others_had_the_processors_for_is_not_counted() -> None:
+    storm = calm_storm()
+    PLANTED["a_session_was_served_too_late"][1](storm)
+    storm.stalls = [(12.0, 0.5), (14.0, 0.5)]
+    assert check(storm) == []
+
+
 def test_pauses_are_reported_by_kind() -> None:
     storm = calm_storm()
     digests = {SESSION: digest(SESSION, entries(storm))}

@@ -1,7 +1,7 @@
 """The kill test: three hubs, three servers, fifty sessions, and whatever can happen to them.
 
-It mostly waits, and `make test` runs it beside everything else, for five minutes; `DRAGOMAN_STORM_SECONDS` says
-for how long, `DRAGOMAN_STORM_SEED` which storm. By hand, for an hour: `tests/cluster/run_storm.py`.
+It mostly waits, so `make test` runs it beside everything else, for five minutes. `DRAGOMAN_STORM_SECONDS`
+says for how long, `DRAGOMAN_STORM_SEED` which storm. By hand, for an hour: `tests/cluster/run_storm.py`.
 """
 
 from __future__ import annotations
