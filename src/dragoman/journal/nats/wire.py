@@ -115,7 +115,8 @@ class Wire:
         within: float = ANSWER_SECONDS,
     ) -> Reply:
         """The first answer; one that says that nobody is there is `NoAnswer` like any other silence."""
-        (reply,) = await self._ask(subject, data, headers, within, many=False)
+        # A server that wakes up may answer too, behind the one that took its place.
+        reply = (await self._ask(subject, data, headers, within, many=False))[0]
         if reply.status == 503:
             raise NobodyThere(f"nobody answers for {self._options.prefix} now")
         return reply
