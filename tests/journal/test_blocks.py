@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.journal import Entry, SqliteJournal, open_journal
-from dragoman.journal.blocks import BLOCK, MOST, MOST_BYTES, cut, entries_in, entries_of, write_block
-from dragoman.journal.contract import Stored
+from dragoman.journal.blocks import BLOCK, MOST, MOST_BYTES, cut, entries_in, run_of, write_block
+from dragoman.journal.runs import gathered
 from dragoman.journal.salvage import repair
 from dragoman.journal.tables import PACK_FROM, entry_sum
 from tests.journal.streams import replayed
@@ -24,18 +24,19 @@ def row_of(said: list[bytes], *, last: int, number: int = 3) -> tuple[object, ..
     return last, TO_CLIENT, 2.5, held, entry_sum(number, last, TO_CLIENT, 2.5, held)
 
 
-def stored(said: list[bytes], *, first: int) -> list[Stored]:
-    return [Stored(first + n, "to_client", frame, 2.5) for n, frame in enumerate(said)]
+def read(row: tuple[object, ...], sequence: int, *, number: int = 3) -> list[bytes]:
+    run = run_of(number, sequence, row)
+    return [] if run is None else list(run.frames)
 
 
 @given(frames, st.integers(0, 30), st.data())
 def test_frames_come_back_from_any_place(said: list[bytes], before: int, data: st.DataObject) -> None:
     row = row_of(said, last=before + len(said))
     skip = data.draw(st.integers(0, len(said) - 1))
-    assert entries_of(3, before + 1 + skip, row) == stored(said, first=before + 1)[skip:]
+    assert read(row, before + 1 + skip) == said[skip:]
     assert entries_in(3, before + 1, row) == len(said)
-    assert entries_of(3, before, row) == entries_of(3, before + len(said) + 1, row) == []
-    assert entries_of(4, before + 1, row) == [], "it is another stream's"
+    assert read(row, before) == read(row, before + len(said) + 1) == []
+    assert read(row, before + 1, number=4) == [], "it is another stream's"
 
 
 @given(frames, st.data())
@@ -45,8 +46,8 @@ def test_nothing_false_is_read_from_a_row_that_was_changed(said: list[bytes], da
     place, change = data.draw(st.integers(0, len(held) - 1)), data.draw(st.integers(1, 255))
     harmed = held[:place] + bytes([held[place] ^ change]) + held[place + 1 :]
     row = (last, direction, time, harmed, checksum)
-    found = entries_of(3, 1, row)
-    assert found == stored(said, first=1)[: len(found)]
+    found = read(row, 1)
+    assert found == said[: len(found)]
     assert entries_in(3, 1, row) == 0
 
 
@@ -57,21 +58,19 @@ def test_a_row_that_stands_elsewhere_is_nobodys(
     right = row_of(said, last=len(said))
     row = (last, way + BLOCK, time, right[3], checksum)
     if row[:3] != right[:3]:
-        assert entries_of(3, 1, row) == []
+        assert read(row, 1) == []
 
 
 def test_only_what_is_alike_and_small_shares_a_row() -> None:
-    small = [Entry("to_client", b"x", 1.0)] * 3
-    entries = [*small, Entry("note", b"x", 1.0), Entry("note", b"x", 2.0), *small]
-    large = Entry("to_client", b"x" * PACK_FROM, 1.0)
-    entries += [large, large, *small]
-    ends = [end for _, end in cut(entries, [entry.frame for entry in entries])]
-    assert ends == [3, 4, 5, 8, 9, 10, 13]
-    many = [Entry("note", b"x" * 500, 1.0)] * 3 * MOST
-    for first, end in cut(many, [entry.frame for entry in many]):
-        assert end - first <= MOST
-        assert (end - first - 1) * 500 < MOST_BYTES
-    assert list(cut([], [])) == []
+    small, large = [b"x"] * 3, b"x" * PACK_FROM
+    assert list(map(len, cut([*small, large, large, *small]))) == [3, 1, 1, 3]
+    for frames in cut([b"x" * 500] * 3 * MOST):
+        assert len(frames) <= MOST
+        assert sum(map(len, frames)) <= MOST_BYTES
+    assert [len(frames) for frames in cut([b""] * 2 * MOST)] == [MOST, MOST]
+    alike = [Entry("to_client", b"x", 1.0)] * 3
+    runs = gathered([*alike, Entry("note", b"x", 1.0), Entry("note", b"x", 2.0), *alike]).runs
+    assert [len(run.frames) for run in runs] == [3, 1, 1, 3]
 
 
 def entries(count: int) -> list[Entry]:

@@ -20,6 +20,7 @@ from dragoman.hub.notes import read_note
 from dragoman.hub.recall import ASKED
 from dragoman.hub.rendering import Position, asked_again, block_of
 from dragoman.hub.risks import told
+from dragoman.journal.runs import first_of, last_of
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
@@ -52,7 +53,7 @@ class Follower:
         """These were just stored."""
         if self._task is not None or not entries:
             return
-        if self.client.is_full or self.expected or self.position.sequence + 1 != entries[0].sequence:
+        if self.client.is_full or self.expected or self.position.sequence + 1 != first_of(entries):
             self.catch_up()
         else:
             self._tell(entries)
@@ -113,6 +114,8 @@ class Follower:
 
     async def _expect(self, part: Sequence[Stored]) -> None:
         """An answer is told where it stands, so whoever is to get it must have asked again."""
+        if not self.expected:
+            return
         try:
             async with asyncio.timeout(AGAIN_SECONDS):
                 while _ended(part[0]) in self.expected:
@@ -127,7 +130,7 @@ class Follower:
 
     def _tell(self, entries: Sequence[Stored]) -> None:
         block = block_of(self.session.id, entries, self, skip=self.position.part)
-        self.position = Position(entries[-1].sequence)
+        self.position = Position(last_of(entries))
         if block:
             self.client.show(self.session.id, self.position, block)
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
+from dragoman.journal.runs import text_of
 from dragoman.wire.envelope import Id
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
@@ -115,7 +116,7 @@ def all_begin(frames: Sequence[bytes], *heads: bytes) -> bool:
     """Whether each frame begins with one of these, none of which begins with another. Much faster than to
     look at one after the other.
     """
-    block = b"\n" + b"\n".join(frames)
+    block = b"\n" + text_of(frames)
     left = len(frames)
     for head in heads:
         left -= block.count(b"\n" + head)
@@ -129,6 +130,13 @@ def with_cursor(update: bytes, sequence: int) -> bytes:
     if b'"_meta"' in update:
         return with_ours(update, "params", {"cursor": str(sequence)})
     return b'%b"_meta":{"dragoman":{"cursor":"%d"}},%b' % (UPDATE, sequence, update[len(UPDATE) :])
+
+
+def with_cursors(updates: Sequence[bytes], first: int) -> bytes:
+    """The same for updates that follow each other from `first` on and have no `_meta`, with newlines."""
+    skip = len(UPDATE)
+    form = UPDATE + b'"_meta":{"dragoman":{"cursor":"%d"}},%b\n'
+    return b"".join([form % (sequence, update[skip:]) for sequence, update in enumerate(updates, first)])
 
 
 def echoes(session_id: str, prompt: Sequence[Raw], key: str) -> list[bytes]:

@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from dragoman.errors import JournalError
-from dragoman.journal import Direction, Entry, Journal, Stored
+from dragoman.journal import Direction, Journal, Stored
+from dragoman.journal.runs import Gathered, Run, RunPage, size_of
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +52,9 @@ class SessionLog:
         self._show = show
         self._failed = failed
         self._clock = clock
-        self._waiting: list[Entry] = []
-        self._acts: list[tuple[int, Act]] = []  # by the place of the entry in `_waiting`
-        self._breaths: list[int] = []  # how many entries of `_waiting` stand before each
+        self._waiting: list[Run] = []
+        self._acts: list[tuple[int, Act]] = []  # by the place of the run in `_waiting`
+        self._breaths: list[int] = []  # how many runs of `_waiting` stand before each
         self._size = 0
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
@@ -63,17 +64,15 @@ class SessionLog:
     def add(self, entries: Sequence[tuple[Direction, bytes]], act: Act | None = None) -> None:
         """Store these; `act` is run with the last of them when they are."""
         now = self._clock()
-        self._waiting += [Entry(direction, frame, now) for direction, frame in entries]
-        self._size += sum(len(frame) for _, frame in entries)
-        if act is not None:
-            self._acts.append((len(self._waiting) - 1, act))
-        self._go()
+        self._add([Run(direction, (frame,), now) for direction, frame in entries], act)
 
-    def add_heard(self, frames: Sequence[bytes], act: Act | None = None) -> None:
+    def add_heard(self, frames: Sequence[bytes]) -> None:
         """The same for frames of the agent, which are many."""
-        now = self._clock()
-        self._waiting += [Entry("to_client", frame, now) for frame in frames]
-        self._size += sum(map(len, frames))
+        self._add([Run("to_client", frames, self._clock())])
+
+    def _add(self, runs: Sequence[Run], act: Act | None = None) -> None:
+        self._waiting += runs
+        self._size += sum(size_of(run.frames) for run in runs)
         if act is not None:
             self._acts.append((len(self._waiting) - 1, act))
         self._go()
@@ -129,38 +128,47 @@ class SessionLog:
         self._breaths.append(len(self._waiting))
 
     def _cut(self) -> int:
-        """How many of the entries are stored next."""
-        if len(self._waiting) > AT_ONCE:
-            for place in self._breaths:
-                if place >= AT_ONCE:
-                    return place
+        """How many of the runs are stored next: as many as it takes to reach `AT_ONCE`, up to a breath."""
+        breaths = iter(self._breaths)
+        count = 0
+        for place, run in enumerate(self._waiting, 1):
+            count += len(run.frames)
+            if count >= AT_ONCE:
+                return next((breath for breath in breaths if breath >= place), len(self._waiting))
         return len(self._waiting)
 
     async def _store(self) -> None:
         size = self._cut()
-        entries, self._waiting = self._waiting[:size], self._waiting[size:]
+        runs, self._waiting = self._waiting[:size], self._waiting[size:]
         acts = [(place, act) for place, act in self._acts if place < size]
         self._acts = [(place - size, act) for place, act in self._acts if place >= size]
         self._breaths = [place - size for place in self._breaths if place > size]
         try:
-            last = await self._journal.append(self.stream, entries, after=self.last)
+            last = await self._journal.append(self.stream, Gathered(runs), after=self.last)
         except BaseException:
             self._acts = acts + [(place + size, act) for place, act in self._acts]
             self._breaths = [size, *(place + size for place in self._breaths)]
-            self._waiting = entries + self._waiting  # the next try begins with them
+            self._waiting = runs + self._waiting  # the next try begins with them
             raise
         first, self.last = self.last + 1, last
-        self._size -= sum(len(entry.frame) for entry in entries)
-        stored = [
-            Stored(first + place, entry.direction, entry.frame, entry.time)
-            for place, entry in enumerate(entries)
-        ]
+        self._size -= sum(size_of(run.frames) for run in runs)
+        self._act(first, runs, acts)
+
+    def _act(self, first: int, runs: Sequence[Run], acts: Sequence[tuple[int, Act]]) -> None:
+        """These are stored: run each act behind the entries before it, and show all of them."""
         shown = 0
         for place, act in acts:
-            self._show(stored[shown:place])
+            first = self._show_some(first, runs[shown:place])
             shown = place
             try:
-                act(stored[place])
+                act(RunPage(first, runs[place : place + 1])[-1])
             except Exception:  # one act that fails must not take the rest with it
                 log.exception("an act of the session %s failed", self.stream)
-        self._show(stored[shown:])
+        self._show_some(first, runs[shown:])
+
+    def _show_some(self, first: int, runs: Sequence[Run]) -> int:
+        """Returns what comes behind them."""
+        page = RunPage(first, runs)
+        if runs:
+            self._show(page)
+        return first + len(page)

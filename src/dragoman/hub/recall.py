@@ -24,6 +24,7 @@ from dragoman.hub.frames import (
 )
 from dragoman.hub.notes import Note, read_note
 from dragoman.journal import Stored
+from dragoman.journal.runs import Run, RunPage
 from dragoman.review.risks import Judged
 from dragoman.wire import response
 from dragoman.wire.envelope import Id
@@ -125,14 +126,35 @@ class Memory:
         self._start = update_start(session_id)
 
     def see(self, entries: Iterable[Stored]) -> None:
-        start = self._start
+        if isinstance(entries, RunPage):
+            self._see_runs(entries)
+        else:
+            self._see_each(entries)
+
+    def _see_runs(self, page: RunPage) -> None:
+        """Updates are passed over by the run."""
+        first = page.first
+        for run in page.runs:
+            if run.direction == "to_client":
+                self._see_heard(run, first)
+            else:
+                self._see_each(RunPage(first, (run,)))
+            first += len(run.frames)
+
+    def _see_heard(self, run: Run, first: int) -> None:
+        if self._are_chunks(run.frames):
+            return
+        for sequence, frame in enumerate(run.frames, first):
+            kind = update_kind(frame, self._start)
+            if kind is None:
+                self._see_other(Stored(sequence, "to_client", frame, run.time))
+            elif kind in KEPT_KINDS:
+                self._keep(kind, frame)
+
+    def _see_each(self, entries: Iterable[Stored]) -> None:
         for stored in entries:
             if stored.direction == "to_client":
-                kind = update_kind(stored.frame, start)
-                if kind is None:
-                    self._see_other(stored)
-                elif kind in KEPT_KINDS:
-                    self._keep(kind, stored.frame)
+                self._see_heard(Run("to_client", (stored.frame,), stored.time), stored.sequence)
             elif stored.direction == "to_agent":
                 self._see_said(stored)
             else:
@@ -142,13 +164,16 @@ class Memory:
 
     def see_updates(self, frames: Sequence[bytes]) -> None:
         """The same for updates that were just heard."""
-        start = self._start
-        if all_begin(frames, *(start + kind for kind in CHUNKS)):
+        if self._are_chunks(frames):
             return
+        start = self._start
         for frame in frames:
             kind = update_kind(frame, start)
             if kind in KEPT_KINDS:
                 self._keep(kind, frame)
+
+    def _are_chunks(self, frames: Sequence[bytes]) -> bool:
+        return all_begin(frames, *(self._start + kind for kind in CHUNKS))
 
     def _keep(self, kind: bytes, frame: bytes) -> None:
         self.latest[kind] = frame

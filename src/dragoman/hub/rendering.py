@@ -15,6 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.hub.frames import (
     UPDATE,
+    all_begin,
     echoes,
     encoded,
     object_of,
@@ -22,10 +23,12 @@ from dragoman.hub.frames import (
     parts_of,
     value_of,
     with_cursor,
+    with_cursors,
     with_ours,
 )
 from dragoman.hub.notes import TOLD, Note, event_of, read_note
 from dragoman.hub.recall import ASKED
+from dragoman.journal.runs import Run, RunPage, text_of
 from dragoman.wire import notification, request, response
 from dragoman.wire.envelope import Id
 
@@ -117,15 +120,31 @@ def messages(session: str, stored: Stored, view: View, *, skip: int = 0) -> list
 
 def block_of(session: str, entries: Sequence[Stored], view: View, *, skip: int = 0) -> bytes:
     """The same for entries that follow each other; the first `skip` messages of the first are left out."""
-    plain = not view.cursors
+    if skip or not isinstance(entries, RunPage):
+        return _told_each(session, entries, view, skip=skip)
+    block: list[bytes] = []
+    first = entries.first
+    for run in entries.runs:
+        block.append(_told_run(first, run, view) or _told_each(session, RunPage(first, (run,)), view))
+        first += len(run.frames)
+    return b"".join(block)
+
+
+def _told_run(first: int, run: Run, view: View) -> bytes:
+    """The short way of nearly everything, updates: they are told as they are stored, or with a cursor."""
+    if run.direction != "to_client" or not all_begin(run.frames, UPDATE):
+        return b""
+    text = text_of(run.frames)
+    if not view.cursors:
+        return text
+    return b"" if b'"_meta"' in text else with_cursors(run.frames, first)
+
+
+def _told_each(session: str, entries: Sequence[Stored], view: View, *, skip: int = 0) -> bytes:
     block: list[bytes] = []
     for stored in entries:
-        if plain and not skip and stored.direction == "to_client" and stored.frame.startswith(UPDATE):
-            block.append(stored.frame)
-            block.append(b"\n")
-        else:
-            block += messages(session, stored, view, skip=skip)
-            skip = 0
+        block += messages(session, stored, view, skip=skip)
+        skip = 0
     return b"".join(block)
 
 

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from dragoman.journal.contract import Entry, Stored
+from dragoman.journal.runs import Lines, Run
 from dragoman.journal.tables import DIRECTIONS, PACK_FROM, entry_sum, place_sum
 
 BLOCK = 16
@@ -29,20 +29,19 @@ MOST_BYTES = 64 * 1024
 _WORD = 4
 
 
-def cut(entries: Sequence[Entry], frames: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """Where the rows begin and end. What is worth deflating is a row of its own."""
-    first = size = 0
-    direction, moment = "", 0.0
-    for place, (entry, frame) in enumerate(zip(entries, frames, strict=True)):
-        length = len(frame)
-        alike = entry.time == moment and entry.direction == direction and length < PACK_FROM
-        if place > first and not (alike and size < MOST_BYTES and place - first < MOST):
-            yield first, place
-            first, size = place, 0
-        direction, moment = entry.direction, entry.time
-        size += length if length < PACK_FROM else MOST_BYTES
-    if entries:
-        yield first, len(entries)
+def cut(frames: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """Frames of one run, by the row. What is worth deflating is a row of its own."""
+    sizes = list(map(len, frames))
+    if len(frames) <= MOST and max(sizes, default=0) < PACK_FROM and sum(sizes) <= MOST_BYTES:
+        yield frames  # nearly always
+        return
+    first = held = 0
+    for place, size in enumerate(sizes):
+        if place > first and (held + size > MOST_BYTES or size >= PACK_FROM or place - first >= MOST):
+            yield frames[first:place]
+            first, held = place, 0
+        held += size if size < PACK_FROM else MOST_BYTES
+    yield frames[first:]
 
 
 def write_block(number: int, last: int, direction: int, time: float, frames: Sequence[bytes]) -> bytes:
@@ -55,77 +54,80 @@ def write_block(number: int, last: int, direction: int, time: float, frames: Seq
 
 
 def read_block(
-    number: int, last: int, direction: int, time: float, block: bytes, checksum: object
-) -> Sequence[bytes | None]:
-    """The frames of a row, None for each that is not as it was written."""
+    number: int, last: int, direction: int, time: float, block: bytes, checksum: object, *, sequence: int
+) -> Sequence[bytes]:
+    """The frames of a row from `sequence` on, up to the first that is not as it was written."""
     count = int.from_bytes(block[:_WORD], "little")
-    start = _WORD * (1 + 2 * count) + 1
+    start, skip = _WORD * (1 + 2 * count) + 1, sequence - (last - count + 1)
     seed = place_sum(number, last, direction, time)
     sound = zlib.crc32(block, seed) == checksum
-    if sound:
-        frames = block[start:].split(b"\n")
-        if len(frames) == count + 1:  # so none of them has a newline of its own
-            del frames[count]
-            return frames
-    elif not 0 < count <= MOST or start > len(block):
+    if not (0 <= skip < count and start <= len(block)) or (count > MOST and not sound):
         return ()
-    return list(_each(seed, count, block, start, sound=sound))
+    if sound:
+        text = block[start:]
+        if len(text) - len(text.replace(b"\n", b"")) == count:  # so none of them has one of its own
+            lines = Lines(text, count)
+            return lines[skip:] if skip else lines
+    return list(_each(seed, count, block, start, sound=sound, skip=skip))
 
 
-def _each(seed: int, count: int, block: bytes, start: int, *, sound: bool) -> Iterator[bytes | None]:
+def _each(seed: int, count: int, block: bytes, start: int, *, sound: bool, skip: int) -> Iterator[bytes]:
     sizes = struct.unpack_from(f"<{count}I", block, _WORD)
     sums = struct.unpack_from(f"<{count}I", block, _WORD * (1 + count))
-    for place, (size, checksum) in enumerate(zip(sizes, sums, strict=True)):
-        frame = block[start : start + size]
-        yield frame if sound or zlib.crc32(frame, seed + place) == checksum else None
-        start += size + 1
+    start += sum(sizes[:skip]) + skip
+    for place in range(skip, count):
+        frame = block[start : start + sizes[place]]
+        if not sound and zlib.crc32(frame, seed + place) != sums[place]:
+            return
+        yield frame
+        start += sizes[place] + 1
 
 
 def read_run(
     number: int, after: int, rows: Iterable[tuple[Any, ...]], *, wanted: int, most: int
-) -> list[Stored]:
+) -> list[Run]:
     """The short way of rows that are as they were written, neither deflated nor sealed: their entries behind
     `after`, up to the first row that is none of these, until they are `wanted` or hold `most` bytes.
     """
-    found: list[Stored] = []
-    size = 0
+    found: list[Run] = []
+    count = size = 0
     for row in rows:
         last, direction, time, held, checksum = row
         if type(held) is not bytes or type(time) is not float or type(direction) is not int:
             break
-        sequence = after + len(found) + 1
+        sequence = after + count + 1
         if 0 <= direction < len(DIRECTIONS):
             if last != sequence or zlib.crc32(held, place_sum(number, last, direction, time)) != checksum:
                 break
-            found.append(Stored(sequence, DIRECTIONS[direction], held, time))
-        elif not (more := entries_of(number, sequence, row)):
+            found.append(Run(DIRECTIONS[direction], (held,), time))
+            count += 1
+        elif (run := run_of(number, sequence, row)) is None:
             break
         else:
-            found += more[: wanted - len(found)]
+            found.append(at_most(run, wanted - count))
+            count += len(found[-1].frames)
         size += len(held)
-        if len(found) >= wanted or size >= most:
+        if count >= wanted or size >= most:
             break
     return found
 
 
-def entries_of(number: int, sequence: int, row: tuple[Any, ...]) -> list[Stored]:
-    """The entries of a row of several, from `sequence` on and up to the first that is not as it was written;
-    none if it is no such row, or another one.
+def at_most(run: Run, count: int) -> Run:
+    return run if len(run.frames) <= count else Run(run.direction, run.frames[:count], run.time)
+
+
+def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> Run | None:
+    """The frames of a row of several, from `sequence` on and up to the first that is not as it was written;
+    None if there are none, or if it is no such row, or another one.
     """
     last, direction, time, block, checksum = row
     if type(last) is not int or type(direction) is not int or type(time) is not float:
-        return []
+        return None
     way = direction - BLOCK
     if not (0 <= way < len(DIRECTIONS) and type(block) is bytes):
-        return []
-    frames = read_block(number, last, direction, time, block, checksum)
-    first = last - len(frames) + 1
-    if not first <= sequence <= last:
-        return []
-    rest = frames[sequence - first :]
-    good = rest[: rest.index(None)] if None in rest else rest
-    name = DIRECTIONS[way]
-    return [Stored(at, name, frame, time) for at, frame in enumerate(good, sequence) if frame is not None]
+        return None
+    frames = read_block(number, last, direction, time, block, checksum, sequence=sequence)
+    return Run(DIRECTIONS[way], frames, time) if frames else None
 
 
 def entries_in(number: int, sequence: int, row: tuple[Any, ...]) -> int:

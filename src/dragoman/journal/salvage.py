@@ -22,7 +22,8 @@ from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged
 from dragoman.journal import opening, streams
-from dragoman.journal.blocks import entries_in, entries_of
+from dragoman.journal.blocks import entries_in, run_of
+from dragoman.journal.runs import Gathered
 from dragoman.journal.sealed import Seal
 from dragoman.journal.sealed_file import mark_of, set_mark
 from dragoman.journal.tables import (
@@ -229,11 +230,11 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, row: StreamRow
 
 def _save_rest(target: sqlite3.Connection, row: StreamRow, last: int, fields: tuple[object, ...]) -> int:
     """What is good at the beginning of the first row that is damaged; returns the last entry of it."""
-    good = entries_of(row.number, last + 1, fields)
-    if not good:
+    good = run_of(row.number, last + 1, fields)
+    if good is None:
         return last
     write_stream(target, row.number, replace(row.info, last=last))
-    entries = [stored.entry for stored in good]
+    entries = Gathered([good])
     return streams.append(target, row.info.stream, entries, after=last, redact=None, now=row.info.updated)
 
 

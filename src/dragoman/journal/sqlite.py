@@ -24,6 +24,7 @@ from dragoman.journal import indexing, opening, streams
 from dragoman.journal.contract import Durability, Entry, Found, Listing, Page, StreamInfo
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
+from dragoman.journal.runs import gathered, size_of
 from dragoman.journal.salvage import Salvage, is_ours, set_aside
 from dragoman.journal.sealed import Seal
 from dragoman.journal.sealed_file import check_mark
@@ -92,8 +93,8 @@ class SqliteJournal:
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
         redact, now, seal = self._redact, self._clock, self._seal
-        kept = tuple(entries)
-        size = sum(len(entry.frame) for entry in kept) + 64 * len(kept)
+        kept = gathered(entries)
+        size = sum(size_of(run.frames) for run in kept.runs) + 64 * len(kept)
 
         def work(connection: sqlite3.Connection) -> int:
             return streams.append(connection, stream, kept, after=after, redact=redact, now=now(), seal=seal)
@@ -107,7 +108,7 @@ class SqliteJournal:
             page, damage = await self._read.ask(question)
             if page:
                 yield page
-                after = page[-1].sequence
+                after = page.last
             if damage is not None:
                 raise damage
             if not page:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged, JournalError, NoSuchStream, StreamMoved
-from dragoman.journal.blocks import BLOCK, cut, entries_of, read_run, write_block
-from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Listing, Stored, StreamInfo
+from dragoman.journal.blocks import BLOCK, at_most, cut, read_run, run_of, write_block
+from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Listing, StreamInfo
 from dragoman.journal.cursors import make_cursor, read_cursor
 from dragoman.journal.redaction import redact_all
+from dragoman.journal.runs import Gathered, Run, RunPage, gathered, size_of
 from dragoman.journal.sealed import Seal
 from dragoman.journal.tables import (
     DIRECTIONS,
@@ -65,48 +67,56 @@ def append(
         raise StreamMoved(stream, after, info.last)
     last = info.last + len(entries)
     number = write_stream(connection, number, replace(info, last=last, updated=now), seal=seal)
-    frames: Sequence[bytes] = [bytes(entry.frame) for entry in entries]
-    if redact is not None:
-        frames = redact_all(frames, redact)
-    if seal is not None:
-        rows = _sealed(number, info, entries, frames, seal)
-    else:
-        rows = [
-            _row(number, info.last + end, entries[first], frames[first:end])
-            for first, end in cut(entries, frames)
-        ]
+    runs = gathered(entries).runs if redact is None else _redacted(gathered(entries), redact)
+    rows = _rows(number, info.last, runs) if seal is None else _sealed(number, info, runs, seal)
     _insert(connection, rows)
     return last
 
 
-def _row(number: int, last: int, entry: Entry, frames: Sequence[bytes]) -> tuple[object, ...]:
-    """Frames that stand in one row, the last of them at `last`; `entry` is the first."""
-    direction, moment = DIRECTION_NUMBERS[entry.direction], _moment(entry)
-    if len(frames) == 1:
-        direction, held = pack(direction, frames[0])
-    else:
-        direction += BLOCK
-        held = write_block(number, last, direction, moment, frames)
-    return number, last, direction, moment, held, entry_sum(number, last, direction, moment, held)
+def _redacted(entries: Gathered, redact: Callable[[bytes], bytes]) -> Sequence[Run]:
+    frames = entries.frames
+    kept = redact_all(frames, redact)
+    if kept == frames:
+        return entries.runs
+    rest = iter(kept)
+    return [Run(run.direction, list(islice(rest, len(run.frames))), run.time) for run in entries.runs]
 
 
-def _sealed(
-    number: int, info: StreamInfo, entries: Sequence[Entry], frames: Sequence[bytes], seal: Seal
-) -> list[tuple[object, ...]]:
-    """Each in a row of its own, because each is sealed for its place."""
+def _rows(number: int, last: int, runs: Iterable[Run]) -> list[tuple[object, ...]]:
+    """The runs as they are stored behind `last`."""
     rows: list[tuple[object, ...]] = []
-    for sequence, (entry, frame) in enumerate(zip(entries, frames, strict=True), info.last + 1):
-        direction, packed = pack(DIRECTION_NUMBERS[entry.direction], frame)
-        moment = _moment(entry)
-        held = seal.seal(info, sequence, direction, moment, packed)
-        checksum = entry_sum(number, sequence, direction, moment, held)
-        rows.append((number, sequence, direction, moment, held, checksum))
+    for run in runs:
+        for frames in cut(run.frames):
+            last += len(frames)
+            direction, moment = DIRECTION_NUMBERS[run.direction], _moment(run)
+            if len(frames) == 1:
+                direction, held = pack(direction, frames[0])
+            else:
+                direction += BLOCK
+                held = write_block(number, last, direction, moment, frames)
+            checksum = entry_sum(number, last, direction, moment, held)
+            rows.append((number, last, direction, moment, held, checksum))
     return rows
 
 
-def _moment(entry: Entry) -> float:
+def _sealed(number: int, info: StreamInfo, runs: Iterable[Run], seal: Seal) -> list[tuple[object, ...]]:
+    """Each in a row of its own, because each is sealed for its place."""
+    rows: list[tuple[object, ...]] = []
+    sequence = info.last
+    for run in runs:
+        way, moment = DIRECTION_NUMBERS[run.direction], _moment(run)
+        for frame in run.frames:
+            sequence += 1
+            direction, packed = pack(way, frame)
+            held = seal.seal(info, sequence, direction, moment, packed)
+            checksum = entry_sum(number, sequence, direction, moment, held)
+            rows.append((number, sequence, direction, moment, held, checksum))
+    return rows
+
+
+def _moment(run: Run) -> float:
     """SQLite has no NaN, and no zero below zero: what it would give back has another checksum."""
-    moment = entry.time + 0.0
+    moment = run.time + 0.0
     return moment if moment == moment else 0.0
 
 
@@ -120,7 +130,7 @@ def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) 
 
 def page(
     connection: sqlite3.Connection, stream: str, after: int, limit: int | None, *, seal: Seal | None = None
-) -> tuple[list[Stored], JournalDamaged | None]:
+) -> tuple[RunPage, JournalDamaged | None]:
     """The good entries behind `after`, up to the bounds of a page, and the damage behind them if any."""
     row = find_stream(connection, clean(stream), seal=seal)
     if row is None:
@@ -130,42 +140,49 @@ def page(
 
 def page_of(
     connection: sqlite3.Connection, row: StreamRow, after: int, limit: int | None, *, seal: Seal | None = None
-) -> tuple[list[Stored], JournalDamaged | None]:
+) -> tuple[RunPage, JournalDamaged | None]:
     """The same, of a stream that has been found already."""
     after = max(after, 0)
     wanted = max(0, min(PAGE_ROWS, row.info.last - after, PAGE_ROWS if limit is None else limit))
-    found: list[Stored] = []
+    runs: list[Run] = []
+    count = size = 0
     try:
         if seal is None:
             rows = connection.execute(PAGE, (row.number, after, wanted))
-            found = read_run(row.number, after, rows, wanted=wanted, most=PAGE_BYTES)
-        size = sum(len(stored.frame) for stored in found)
-        if size >= PAGE_BYTES:
-            return found, None
-        for fields in connection.execute(PAGE, (row.number, after + len(found), wanted - len(found))):
-            more = _read(row, after + len(found) + 1, fields, seal)
-            if not more:
-                break
-            found += more[: wanted - len(found)]
-            size += sum(len(stored.frame) for stored in more)
-            if size >= PAGE_BYTES:
-                return found, None
+            runs = read_run(row.number, after, rows, wanted=wanted, most=PAGE_BYTES)
+            count, size = _measured(runs)
+        if count < wanted and size < PAGE_BYTES:
+            for fields in connection.execute(PAGE, (row.number, after + count, wanted - count)):
+                run = _read(row, after + count + 1, fields, seal)
+                if run is None:
+                    break
+                runs.append(at_most(run, wanted - count))
+                count, size = _measured(runs[-1:], count, size)
+                if size >= PAGE_BYTES:
+                    break
     except sqlite3.DatabaseError as error:
         log.warning("a page of the journal cannot be read: %s", error)
-    good = after + len(found)
-    ends_early = row.lost > 0 and good == row.info.last and len(found) != limit
-    if len(found) == wanted and not ends_early:
+    found = RunPage(after + 1, runs)
+    good = after + count
+    ends_early = row.lost > 0 and good == row.info.last and count != limit
+    if (count == wanted and not ends_early) or size >= PAGE_BYTES:
         return found, None
     why = f"entry {good + 1} of {row.info.last + row.lost} was changed or lost on disk"
     return found, JournalDamaged(why, stream=row.info.stream, sequence=good)
 
 
-def _read(row: StreamRow, sequence: int, fields: tuple[object, ...], seal: Seal | None) -> list[Stored]:
+def _measured(runs: Sequence[Run], count: int = 0, size: int = 0) -> tuple[int, int]:
+    """How many entries these have, and how many bytes, with those before."""
+    count += sum(len(run.frames) for run in runs)
+    return count, size + sum(size_of(run.frames) for run in runs)
+
+
+def _read(row: StreamRow, sequence: int, fields: tuple[object, ...], seal: Seal | None) -> Run | None:
     """The good entries of any row, from `sequence` on."""
-    if (found := entries_of(row.number, sequence, fields)) and seal is None:
-        return found
+    if seal is None and (run := run_of(row.number, sequence, fields)) is not None:
+        return run
     stored = read_entry(row, sequence, fields, seal=seal)
-    return [] if stored is None else [stored]
+    return None if stored is None else Run(stored.direction, (stored.frame,), stored.time)
 
 
 def info(connection: sqlite3.Connection, stream: str, *, seal: Seal | None = None) -> StreamInfo | None:

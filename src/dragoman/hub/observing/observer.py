@@ -18,6 +18,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -43,6 +44,7 @@ from dragoman.hub.observing.spans import NoSpans, Spans
 from dragoman.hub.observing.status import SeesHub, Status, status_of
 from dragoman.hub.observing.usage import Spending, Tokens, Usage, usage_of
 from dragoman.journal import Entry, Journal, Page, Stored
+from dragoman.journal.runs import Run, RunPage, gathered, size_of, text_of
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
@@ -63,6 +65,8 @@ _BY_STATUS = {
 }
 REASONS = frozenset(_BY_STATUS.values()) | {"scope", "draining", "other"}
 
+
+_COST = b'"usage_update"'
 
 MOST_KEPT = 20_000
 """Sessions, turns and questions that are remembered, in case that nobody tells their end."""
@@ -155,16 +159,10 @@ class Observer:
         if not live:
             return
         try:
-            self._count(entries)
-            tools, chunks = self._tools, chunk_starts(stream)
-            for sequence, entry in enumerate(entries, last - len(entries) + 1):
-                if entry.frame.startswith(chunks) or (
-                    entry.direction == "to_client" and is_dull(entry.frame, tools=tools)
-                ):
-                    continue
-                told = read_entry(Stored(sequence, entry.direction, entry.frame, entry.time))
-                if told is not None:
-                    self._take(stream, told, entry.time)
+            sequence = last - len(entries) + 1
+            for run in gathered(entries).runs:
+                self._saw(stream, sequence, run)
+                sequence += len(run.frames)
         except Exception:  # what is stored is stored: an error here must not look like one of the journal
             log.exception("what was stored could not be counted")
 
@@ -184,18 +182,31 @@ class Observer:
 
     def _learn(self, stream: str, page: Page) -> None:
         self._replayed(page)
+        if isinstance(page, RunPage) and not any(
+            b'"usage_update"' in text_of(run.frames) for run in page.runs
+        ):
+            return
         for stored in page:
-            if stored.direction == "to_client" and b'"usage_update"' in stored.frame:
+            if stored.direction == "to_client" and _COST in stored.frame:
                 told = usage_of(stored.frame)
                 if told is not None and told.cost is not None:
                     self.spending.remember(stream, told.cost)
 
-    def _count(self, entries: Sequence[Entry]) -> None:
-        for way, counter in self._frames.items():
-            sizes = [len(entry.frame) for entry in entries if entry.direction == way]
-            if sizes:
-                counter.add(len(sizes))
-                self._bytes[way].add(sum(sizes))
+    def _saw(self, stream: str, first: int, run: Run) -> None:
+        """Frames that follow each other were stored, the first of them at `first`."""
+        direction, frames, time = run
+        if direction in self._frames:
+            self._frames[direction].add(len(frames))
+            self._bytes[direction].add(size_of(frames))
+        tools, chunks = self._tools, chunk_starts(stream)
+        if all(map(bytes.startswith, frames, repeat(chunks))):
+            return
+        for sequence, frame in enumerate(frames, first):
+            if frame.startswith(chunks) or (direction == "to_client" and is_dull(frame, tools=tools)):
+                continue
+            told = read_entry(Stored(sequence, direction, frame, time))
+            if told is not None:
+                self._take(stream, told, time)
 
     def _take(self, session: str, told: Event, at: float) -> None:
         match told:

@@ -1,0 +1,155 @@
+"""Entries by the run: frames that have their direction and their moment in common, with no object for each.
+
+Nearly everything that a hub stores comes by the hundred, and an object for each frame costs more than to
+store it. `Gathered` is what `append` may be given, and `RunPage` what `replay` may give: to whoever does not
+know them, each is a sequence of entries like any other, made when it is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeVar, overload
+
+from dragoman.journal.contract import Direction, Entry, Stored
+
+T = TypeVar("T")
+
+
+class Lines(Sequence[bytes]):
+    """Frames of which none has a newline, as a text with one behind each; taken apart when one is wanted."""
+
+    __slots__ = ("_count", "_split", "text")
+
+    def __init__(self, text: bytes, count: int) -> None:
+        self.text = text
+        self._count = count
+        self._split: list[bytes] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[bytes]: ...
+    def __getitem__(self, place: int | slice) -> bytes | list[bytes]:
+        if self._split is None:
+            self._split = self.text.split(b"\n")
+            self._split.pop()
+        return self._split[place]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self[:])
+
+
+def text_of(frames: Sequence[bytes]) -> bytes:
+    """Frames that have no newlines, each with one behind it."""
+    return frames.text if isinstance(frames, Lines) else b"\n".join((*frames, b""))
+
+
+def size_of(frames: Sequence[bytes]) -> int:
+    """Bytes of all of them."""
+    return len(frames.text) - len(frames) if isinstance(frames, Lines) else sum(map(len, frames))
+
+
+class Run(NamedTuple):
+    """Frames that follow each other."""
+
+    direction: Direction
+    frames: Sequence[bytes]
+    time: float
+
+
+class _Lazy(Sequence[T]):
+    """A sequence that is made of runs when it is first looked at."""
+
+    __slots__ = ("_made", "_size", "runs")
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self.runs = tuple(runs)
+        self._size = sum(len(run.frames) for run in self.runs)
+        self._made: list[T] | None = None
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[T]: ...
+    def __getitem__(self, place: int | slice) -> T | list[T]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made[place]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self[:])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # like any list
+
+    def _make(self) -> list[T]:
+        raise NotImplementedError
+
+    @property
+    def frames(self) -> list[bytes]:
+        return list(chain.from_iterable(run.frames for run in self.runs))
+
+
+class Gathered(_Lazy[Entry]):
+    """Entries that are to be appended."""
+
+    __slots__ = ()
+
+    def _make(self) -> list[Entry]:
+        return [Entry(run.direction, frame, run.time) for run in self.runs for frame in run.frames]
+
+
+class RunPage(_Lazy[Stored]):
+    """Entries that are stored, the first of them at `first`."""
+
+    __slots__ = ("first",)
+
+    def __init__(self, first: int, runs: Iterable[Run]) -> None:
+        super().__init__(runs)
+        self.first = first
+
+    @property
+    def last(self) -> int:
+        return self.first + self._size - 1
+
+    def _make(self) -> list[Stored]:
+        found: list[Stored] = []
+        sequence = self.first
+        for direction, frames, time in self.runs:
+            found += [Stored(at, direction, frame, time) for at, frame in enumerate(frames, sequence)]
+            sequence += len(frames)
+        return found
+
+
+def gathered(entries: Sequence[Entry]) -> Gathered:
+    """Entries of any kind, by the run, as they are now."""
+    if isinstance(entries, Gathered):
+        return entries
+    runs: list[Run] = []
+    frames: list[bytes] = []
+    direction, moment = "", 0.0
+    for entry in entries:
+        if entry.direction != direction or entry.time != moment:
+            frames = []
+            direction, moment = entry.direction, entry.time
+            runs.append(Run(entry.direction, frames, moment))
+        frames.append(entry.frame if type(entry.frame) is bytes else bytes(entry.frame))
+    return Gathered(runs)
+
+
+def first_of(page: Sequence[Stored]) -> int:
+    """The sequence of a page's first entry, without making it."""
+    return page.first if isinstance(page, RunPage) else page[0].sequence
+
+
+def last_of(page: Sequence[Stored]) -> int:
+    return page.last if isinstance(page, RunPage) else page[-1].sequence
