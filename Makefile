@@ -113,7 +113,7 @@ check-tests: setup
 # is permitted, so that they see the delays of the cluster and not those of the machine.
 check-cluster: $(READY_PY)
 	@$(PY) -m compileall -q src tests/cluster
-	@first=$$(nice -n -5 true >/dev/null 2>&1 && echo nice -n -5); \
+	@first=$$(test -z "$$(nice -n -5 true 2>&1)" && echo nice -n -5); \
 	    DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-300} $$first $(PY) -m pytest -q -p no:cacheprovider $(WAITING)
 
 fix: setup

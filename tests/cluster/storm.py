@@ -72,7 +72,7 @@ class Result:
                 f"{updates} updates, {told} lines of {len(storm.clients)} clients, "
                 f"{len(storm.agents)} processes of agents",
                 f"longest pauses: {pauses or 'none'}",
-                f"{self.cpu:.0f} s of CPU; others kept us waiting for {sum(s for _, s in storm.stalls):.1f} s",
+                f"{self.cpu:.0f} s of CPU; others made us wait for {sum(s for _, s in storm.stalls):.0f} s",
                 *self.notes,
                 *map(str, self.findings[:50]),
                 f"{len(self.findings)} findings",
