@@ -100,8 +100,8 @@ def telling(stream: Stream, late: float) -> list[ClientLine]:
         if said.get("method") == "session/update":
             text = said["params"]["update"]["content"]["text"]
             told.append(Told(t=when, session=SESSION, cursor=cursor, kind="update", text=text))
-        elif said.get("hub") == "turn_ended":
-            told.append(Told(t=when, session=SESSION, cursor=cursor, kind="turn_ended", text=said["key"]))
+        elif said.get("hub") in ("turn_ended", "settled"):
+            told.append(Told(t=when, session=SESSION, cursor=cursor, kind=said["hub"]))
     return told
 
 

@@ -80,6 +80,7 @@ def _told(following: Following, made: Digest) -> Iterator[Finding]:
         before = place
     updates = [line for line in following.told if line.kind == "update"]
     yield from _updates(following, made, updates, up_to=before[0])
+    yield from _events(following, made, up_to=before[0])
     if following.open and made.updates and before[0] < made.updates[-1].sequence:
         text = f"{following.client} was told nothing behind {before[0]}, and it goes on to {made.last}"
         yield Finding("not told", following.session, before[0], 0, text)
@@ -99,6 +100,19 @@ def _updates(following: Following, made: Digest, told: list[Told], *, up_to: int
             there = stored.get(sequence, "something else")
             text = f"{following.client} was told {here.text!r}, and {there!r} is stored there"
             yield Finding("lost", following.session, sequence, here.t, text)
+            return
+
+
+def _events(following: Following, made: Digest, *, up_to: int) -> Iterator[Finding]:
+    """Ends of turns, and what came of approvals: the first that it was not told."""
+    ends = {end.sequence: f"the end of {key}" for key, all_ in made.ends.items() for end in all_}
+    for request, verdicts in made.verdicts.items():
+        ends |= {one.sequence: f"what came of the approval at {request}" for one in verdicts}
+    heard = {position(line.cursor)[0] for line in following.told if line.kind in ("turn_ended", "settled")}
+    for sequence in sorted(ends):
+        if following.after < sequence <= up_to and sequence not in heard:
+            text = f"{following.client} was never told {ends[sequence]}"
+            yield Finding("not told", following.session, sequence, 0, text)
             return
 
 

@@ -178,6 +178,16 @@ def a_client_was_told_nothing_more(storm: Storm) -> None:
         drop_told(storm, "other", cursor)
 
 
+@planted("not told")
+def a_client_was_not_told_the_end_of_a_turn(storm: Storm) -> None:
+    drop_told(storm, "other", "15")
+
+
+@planted("not told")
+def a_client_was_not_told_what_came_of_an_approval(storm: Storm) -> None:
+    drop_told(storm, "one", "7")
+
+
 @planted("told twice")
 def a_client_was_told_something_again(storm: Storm) -> None:
     again = next(line for line in storm.clients["one"] if isinstance(line, Told) and line.cursor == "12")

@@ -64,7 +64,7 @@ def test_who_has_left_need_not_be_told_more_and_may_come_back_anywhere() -> None
     storm = calm_storm()
     told = [line for line in storm.clients["other"] if isinstance(line, Told)]
     left, joined = Left(t=15, session=SESSION), Joined(t=27.5, session=SESSION, after="9")
-    storm.clients["other"] = [Joined(t=2, session=SESSION, after=""), *told[:2], left, joined, *told[3:]]
+    storm.clients["other"] = [Joined(t=2, session=SESSION, after=""), *told[:2], left, joined, *told[4:]]
     assert check(storm) == []
 
 
