@@ -1,4 +1,5 @@
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -87,7 +88,10 @@ async def hub_at(agent: Agent, token: str) -> AsyncIterator[str]:
 async def test_through_a_hub_its_agents_sessions_files_and_changes_are_used(tmp_path: Path) -> None:
     token = "t" * 40
     async with hub_at(hub_like(), token) as url:
-        house = HubHouse("/far", Rules(), url=url, headers={"authorization": f"Bearer {token}"})
+        nobody = socket.socket()
+        nobody.bind(("127.0.0.1", 0))
+        urls = f"ws://127.0.0.1:{nobody.getsockname()[1]}/acp,{url}"
+        house = HubHouse("/far", Rules(), url=urls, headers={"authorization": f"Bearer {token}"})
         (choice,) = await house.agents()
         assert (choice.name, choice.title) == ("review", "Reviews")
         quiet = Quiet()
@@ -103,3 +107,4 @@ async def test_through_a_hub_its_agents_sessions_files_and_changes_are_used(tmp_
             assert (review.files[0].added, review.files[0].removed) == (2, 1)
             await review.revert("/far/a.py")
             assert await talk.review() is None
+        nobody.close()

@@ -50,7 +50,7 @@ def _fill(chat: argparse.ArgumentParser) -> None:
         help="go on with the last session of this agent in this folder",
     )
     hub = chat.add_argument_group("through a hub")
-    hub.add_argument("--hub", metavar="URL", help="ws://, wss://, http:// or https://")
+    hub.add_argument("--hub", metavar="URL", help="ws://, wss://, http:// or https://; several with commas")
     hub.add_argument("--token-file", metavar="FILE", help="a file that holds the token (else DRAGOMAN_TOKEN)")
     rules = chat.add_argument_group("what the agent gets, and may do")
     rules.add_argument(

@@ -8,7 +8,7 @@ The files are the hub's: nothing of this machine is lent.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -27,30 +27,34 @@ LISTED = 60
 
 
 class HubHouse(LocalHouse):
-    """A `House` whose agents run elsewhere."""
+    """A `House` whose agents run elsewhere. Several addresses, with commas between, are those of hubs that
+    serve the same sessions.
+    """
 
     def __init__(self, cwd: str, rules: Rules, *, url: str, headers: Mapping[str, str]) -> None:
         super().__init__(cwd, rules, record=False)
-        if not isinstance(parse_address(url), RemoteAddress):
-            raise LocalMistake(f"{url!r} is no address of a hub: give ws://… or https://…")
-        self._url = url
+        self._urls = url.split(",")
+        for one in self._urls:
+            if not isinstance(parse_address(one), RemoteAddress):
+                raise LocalMistake(f"{one!r} is no address of a hub: give ws://… or https://…")
         self._headers = dict(headers)
         self._way: Way | None = None
         self._talk: Talking | None = None
 
     async def agents(self) -> Sequence[AgentChoice]:
-        async with connect(self._url, headers=self._headers) as agent:
+        async with self._for_a_question() as agent:
             told = await asked(agent, "_dragoman/hub/agents", {})
             listed = told.get("agents") if isinstance(told, dict) else None
             found = (
                 [_choice(one) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
             )
-            name = agent.info.name if agent.info is not None else self._url
-            return found or [AgentChoice(name="", title=name, detail=self._url)]
+            name = agent.info.name if agent.info is not None else self._urls[0]
+            return found or [AgentChoice(name="", title=name, detail=self._urls[0])]
 
     @asynccontextmanager
     async def open(self, wanted: Wanted, person: Person, listener: Listener) -> AsyncIterator[Talking]:
-        way = self._way = Way(with_agent(self._url, wanted.agent), self._headers, listener)
+        urls = ",".join(with_agent(url, wanted.agent) for url in self._urls)
+        way = self._way = Way(urls, self._headers, listener)
         source = Source(
             name=wanted.agent or "hub", target=way.dial, is_nameless=not wanted.agent, is_local=False
         )
@@ -70,8 +74,23 @@ class HubHouse(LocalHouse):
     async def sessions(self, query: str) -> Sequence[SessionRow]:
         if self._talk is not None and self._way is not None and self._way.is_open:
             return await self._sessions(self._talk.session.agent.handle, query)
-        async with connect(self._url, headers=self._headers) as agent:
+        async with self._for_a_question() as agent:
             return await self._sessions(agent, query)
+
+    @asynccontextmanager
+    async def _for_a_question(self) -> AsyncIterator[AgentHandle]:
+        """A connection of its own, to the first address where somebody is."""
+        async with AsyncExitStack() as stack:
+            yield await self._entered(stack, self._urls)
+
+    async def _entered(self, stack: AsyncExitStack, urls: Sequence[str]) -> AgentHandle:
+        first, *others = urls
+        try:
+            return await stack.enter_async_context(connect(first, headers=self._headers))
+        except LinkClosed:
+            if not others:
+                raise
+        return await self._entered(stack, others)
 
     def remembered(self, name: str, cwd: str) -> Wanted:
         if name == "last":
