@@ -135,3 +135,24 @@ async def test_what_another_node_has_appended_is_read_at_once(server: Servers) -
             assert info is not None
             assert info.last == n
             assert len(await frames(reader.journal, "a")) == n
+
+
+async def test_records_that_went_by_their_age_are_no_damage_and_numbers_go_on(server: Servers) -> None:
+    prefix = fresh()
+    async with opened(server, prefix, query="shards=1&max_age=30d") as place:
+        for n in range(5):
+            await place.journal.append("a", [note(b"%d" % n)] * 2)
+        layout = Layout(prefix, shards=1)
+        subject = layout.subject_of(token_of("a"))
+        purge = f"STREAM.PURGE.{layout.shard(0)}"
+        await place.journal._jetstream.api(purge, {"filter": subject, "seq": 3})
+        assert await frames(place.journal, "a") == [b"2"] * 2 + [b"3"] * 2 + [b"4"] * 2
+        await place.journal.describe("a", title="kept")
+        await place.journal._jetstream.api(purge, {"filter": subject})
+    async with opened(server, prefix) as other:
+        info = await other.journal.info("a")
+        assert info is not None
+        assert info.last == 10
+        assert await other.journal.append("a", [note("new")]) == 11
+        got = [one async for page in other.journal.replay("a") for one in page]
+        assert [(one.sequence, one.frame) for one in got] == [(11, b"new")]

@@ -23,7 +23,7 @@ from dragoman.journal.nats.buckets import Bucket, Moved, is_marker
 from dragoman.journal.nats.following import Follower
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import number_of, token_of
-from dragoman.journal.nats.wire import Wire
+from dragoman.journal.nats.wire import Wire, patience
 from dragoman.journal.shared import Held
 
 log = logging.getLogger(__name__)
@@ -59,6 +59,7 @@ class Catalog:
         clock: Callable[[], float],
         gone: Callable[[str], None],
     ) -> None:
+        self._wire = wire
         self._bucket = Bucket(jetstream, bucket)
         self._follower = Follower(jetstream, wire, self._bucket, self._changed)
         self._clock = clock
@@ -77,7 +78,7 @@ class Catalog:
     async def loaded(self) -> None:
         """Until all streams are in the picture."""
         assert self._loading is not None
-        async with asyncio.timeout(PATIENCE):
+        async with patience(PATIENCE, "to read the list of streams"):
             await asyncio.shield(self._loading)
 
     async def aclose(self) -> None:
@@ -87,11 +88,13 @@ class Catalog:
         if tasks:
             await asyncio.wait(tasks)
         await self._follower.aclose()
+        if not self._wire.is_connected:
+            return  # what others see of our streams stays a little late
         try:
             async with asyncio.timeout(5):
                 await self._write_stale()
         except (JournalError, TimeoutError):
-            pass  # what others see of our streams stays a little late
+            pass  # the same
 
     # What is decided by the bucket.
 
@@ -124,7 +127,7 @@ class Catalog:
         token = token_of(stream)
         known = self._known.get(token)
         info, revision = (known.info, known.revision) if known is not None else (None, 0)
-        async with asyncio.timeout(PATIENCE):
+        async with patience(PATIENCE, "to change what is known about a stream"):
             while True:
                 wanted = self._changed_info(info, stream, changes, last)
                 try:
@@ -142,7 +145,7 @@ class Catalog:
     async def remove(self, token: str) -> bool:
         """Forget a description; says whether there was one."""
         self._stale.discard(token)
-        async with asyncio.timeout(PATIENCE):
+        async with patience(PATIENCE, "to change what is known about a stream"):
             while True:
                 held = await self._bucket.get(token)
                 if held is None:

@@ -30,6 +30,15 @@ BUFFER_BYTES = 32 * 1024 * 1024
 """What is written while nobody reads it; more is refused."""
 
 
+PLAIN_HEADERS = b"NATS/1.0\r\n"
+"""What headers begin with that are no status of the server's own."""
+
+
+def read_headers(raw: bytes) -> dict[str, str]:
+    lines = raw.decode(errors="replace").split("\r\n")[1:]
+    return {name: value.strip() for name, colon, value in (line.partition(":") for line in lines) if colon}
+
+
 class Refused(JournalError):
     """The servers are there and do not want us."""
 
@@ -97,8 +106,14 @@ class Client:
             self._nats._reconnection_task,
             *(one._wait_for_msgs_task for one in self._nats._subs.values()),
         ]
-        await self._nats.close()
+        try:
+            await self._nats.close()
+        except OSError:  # the server went at the same moment, and the library stops halfway
+            if self._nats._transport is not None:
+                self._nats._transport.close()
         running = [task for task in tasks if task is not None and task is not asyncio.current_task()]
+        for task in running:
+            task.cancel()
         if running:
             await asyncio.wait(running, timeout=2)
 
@@ -113,21 +128,8 @@ async def connect_client(
     denied: Callable[[str], None],
 ) -> Client:
     """Connect within `options.connect_seconds`, or say why not."""
-    try:
-        from nats.aio.client import Client as Library
-    except ImportError:
-        raise JournalError("a journal on NATS needs its client: pip install 'dragoman[nats]'") from None
-
-    class Checked(Library):  # type: ignore[misc, unused-ignore]
-        def _connect_command(self) -> bytes:
-            if options.tls and not self._server_info.get("tls_required"):
-                trouble.append(Refused(f"{options.shown}: the server speaks no TLS"))
-                raise ConnectionRefusedError("no TLS")
-            command: bytes = super()._connect_command()
-            return command
-
     trouble: list[BaseException] = []
-    library = Checked()
+    library = _checked(options, trouble)
     client = Client(library)
 
     async def erred(error: BaseException) -> None:
@@ -170,6 +172,31 @@ async def connect_client(
         await client.close()
         raise
     return client
+
+
+def _checked(options: Options, trouble: list[BaseException]) -> Any:
+    """A client of the library that does not go on without TLS, and reads headers quickly."""
+    try:
+        from nats.aio.client import Client as Library
+    except ImportError:
+        raise JournalError("a journal on NATS needs its client: pip install 'dragoman[nats]'") from None
+
+    class Checked(Library):  # type: ignore[misc, unused-ignore]
+        def _connect_command(self) -> bytes:
+            if options.tls and not self._server_info.get("tls_required"):
+                trouble.append(Refused(f"{options.shown}: the server speaks no TLS"))
+                raise ConnectionRefusedError("no TLS")
+            command: bytes = super()._connect_command()
+            return command
+
+        async def _process_headers(self, headers: bytes | None) -> dict[str, str] | None:
+            # The library looks at every character of every header, which would be half of a replay.
+            if headers and headers.startswith(PLAIN_HEADERS):
+                return read_headers(headers)
+            read: dict[str, str] | None = await super()._process_headers(headers)
+            return read
+
+    return Checked()
 
 
 async def _until_connected(

@@ -17,10 +17,11 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import JournalError, JournalFull
+from dragoman.journal.nats.client import read_headers
 from dragoman.journal.nats.wire import ANSWER_SECONDS, NoAnswer, Wire
 
 API = "$JS.API"
-NOT_FOUND, NO_STREAM = 10037, 10059
+NOT_FOUND, NO_STREAM, NAME_TAKEN = 10037, 10059, 10058
 MOVED, MOVED_IN_FLIGHT = 10071, 10164
 STORE_FAILED = 10077
 FULL = frozenset({10023, 10026, 10027, 10028, 10047})
@@ -121,17 +122,23 @@ class JetStream:
 
     # Streams.
 
-    async def ensure(self, settings: dict[str, Any]) -> None:
-        """Make a stream, or bring an older one to the settings."""
+    async def ensure(self, settings: dict[str, Any], *, chosen: frozenset[str]) -> dict[str, Any]:
+        """Make a stream, or bring one that is there to the settings that were chosen; returns what it is.
+
+        What nobody chose stays as somebody else has set it.
+        """
         name = settings["name"]
         known = await self.api(f"STREAM.INFO.{name}", {}, allow=(NO_STREAM,))
         if known.error is not None:
-            made = await self.api(f"STREAM.CREATE.{name}", settings, allow=(10058,))
-            if made.error is None:
-                return
-            known = await self.api(f"STREAM.INFO.{name}", {})
-        if any(known.config.get(field) != value for field, value in settings.items()):
-            await self.api(f"STREAM.UPDATE.{name}", {**known.config, **settings})
+            known = await self.api(f"STREAM.CREATE.{name}", settings, allow=(NAME_TAKEN,))
+            if known.error is not None:  # another node was first
+                known = await self.api(f"STREAM.INFO.{name}", {})
+        if known.config.get("subjects") != settings["subjects"]:
+            raise JournalError(f"JetStream's stream {name} belongs to something else: choose another prefix")
+        wanted = {field: settings[field] for field in chosen if field in settings}
+        if any(known.config.get(field) != value for field, value in wanted.items()):
+            known = await self.api(f"STREAM.UPDATE.{name}", {**known.config, **wanted})
+        return known.config
 
     async def counts(self, stream: str, subjects: str) -> dict[str, int]:
         """How many messages each subject of a stream holds."""
@@ -164,7 +171,7 @@ class JetStream:
         found = answer.message
         if found is None:
             return None
-        headers = _read_headers(b64decode(found.hdrs)) if found.hdrs else {}
+        headers = read_headers(b64decode(found.hdrs)) if found.hdrs else {}
         return Message(found.subject, found.seq, headers, b64decode(found.data))
 
     async def batch(
@@ -279,8 +286,3 @@ def refusal(error: ApiError) -> JournalError:
             "JetStream is not enabled for this account: jetstream {} in the server's settings"
         )
     return JournalError(f"NATS refuses this: {error.description}")
-
-
-def _read_headers(raw: bytes) -> dict[str, str]:
-    lines = raw.decode(errors="replace").split("\r\n")[1:]
-    return {name: value.strip() for name, colon, value in (line.partition(":") for line in lines) if colon}

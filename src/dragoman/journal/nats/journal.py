@@ -58,7 +58,7 @@ class NatsJournal:
             floor=self._floor,
             stored=lambda token, tail: self._catalog.touch(token, last=tail.last, time=tail.time),
         )
-        self._replay = Replay(jetstream, layout, self._tails, self._objects, kept_all=not options.max_age)
+        self._replay = Replay(jetstream, layout, self._tails, self._objects, kept_all=layout.keeps_all)
         self._search = Search(
             jetstream,
             layout,
@@ -66,7 +66,7 @@ class NatsJournal:
             lambda stream, after: self.replay(stream, after=after),
             path=options.index,
         )
-        self._drops = bool(options.max_age)
+        self._drops = not layout.keeps_all
         self._closed = False
 
     def start(self) -> None:

@@ -45,6 +45,8 @@ class Layout:
         self.prefix = prefix
         self.shards = shards
         self.objects = f"OBJ_{prefix}"
+        self.keeps_all = True
+        """Whether no record goes by its age."""
 
     def shard_of(self, token: str) -> int:
         return int(token[-6:], 32) % self.shards
@@ -113,6 +115,16 @@ def settings_of(layout: Layout, options: Options, *, replicas: int) -> list[dict
         "max_age": int(options.max_age * 1e9),
     }
     return [*shards, objects, bucket_settings(register_bucket(layout.prefix), replicas)]
+
+
+def chosen_settings(options: Options) -> frozenset[str]:
+    """What whoever opens has asked for in so many words."""
+    asked = {
+        "num_replicas": options.replicas,
+        "max_age": options.max_age,
+        "max_bytes": options.max_bytes,
+    }
+    return frozenset(name for name, value in asked.items() if value)
 
 
 def bucket_settings(bucket: str, replicas: int) -> dict[str, Any]:

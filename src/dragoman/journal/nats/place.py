@@ -20,7 +20,14 @@ from dragoman.journal.nats.buckets import Bucket
 from dragoman.journal.nats.bus import NatsBus
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.journal import NatsJournal
-from dragoman.journal.nats.layout import Layout, bucket_settings, meta_bucket, register_bucket, settings_of
+from dragoman.journal.nats.layout import (
+    Layout,
+    bucket_settings,
+    chosen_settings,
+    meta_bucket,
+    register_bucket,
+    settings_of,
+)
 from dragoman.journal.nats.options import Options, read_address
 from dragoman.journal.nats.register import NatsRegister
 from dragoman.journal.nats.wire import Wire
@@ -77,12 +84,13 @@ async def open_nats(
 async def _lay_out(jetstream: JetStream, options: Options) -> Layout:
     """Make the streams of JetStream, or find them made."""
     replicas = options.replicas or (REPLICAS if jetstream.wire.clustered else 1)
-    await jetstream.ensure(bucket_settings(meta_bucket(options.prefix), replicas))
+    chosen = chosen_settings(options)
+    await jetstream.ensure(bucket_settings(meta_bucket(options.prefix), replicas), chosen=chosen)
     shape = await _shape(jetstream, options)
     layout = Layout(options.prefix, shards=shape.shards)
-    await asyncio.gather(
-        *(jetstream.ensure(settings) for settings in settings_of(layout, options, replicas=replicas))
-    )
+    settings = settings_of(layout, options, replicas=replicas)
+    made = await asyncio.gather(*(jetstream.ensure(one, chosen=chosen) for one in settings))
+    layout.keeps_all = not any(config.get("max_age") for config in made)
     return layout
 
 

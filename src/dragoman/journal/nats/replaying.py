@@ -214,12 +214,21 @@ class _Reading:
 def _pages(entries: list[Stored]) -> list[list[Stored]]:
     """Cut into pages; each ends with the entry that reaches a bound."""
     pages: list[list[Stored]] = []
+    for begin in range(0, len(entries), PAGE_ROWS):
+        rows = entries[begin : begin + PAGE_ROWS]
+        if sum([len(entry.frame) for entry in rows]) < PAGE_BYTES:
+            pages.append(rows)
+        else:
+            pages += _by_bytes(rows)
+    return pages
+
+
+def _by_bytes(entries: list[Stored]) -> list[list[Stored]]:
+    pages: list[list[Stored]] = []
     begin, size = 0, 0
     for number, entry in enumerate(entries, 1):
         size += len(entry.frame)
-        if size >= PAGE_BYTES or number - begin >= PAGE_ROWS:
+        if size >= PAGE_BYTES or number == len(entries):
             pages.append(entries[begin:number])
             begin, size = number, 0
-    if begin < len(entries):
-        pages.append(entries[begin:])
     return pages

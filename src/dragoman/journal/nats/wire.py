@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -35,6 +36,16 @@ class NoAnswer(JournalError):
 
 class NobodyThere(NoAnswer):
     """Nobody is there to answer, and the server says so at once."""
+
+
+@asynccontextmanager
+async def patience(seconds: float, what: str) -> AsyncIterator[None]:
+    """What takes longer is `NoAnswer`."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise NoAnswer(f"{what} took longer than {seconds:g} seconds") from None
 
 
 class Reply(Struct, frozen=True):
@@ -92,6 +103,7 @@ class Wire:
 
     async def connected(self, *, within: float) -> None:
         """Until there is a connection; `NoAnswer` if there is none in time."""
+        _ = self._live
         if not self._connected.is_set():
             try:
                 async with asyncio.timeout(within):
