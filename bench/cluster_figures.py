@@ -55,7 +55,7 @@ async def rates(cluster: Cluster, folder: str, *, count: int) -> dict[str, float
     wrong = await _out_of_order(cluster, list(sessions), each)
     if set(ends) != {"end_turn"} or came != each * SESSIONS or wrong:
         raise RuntimeError(f"{came} of {each * SESSIONS} updates came, {wrong} sessions out of order, {ends}")
-    return {"plain append": plain["append"], "plain consume": plain["consume"], "updates": came / seconds}
+    return {**{f"plain {name}": rate for name, rate in plain.items()}, "updates": came / seconds}
 
 
 async def _made(cluster: Cluster, folder: str, count: int) -> dict[str, str]:
