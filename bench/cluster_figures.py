@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
 import statistics
@@ -29,6 +30,7 @@ SESSIONS = 9
 """A third of them have their client at their own node, the others elsewhere."""
 
 NUMBER = re.compile(rb'"text":"(\d{7}) x')
+TICKS = os.sysconf("SC_CLK_TCK")
 PACE = 0.01
 WARM = 100
 
@@ -48,14 +50,32 @@ async def rates(cluster: Cluster, folder: str, *, count: int) -> dict[str, float
         await asyncio.gather(*(client.prompt(name, do="stream", count=WARM) for client, name in pairs))
         each = count * 4 // SESSIONS
         before = sum(client.updates for client in clients)
+        used = _used(cluster)
         began = time.perf_counter()
         ends = await asyncio.gather(*(one.prompt(name, do="stream", count=each) for one, name in pairs))
         seconds = time.perf_counter() - began
         came = sum(client.updates for client in clients) - before
+        costs = {f"us {who}": 1e6 * (cpu - used[who]) / came for who, cpu in _used(cluster).items()}
     wrong = await _out_of_order(cluster, list(sessions), each)
     if set(ends) != {"end_turn"} or came != each * SESSIONS or wrong:
         raise RuntimeError(f"{came} of {each * SESSIONS} updates came, {wrong} sessions out of order, {ends}")
-    return {**{f"plain {name}": rate for name, rate in plain.items()}, "updates": came / seconds}
+    return {**{f"plain {name}": rate for name, rate in plain.items()}, "updates": came / seconds, **costs}
+
+
+def _used(cluster: Cluster) -> dict[str, float]:
+    """Seconds of the processors so far."""
+    assert cluster.servers is not None
+    servers = [server.process.pid for server in cluster.servers.all if server.process is not None]
+    return {
+        "hubs": sum(_cpu(node.pid) for node in cluster.nodes),
+        "servers": sum(map(_cpu, servers)),
+        "clients": time.process_time(),
+    }
+
+
+def _cpu(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 async def _made(cluster: Cluster, folder: str, count: int) -> dict[str, str]:

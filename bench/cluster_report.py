@@ -124,7 +124,7 @@ class Report:
             "|---|---|---|---|",
         ]
         note = "Of the sessions that stream, two thirds have their client at another node."
-        return "\n".join([*head, *(self._row(row) for row in ROWS), "", note, ""])
+        return "\n".join([*head, *(self._row(row) for row in ROWS), "", note + self._costs(), ""])
 
     def _row(self, row: Row) -> str:
         try:
@@ -133,3 +133,11 @@ class Report:
             reached, enough = "–", None
         met = "–" if enough is None else "yes" if enough else "**no**"
         return f"| {row.what} | {row.goal} | {reached} | {met} |"
+
+    def _costs(self) -> str:
+        """What an update costs of the processors."""
+        who = ("hubs", "servers", "clients")
+        if not self._values.get(("rates", "us hubs")):
+            return ""
+        parts = [f"{name} {self.of('rates', f'us {name}'):.1f} µs" for name in who]
+        return f" Each update costs the {', the '.join(parts)} of a processor."
