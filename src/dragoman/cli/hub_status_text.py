@@ -28,6 +28,7 @@ SESSIONS: tuple[Column, ...] = (
     ("SESSION", 12), ("STATE", 8), ("AGENT", 12), ("QUEUE", -5),
     ("ASKS", -4), ("WAITS", -6), ("HERE", -4), ("TITLE", 22),
 )  # fmt: skip
+NODES: tuple[Column, ...] = (("NODE", 20), ("STATE", 9), ("TURNS", -5), ("SESSIONS", -8), ("LABELS", 34))
 CONNECTIONS: tuple[Column, ...] = (("TOKEN", 30), ("TRANSPORT", 12), ("SESSIONS", -8), ("BEHIND", -10))
 
 
@@ -36,6 +37,7 @@ def show(told: Told) -> str:
     now = _number(told.get("now"))
     parts = [
         _heading(told, now),
+        _table(NODES, map(_node, _dicts(told.get("nodes")))) if told.get("nodes") else "",
         _table(AGENTS, map(_agent, _dicts(told.get("agents")))),
         _several(
             SESSIONS, [_session(one, now) for one in _dicts(told.get("sessions"))], _counts(told, "sessions")
@@ -68,6 +70,17 @@ def _heading(told: Told, now: float) -> str:
     third += [f"p50 {_milli(journal.get('appendP50'))}", f"p99 {_milli(journal.get('appendP99'))}"]
     lines = [first, *([second] if hub.get("rss") is not None else []), *([third] if journal else [])]
     return "".join(f"{fit(' · '.join(filter(None, line)), WIDTH).rstrip()}\n" for line in lines)
+
+
+def _node(node: Told) -> list[str]:
+    labels = node.get("labels")
+    return [
+        _text(node.get("name")),
+        _text(node.get("state")),
+        _text(node.get("busy")),
+        _text(node.get("sessions")),
+        ", ".join(map(_text, labels)) if isinstance(labels, list) else "",
+    ]
 
 
 def _agent(one: Told) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dragoman.hub.admission import Admission, local_hosts, names_of
 from dragoman.hub.alone import alone_in
@@ -26,6 +27,7 @@ from dragoman.hub.listening import Tls, listening, open_socket, parse_listen
 from dragoman.hub.observing.asgi import HEALTH, PATHS, ObservingPages
 from dragoman.hub.observing.observer import Observer
 from dragoman.hub.observing.spans import open_spans
+from dragoman.hub.observing.status import SeesHub, Status
 from dragoman.hub.rates import Buckets
 from dragoman.hub.settings import HubSettings, changed
 from dragoman.hub.settings_agents import offered_agents
@@ -109,7 +111,7 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
         live.refresh()
         await stack.enter_async_context(_begun(hub, place.cluster))
         seen = observer.see(hub, url=door.url, journal=place.shown)
-        hub.status_of = lambda: observer.status(seen)
+        hub.status_of = lambda: _status(observer, seen, place.cluster)
         pages = ObservingPages(admission, lambda: observer.metrics(seen), draining=lambda: hub.draining)
         app = _app(hub, admission, settings, page, pages, observer)
         owner = Owner("hub watch")
@@ -149,6 +151,11 @@ async def _begun(hub: Hub, cluster: Cluster | None) -> AsyncIterator[None]:
             yield
     finally:
         await cluster.leave()
+
+
+async def _status(observer: Observer, seen: SeesHub, cluster: Cluster | None) -> Status:
+    found = await observer.status(seen)
+    return found if cluster is None else replace(found, nodes=cluster.shown())
 
 
 async def drain(hub: Hub, *, cluster: Cluster | None = None, within: float = DRAIN_SECONDS) -> None:

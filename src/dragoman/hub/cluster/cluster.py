@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -133,6 +133,20 @@ class Cluster:
     def left(self, front: Front) -> None:
         self.fronts.discard(front)
         self.owner.start(front.owner.aclose())
+
+    def shown(self) -> list[dict[str, Any]]:
+        """The nodes, for people."""
+        return [
+            {
+                "name": node.name,
+                "state": node.state,
+                "busy": node.busy,
+                "sessions": node.sessions,
+                "labels": node.labels,
+                "url": node.url,
+            }
+            for node in self.members.alive()
+        ]
 
     def others(self) -> list[str]:
         return [node.name for node in self.members.alive() if node.name != self.name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -165,6 +165,8 @@ class Status(Struct, frozen=True, kw_only=True, rename="camel"):
     connections: list[SeenConnection]
     journal: JournalStatus
     totals: Totals
+    nodes: list[Any] = []
+    """All nodes of the cluster; none if the hub is by itself."""
 
 
 Uses: TypeAlias = Mapping[str, TreeUse | None]
