@@ -184,6 +184,8 @@ class Desk:
             same = client.name and (other.name, other.grant.name) == (client.name, client.grant.name)
             if same and other is not client:
                 log.info("a client of %s has come back by another way", client.grant.name)
+                if other.seat is not None:
+                    other.seat.replaced()
                 other.ended(None)
 
     def joined(self, client: HubClient, session: HubSession) -> None:
