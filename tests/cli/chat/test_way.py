@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.cli.chat import way
 from dragoman.cli.chat.remote import HubHouse
 from dragoman.cli.chat.rules import Rules
 from dragoman.cli.chat.way import PAGE, Arrears, Way, behind
@@ -46,7 +47,12 @@ def test_what_stands_behind_the_cursor_is_counted(answer: Any, cursor: str, coun
     assert behind(answer, cursor) == count
 
 
-async def test_what_is_behind_is_counted_down_until_all_of_it_is_here() -> None:
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(way, "SILENCE", 600.0)
+
+
+async def test_what_is_behind_is_counted_down_until_all_of_it_is_here(patient: None) -> None:
     pages = iter(
         [told("agent_message_chunk", "agent_message_chunk", more=True), told("", "agent_message_chunk")]
     )
@@ -78,7 +84,18 @@ async def test_what_is_behind_is_counted_down_until_all_of_it_is_here() -> None:
     assert arrears.behind is None
 
 
-async def test_when_a_turn_has_ended_nothing_of_it_is_missing() -> None:
+async def test_what_does_not_come_is_not_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(way, "SILENCE", 0.0)
+
+    async def history(limit: int) -> Any:
+        return told("", "tool_call")
+
+    arrears = Arrears()
+    await arrears.catch_up(history, lambda: "1")
+    assert arrears.behind is None
+
+
+async def test_when_a_turn_has_ended_nothing_of_it_is_missing(patient: None) -> None:
     asked = asyncio.Event()
 
     async def history(limit: int) -> Any:
@@ -108,22 +125,22 @@ class Told(Quiet):
 
 def test_whoever_looks_on_hears_how_it_stands() -> None:
     listener, back = Told(), []
-    way = Way("ws://hub/acp", {}, listener)
-    way.on_back = lambda: back.append(way.reason)
+    road = Way("ws://hub/acp", {}, listener)
+    road.on_back = lambda: back.append(road.reason)
     for notice in (
         Notice(kind="unreached", seconds=0.2, reason="nobody"),
         Notice(kind="lost", seconds=0.4, reason="it broke"),
         Notice(kind="back", seconds=7.0),
     ):
-        way.noticed(notice)
+        road.noticed(notice)
     assert [(one.kind, one.text, one.seconds) for one in listener.happenings] == [
         ("unreached", "nobody", 0.2),
         ("away", "it broke", 0.4),
         ("back", "", 7.0),
     ]
     assert back == [""]
-    assert not way.is_open
-    assert way.cursor("s") == ""
+    assert not road.is_open
+    assert road.cursor("s") == ""
 
 
 async def test_an_address_where_nobody_is_is_told_and_a_token_that_is_refused_ends_it() -> None:
