@@ -26,6 +26,9 @@ PING_SECONDS = 2
 PINGS = 2
 """A server that says nothing for so many pings is gone, and another one is tried: four to six seconds."""
 
+CLOSE_SECONDS = 3.0
+"""For the last words to a server that may not listen."""
+
 BUFFER_BYTES = 32 * 1024 * 1024
 """What is written while nobody reads it; more is refused."""
 
@@ -107,10 +110,10 @@ class Client:
             *(one._wait_for_msgs_task for one in self._nats._subs.values()),
         ]
         try:
-            await self._nats.close()
-        except OSError:  # the server went at the same moment, and the library stops halfway
-            if self._nats._transport is not None:
-                self._nats._transport.close()
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._nats.close()
+        except (OSError, TimeoutError):  # the server is gone, and the library stops halfway or waits for it
+            _abort(self._nats)
         running = [task for task in tasks if task is not None and task is not asyncio.current_task()]
         for task in running:
             task.cancel()
@@ -189,6 +192,10 @@ def _checked(options: Options, trouble: list[BaseException]) -> Any:
             command: bytes = super()._connect_command()
             return command
 
+        async def _attempt_reconnect(self) -> None:
+            _abort(self)  # or it would wait for a last word of a server that cannot be reached
+            await super()._attempt_reconnect()
+
         async def _process_headers(self, headers: bytes | None) -> dict[str, str] | None:
             # The library looks at every character of every header, which would be half of a replay.
             if headers and headers.startswith(PLAIN_HEADERS):
@@ -197,6 +204,13 @@ def _checked(options: Options, trouble: list[BaseException]) -> Any:
             return read
 
     return Checked()
+
+
+def _abort(library: Any) -> None:
+    """Drop the connection at once. There is nothing in it that is not sent again."""
+    writer = getattr(library._transport, "_io_writer", None)
+    if writer is not None:
+        writer.transport.abort()
 
 
 async def _until_connected(
