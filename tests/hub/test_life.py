@@ -67,9 +67,19 @@ async def test_blank_lines_are_nothing_but_have_numbers() -> None:
     life, line = a_life()
     one = Heard(life, "one")
     life.feed(1, update("one", "a") + b"\n" + update("one", "b") + b" \n" + update("one", "c") + b"\n")
-    assert [text for _, text in one.frames] == ["a", "b", "c"]
-    assert one.frames[-1][0] in (5, 6)
+    assert one.frames == [(1, "a"), (3, "b"), (5, "c")]
     assert line.acknowledged == [6]
+
+
+async def test_updates_stay_together_when_the_subject_changes() -> None:
+    life, line = a_life()
+    one, two = Heard(life, "one"), Heard(life, 'tw"ö')
+    who = ["one", "one", 'tw"ö', "two", "one", "one", "one"]
+    life.feed(1, b"".join(update(name, str(n)) for n, name in enumerate(who)))
+    assert one.frames == [(2, "0"), (2, "1"), (7, "4"), (7, "5"), (7, "6")]
+    assert two.frames == [(3, "2")]
+    assert not line.acknowledged, "somebody looks for the session that nobody knows"
+    await asyncio.sleep(0)
 
 
 async def test_what_begins_as_an_update_and_wants_an_answer_is_a_request() -> None:

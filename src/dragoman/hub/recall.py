@@ -126,7 +126,7 @@ class Memory:
         self._start = update_start(session_id)
 
     def see(self, entries: Iterable[Stored]) -> None:
-        if isinstance(entries, RunPage):
+        if type(entries) is RunPage:
             self._see_runs(entries)
         else:
             self._see_each(entries)

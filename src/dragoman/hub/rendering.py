@@ -120,7 +120,7 @@ def messages(session: str, stored: Stored, view: View, *, skip: int = 0) -> list
 
 def block_of(session: str, entries: Sequence[Stored], view: View, *, skip: int = 0) -> bytes:
     """The same for entries that follow each other; the first `skip` messages of the first are left out."""
-    if skip or not isinstance(entries, RunPage):
+    if skip or type(entries) is not RunPage:
         return _told_each(session, entries, view, skip=skip)
     block: list[bytes] = []
     first = entries.first

@@ -25,6 +25,9 @@ BUSY_SECONDS = 10.0
 PAUSE_SECONDS = 0.01
 """Between two looks at a file that another process is just making."""
 
+CACHE_KIB = 16 * 1024
+"""What the writer keeps of the file at most: the ends of the streams to which a thousand sessions append."""
+
 SYNCHRONOUS: dict[Durability, str] = {"full": "full", "normal": "normal", "off": "off"}
 
 
@@ -114,6 +117,7 @@ def connect_writer(
         connection.execute(f"pragma synchronous = {SYNCHRONOUS[durability]}")
         connection.execute(f"pragma fullfsync = {int(durability == 'full')}")  # macOS syncs only if asked so
         connection.execute("pragma secure_delete = on")  # what is deleted is gone
+        connection.execute(f"pragma cache_size = -{CACHE_KIB}")
         migrate(connection)
     except BaseException:
         connection.close()

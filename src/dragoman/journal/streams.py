@@ -30,6 +30,7 @@ from dragoman.journal.tables import (
     passage_id,
     read_entry,
     read_stream,
+    touch_stream,
     write_stream,
 )
 
@@ -66,7 +67,11 @@ def append(
     if after is not None and after != info.last:
         raise StreamMoved(stream, after, info.last)
     last = info.last + len(entries)
-    number = write_stream(connection, number, replace(info, last=last, updated=now), seal=seal)
+    moved = replace(info, last=last, updated=now)
+    if number is None or seal is not None:
+        number = write_stream(connection, number, moved, seal=seal)
+    else:
+        touch_stream(connection, number, moved)
     runs = gathered(entries).runs if redact is None else _redacted(gathered(entries), redact)
     rows = _rows(number, info.last, runs) if seal is None else _sealed(number, info, runs, seal)
     _insert(connection, rows)

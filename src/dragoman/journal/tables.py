@@ -65,6 +65,7 @@ UPDATE = """
 update streams set stream = ?, agent = ?, cwd = ?, title = ?, state = ?, session = ?, created = ?,
 updated = ?, last = ?, sum = ? where number = ?
 """
+TOUCH = "update streams set updated = ?, last = ?, sum = ? where number = ?"
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -154,6 +155,13 @@ def write_stream(
     else:
         connection.execute(UPDATE, (*_values(number, info), number))
     return number
+
+
+def touch_stream(connection: sqlite3.Connection, number: int, info: StreamInfo) -> None:
+    """`write_stream` where only its last entry and its time have changed, and nothing is sealed: that leaves
+    the index of names alone.
+    """
+    connection.execute(TOUCH, (info.updated, info.last, _values(number, info)[-1], number))
 
 
 def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:

@@ -182,9 +182,7 @@ class Observer:
 
     def _learn(self, stream: str, page: Page) -> None:
         self._replayed(page)
-        if isinstance(page, RunPage) and not any(
-            b'"usage_update"' in text_of(run.frames) for run in page.runs
-        ):
+        if type(page) is RunPage and not any(b'"usage_update"' in text_of(run.frames) for run in page.runs):
             return
         for stored in page:
             if stored.direction == "to_client" and _COST in stored.frame:
