@@ -23,10 +23,13 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run test check-format check-lint check-types check-mypy check-examples check-tests check-cluster fix bench bench-cluster schema web clean
+.PHONY: setup run test check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix bench bench-cluster schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
+
+# pip compiles on one core, and what it installed is compiled on all of them afterwards; some of it is no Python.
+PIP_OPTIONS := --quiet --disable-pip-version-check --no-compile
 
 # Debian without python3-venv has no ensurepip: then the pip outside fills the environment.
 $(READY_PY): pyproject.toml
@@ -34,11 +37,12 @@ $(READY_PY): pyproject.toml
 	    { test -x $(PY) || uv venv --quiet --python $(PYTHON) $(VENV); } && \
 	    uv pip install --quiet --compile-bytecode --python $(PY) -e '.[dev]'; \
 	elif $(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1; then \
-	    $(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
+	    $(PY) -m pip install $(PIP_OPTIONS) -e '.[dev]'; \
 	else \
 	    $(PYTHON) -m venv --clear --without-pip $(VENV) && \
-	    $(PYTHON) -m pip --python $(PY) install --quiet --disable-pip-version-check -e '.[dev]'; \
+	    $(PYTHON) -m pip --python $(PY) install $(PIP_OPTIONS) -e '.[dev]'; \
 	fi
+	@$(PY) -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
 	@touch $@
 
 # The official TypeScript SDK, for interoperability tests and for its JSON schemas. Without npm those tests skip.
@@ -103,16 +107,19 @@ check-examples: $(READY_PY) $(READY_TS) $(READY_WEB)
 	    nice -n 10 $(TS)/node_modules/.bin/pyright --pythonpath $(PY) examples; fi
 	@if test -x $(WEB)/node_modules/.bin/tsc; then cd $(WEB) && node_modules/.bin/tsc --noEmit; fi
 
-check-tests: setup
-	@# Tests start thousands of processes; where Python may not write bytecode, each would compile everything anew.
-	@$(PY) -m compileall -q -j 0 src tests
+# Tests start thousands of processes; where Python may not write bytecode, each would compile everything anew.
+# Nobody starts the tests themselves: pytest keeps them in a form of its own.
+bytecode: $(READY_PY)
+	@$(PY) -m compileall -q -j 0 -x '/(test_[^/]*|node_modules/.*)$$' src tests
+	@$(PY) tools/rewrite_tests.py || true
+
+check-tests: setup bytecode
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py -n $(WORKERS) $(BY_FILE) \
 	    $(WAITING:%=--ignore=%) $(ARGS)
 
 # Five minutes that are mostly waited for, beside everything else; what little they need they get at once, where that
 # is permitted, so that they see the delays of the cluster and not those of the machine.
-check-cluster: $(READY_PY)
-	@$(PY) -m compileall -q src tests/cluster
+check-cluster: bytecode
 	@first=$$(test -z "$$(nice -n -5 true 2>&1)" && echo nice -n -5); \
 	    DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-300} $$first $(PY) -m pytest -q -p no:cacheprovider $(WAITING)
 
