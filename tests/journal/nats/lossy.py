@@ -9,8 +9,9 @@ from typing import TypeAlias
 import pytest
 
 from dragoman.journal.nats import NatsPlace, place
+from dragoman.journal.nats.answers import NoAnswer, Reply
 from dragoman.journal.nats.options import Options
-from dragoman.journal.nats.wire import ANSWER_SECONDS, NoAnswer, Reply, Wire
+from dragoman.journal.nats.wire import ANSWER_SECONDS, Wire
 from tests.journal.nats.places import opened
 from tests.nats_servers import Servers
 

@@ -7,8 +7,8 @@ import pytest
 from dragoman.errors import JournalDamaged, NoSuchStream
 from dragoman.journal import Stored
 from dragoman.journal.nats import NatsPlace
+from dragoman.journal.nats.answers import Reply
 from dragoman.journal.nats.layout import Layout, token_of
-from dragoman.journal.nats.wire import Reply
 from tests.journal.nats.lossy import Lossy, lossy
 from tests.journal.nats.places import fresh, opened
 from tests.journal.streams import frames, note, notes

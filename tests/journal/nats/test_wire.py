@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import JournalClosed, JournalError
-from dragoman.journal.nats.wire import NoAnswer
+from dragoman.journal.nats.answers import NoAnswer
 from dragoman.testing.shared import Told
 from tests.journal.nats.places import opened
 from tests.journal.streams import frames, note

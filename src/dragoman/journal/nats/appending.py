@@ -1,10 +1,7 @@
 """Appends: in order within a stream, side by side among streams, each stored once or not at all.
 
-What is appended to a stream while a record of it is under way goes into one record after it. A record is
-written over the end that its writer knows: if the end has moved, somebody else has written. An
-acknowledgement that is lost proves nothing, so the record is sent again, and if that is refused, the record
-that stands where ours would is looked at: one with our id is ours. What cannot be found out within twenty
-seconds is an error, and may have been stored.
+What is appended to a stream while a record of it is under way goes into one record after it (see `storing`).
+What cannot be found out within twenty seconds is an error, and may have been stored.
 """
 
 from __future__ import annotations
@@ -12,19 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import count
-from secrets import randbits, token_hex
 
 from dragoman.errors import JournalClosed, JournalError, StreamMoved
 from dragoman.journal.contract import Entry
-from dragoman.journal.nats.buckets import EXPECTED, ID
-from dragoman.journal.nats.jetstream import Ack, JetStream, Tries, refusal
-from dragoman.journal.nats.layout import Layout
-from dragoman.journal.nats.objects import Objects, Place
-from dragoman.journal.nats.records import Head, pack, write, write_outside
+from dragoman.journal.nats.jetstream import Tries
+from dragoman.journal.nats.storing import Storing
 from dragoman.journal.nats.tails import Tail, Tails
-from dragoman.journal.nats.wire import NoAnswer
-from dragoman.journal.redaction import redact_all
 
 PATIENCE = 20.0
 """An election takes up to nine seconds, and a server that was lost has to be noticed first."""
@@ -35,9 +25,6 @@ LEAST_PATIENCE = 5.0
 RECORD_BYTES = 256 * 1024
 RECORD_ENTRIES = 2_000
 """Beyond these no further append joins a record; one that is larger by itself is a record by itself."""
-
-INLINE_BYTES = 512 * 1024
-"""A larger record goes to the object store: servers take a megabyte, and hold all of a message in memory."""
 
 AT_ONCE = 32
 """Records under way. More would not be stored sooner, and what waits meanwhile shares the next record."""
@@ -86,24 +73,16 @@ class Appends:
 
     def __init__(
         self,
-        jetstream: JetStream,
-        layout: Layout,
         tails: Tails,
-        objects: Objects,
+        storing: Storing,
         *,
-        redact: Callable[[bytes], bytes] | None,
-        clock: Callable[[], float],
         made: Callable[[str, str], Awaitable[object]],
         is_named: Callable[[str], bool],
         floor: Callable[[str], Awaitable[int]],
         stored: Callable[[str, Tail], None],
     ) -> None:
-        self._jetstream = jetstream
-        self._layout = layout
         self._tails = tails
-        self._objects = objects
-        self._redact = redact
-        self._clock = clock
+        self._storing = storing
         self._made = made
         self._is_named = is_named
         self._floor = floor
@@ -113,7 +92,6 @@ class Appends:
         self._queued = 0
         self._room: deque[asyncio.Future[None]] = deque()
         self._turn = 0.0
-        self._names, self._run_id = count(), token_hex(8)
         self._closed = False
 
     async def append(self, stream: str, token: str, entries: Sequence[Entry], *, after: int | None) -> int:
@@ -262,94 +240,15 @@ class Appends:
             if not tail.at:
                 await self._made(lane.stream, lane.token)
             return tail
+        storing = self._storing.store(lane.stream, lane.token, entries, tail, tries)
         if tail.at and self._is_named(lane.token):
-            return await self._publish(lane, entries, tail, tries)
-        # A stream that begins, or whose node was lost when it did: its name is written at the same time.
-        async with asyncio.TaskGroup() as both:
-            naming = both.create_task(_quiet(self._made(lane.stream, lane.token)))
-            publishing = both.create_task(_quiet(self._publish(lane, entries, tail, tries)))
-        for outcome in (naming.result(), publishing.result()):
-            if isinstance(outcome, BaseException):
-                raise outcome
-        found = publishing.result()
-        return found if isinstance(found, Tail) else None
-
-    async def _publish(self, lane: _Lane, entries: Sequence[Entry], tail: Tail, tries: Tries) -> Tail | None:
-        time = self._clock()
-        head, rest = await self._pack(lane, entries, tail, time)
-        place: Place | None = None
-        if len(rest) > min(INLINE_BYTES, self._jetstream.wire.max_payload - 4096):
-            place = await self._objects.put(lane.token, rest, patience=tries.left)
-        payload = (
-            write(head, rest) if place is None else write_outside(lane.token, head, rest, place.written())
-        )
-        name = f"{self._run_id}.{next(self._names)}"
-        at = await self._send(lane.token, payload, name, tail, tries)
-        if at is None:
-            if place is not None:
-                await self._objects.delete(lane.token, place)
-            return None
-        self._tails.marks(lane.token, head.life).learn(head.first, at)
-        return Tail(head.last, at, head.life, time)
-
-    async def _pack(
-        self, lane: _Lane, entries: Sequence[Entry], tail: Tail, time: float
-    ) -> tuple[Head, bytes]:
-        frames: Sequence[bytes] = [bytes(entry.frame) for entry in entries]
-        redact = self._redact
-
-        def work() -> tuple[Head, bytes]:
-            kept = frames if redact is None else redact_all(frames, redact)
-            if tail.at:
-                return pack(lane.token, kept, entries, first=tail.last + 1, life=tail.life, time=time)
-            return pack(
-                lane.token,
-                kept,
-                entries,
-                first=tail.last + 1,
-                life=randbits(63),
-                time=time,
-                name=lane.stream,
-            )
-
-        if sum(map(len, frames)) > RECORD_BYTES:
-            return await asyncio.to_thread(work)
-        return work()
-
-    async def _send(self, token: str, payload: bytes, name: str, tail: Tail, tries: Tries) -> int | None:
-        """The message that holds the record, once it is certain; None if the end is elsewhere."""
-        subject = self._layout.subject_of(token)
-        headers = {ID: name, EXPECTED: str(tail.at)}
-        while True:
-            try:
-                ack = await self._jetstream.publish(subject, payload, headers)
-                if ack.error is None:
-                    return ack.seq
-                if not ack.moved:
-                    raise refusal(ack.error)
-                return await self._look(token, ack, name, tail, tries)
-            except NoAnswer as error:
-                await tries.again(
-                    NoAnswer(f"an append was not acknowledged, and may have been stored: {error}")
-                )
-
-    async def _look(self, token: str, ack: Ack, name: str, tail: Tail, tries: Tries) -> int | None:
-        """What stands where our record would: ours, another's, or this server does not know yet."""
-        stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
-        found = await self._jetstream.following(stream, subject, tail.at + 1, patience=tries.left)
-        if found is not None:
-            return found.seq if found.headers.get(ID) == name else None
-        if ack.true_last == 0:
-            return None  # it was deleted meanwhile
-        raise NoAnswer("a server is behind")
-
-
-async def _quiet(work: Awaitable[object]) -> object:
-    """What it gives, or what it raises: two things are done side by side, and both are finished."""
-    try:
-        return await work
-    except Exception as error:  # noqa: BLE001  # raised again by whoever waits for both
-        return error
+            return await storing
+        # A stream that begins, or whose node was lost when it did: its name is written at the same time. If
+        # only that fails, the next append does it.
+        stored, _ = await asyncio.gather(storing, self._made(lane.stream, lane.token), return_exceptions=True)
+        if isinstance(stored, BaseException):
+            raise stored
+        return stored
 
 
 def _internal(error: Exception) -> JournalError:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from secrets import token_hex
 
 from dragoman.errors import KeyTaken
+from dragoman.journal.nats.answers import NoAnswer
 from dragoman.journal.nats.jetstream import Ack, JetStream, Message, Tries, refusal
 from dragoman.journal.nats.layout import MARKER_SECONDS
-from dragoman.journal.nats.wire import NoAnswer
 from dragoman.journal.shared import Held
 
 OPERATION = "KV-Operation"

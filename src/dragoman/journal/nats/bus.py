@@ -11,8 +11,9 @@ import logging
 from collections import deque
 
 from dragoman.errors import JournalError, NobodyListens
+from dragoman.journal.nats.answers import NoAnswer, NobodyThere
 from dragoman.journal.nats.layout import Layout
-from dragoman.journal.nats.wire import NoAnswer, NobodyThere, Wire
+from dragoman.journal.nats.wire import Wire
 from dragoman.journal.shared import Ends, Heard
 
 log = logging.getLogger(__name__)

@@ -19,11 +19,12 @@ from msgspec.structs import replace
 from dragoman.errors import JournalError, KeyTaken
 from dragoman.journal.contract import Listing, StreamInfo
 from dragoman.journal.cursors import make_cursor, read_cursor
+from dragoman.journal.nats.answers import patience
 from dragoman.journal.nats.buckets import Bucket, Moved, is_marker
 from dragoman.journal.nats.following import Follower
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import number_of, token_of
-from dragoman.journal.nats.wire import Wire, patience
+from dragoman.journal.nats.wire import Wire
 from dragoman.journal.shared import Held
 
 log = logging.getLogger(__name__)

@@ -12,11 +12,10 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from dragoman.errors import JournalError
+from dragoman.journal.nats.login import login
 from dragoman.journal.nats.options import Options
 
 log = logging.getLogger(__name__)
@@ -164,7 +163,7 @@ async def connect_client(
         "max_outstanding_pings": PINGS,
         "pending_size": BUFFER_BYTES,
         "flush_timeout": 5.0,
-        **_login(options),
+        **login(options),
     }
     connecting = asyncio.get_running_loop().create_task(library.connect(**arguments))
     try:
@@ -240,41 +239,3 @@ def _refusal(error: BaseException, options: Options) -> JournalError:
     if "authorization" in str(error).lower():
         return Refused(f"{options.shown}: the server refuses this user; check user, password, token or creds")
     return JournalError(f"{options.shown} cannot be reached: {type(error).__name__}")
-
-
-def _login(options: Options) -> dict[str, Any]:
-    chosen: dict[str, Any] = {}
-    if options.creds:
-        chosen["user_credentials"] = str(_file(options.creds, "credentials"))
-    elif options.nkey:
-        chosen["nkeys_seed"] = str(_file(options.nkey, "seed"))
-    elif options.token:
-        chosen["token"] = options.token
-    elif options.user:
-        chosen |= {"user": options.user, "password": options.password}
-    keyed = "user_credentials" in chosen or "nkeys_seed" in chosen
-    if keyed and find_spec("nkeys") is None:  # the library imports it itself
-        raise JournalError("keys and credentials need one more: pip install nkeys")
-    if options.tls:
-        chosen["tls"] = _context(options)
-    return chosen
-
-
-def _context(options: Options) -> ssl.SSLContext:
-    ca = str(_file(options.ca, "certificates of an authority")) if options.ca else None
-    context = ssl.create_default_context(cafile=ca)
-    if options.cert:
-        cert = _file(options.cert, "certificate")
-        key = _file(options.key, "key of the certificate") if options.key else None
-        try:
-            context.load_cert_chain(cert, key)
-        except (OSError, ssl.SSLError) as error:
-            raise JournalError(f"the certificate cannot be used: {type(error).__name__}") from None
-    return context
-
-
-def _file(path: str, what: str) -> Path:
-    found = Path(path).expanduser()
-    if not found.is_file():
-        raise JournalError(f"the file with the {what} is not there: {found}")
-    return found

@@ -17,8 +17,9 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import JournalError, JournalFull
+from dragoman.journal.nats.answers import NoAnswer
 from dragoman.journal.nats.client import read_headers
-from dragoman.journal.nats.wire import ANSWER_SECONDS, NoAnswer, Wire
+from dragoman.journal.nats.wire import ANSWER_SECONDS, Wire
 
 API = "$JS.API"
 NOT_FOUND, NO_STREAM, NAME_TAKEN = 10037, 10059, 10058

@@ -23,6 +23,7 @@ from dragoman.journal.nats.objects import Objects
 from dragoman.journal.nats.options import Options
 from dragoman.journal.nats.replaying import Replay
 from dragoman.journal.nats.searching import Search
+from dragoman.journal.nats.storing import Storing
 from dragoman.journal.nats.tails import Tail, Tails
 from dragoman.journal.nats.wire import Wire
 from dragoman.journal.streams import clean
@@ -46,13 +47,10 @@ class NatsJournal:
         self._tails = Tails(jetstream, layout)
         self._objects = Objects(jetstream, layout)
         self._catalog = Catalog(jetstream, wire, meta_bucket(layout.prefix), clock=clock, gone=self._forget)
+        storing = Storing(jetstream, layout, self._tails, self._objects, redact=options.redact, clock=clock)
         self._appends = Appends(
-            jetstream,
-            layout,
             self._tails,
-            self._objects,
-            redact=options.redact,
-            clock=clock,
+            storing,
             made=self._catalog.ensure,
             is_named=lambda token: self._catalog.get(token) is not None,
             floor=self._floor,

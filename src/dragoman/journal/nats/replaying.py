@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator
 
 from dragoman.errors import JournalDamaged, NoSuchStream
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Page, Stored
+from dragoman.journal.nats.answers import NoAnswer
 from dragoman.journal.nats.jetstream import JetStream, Message, Tries
 from dragoman.journal.nats.layout import Layout
 from dragoman.journal.nats.objects import Objects, read_place
 from dragoman.journal.nats.records import HEAD_BYTES, OUTSIDE, Head, read_head, read_rest
 from dragoman.journal.nats.tails import MARK_ENTRIES, Tail, Tails
-from dragoman.journal.nats.wire import NoAnswer
 
 BATCH = 256
 FIRST_BATCH = 16

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from msgspec import Struct
-
 from dragoman.errors import JournalClosed, JournalError
+from dragoman.journal.nats.answers import NoAnswer, NobodyThere, Reply, Waiting
 from dragoman.journal.nats.client import Client, connect_client
 from dragoman.journal.nats.options import Options
 
@@ -30,33 +28,6 @@ PENDING_BYTES = 64 * 1024 * 1024
 """What may wait in a subscription to be looked at; whoever asks bounds what is sent to it."""
 
 
-class NoAnswer(JournalError):
-    """Nobody answered in time, or nobody could: what was asked for may have been done."""
-
-
-class NobodyThere(NoAnswer):
-    """Nobody is there to answer, and the server says so at once."""
-
-
-@asynccontextmanager
-async def patience(seconds: float, what: str) -> AsyncIterator[None]:
-    """What takes longer is `NoAnswer`."""
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError:
-        raise NoAnswer(f"{what} took longer than {seconds:g} seconds") from None
-
-
-class Reply(Struct, frozen=True):
-    """What came back: a status in numbers if the server speaks for itself, else 0."""
-
-    subject: str
-    status: int
-    headers: Mapping[str, str]
-    data: bytes
-
-
 Hears: TypeAlias = Callable[[str, bytes, str], None]
 
 
@@ -67,7 +38,7 @@ class Wire:
         self._options = options
         self._inbox = inbox
         self._client: Client | None = None
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, Waiting] = {}
         self._listening: list[Listening] = []
         self._asked = 0
         self._own_inbox = ""
@@ -153,7 +124,7 @@ class Wire:
         await self.connected(within=within)
         self._asked += 1
         token = f"{self._asked:x}"
-        waiting = self._waiting[token] = _Waiting(subject or "", within, many=many)
+        waiting = self._waiting[token] = Waiting(subject or "", within, many=many)
         try:
             inbox = f"{self._own_inbox}.{token}"
             if subject is None:
@@ -246,51 +217,6 @@ class Wire:
         waiting = self._waiting.get(message.subject.rpartition(".")[2])
         if waiting is not None:
             waiting.hear(message)
-
-
-class _Waiting:
-    """Somebody who waits for an answer, or for all answers up to the one that ends them."""
-
-    __slots__ = ("_future", "_heard", "_loop", "_many", "_replies", "_timer", "_within", "subject")
-
-    def __init__(self, subject: str, within: float, *, many: bool) -> None:
-        self.subject = subject
-        self._loop = asyncio.get_running_loop()
-        self._many = many
-        self._within = within
-        self._heard = 0
-        self._replies: list[Reply] = []
-        self._future: asyncio.Future[list[Reply]] = self._loop.create_future()
-        self._timer = self._loop.call_later(within, self._late)
-
-    def hear(self, message: Any) -> None:
-        headers: Mapping[str, str] = message.headers or {}
-        status = int(headers.get("Status") or 0)
-        self._replies.append(Reply(message.subject, status, headers, message.data))
-        if (status or not self._many) and not self._future.done():
-            self._future.set_result(self._replies)
-
-    def fail(self, why: str) -> None:
-        if not self._future.done():
-            self._future.set_exception(NoAnswer(why))
-
-    def deny(self, why: str) -> None:
-        if not self._future.done():
-            self._future.set_exception(JournalError(why))
-
-    async def over(self) -> list[Reply]:
-        """All of them; each that arrives gives the next one the whole time."""
-        try:
-            return await self._future
-        finally:
-            self._timer.cancel()
-
-    def _late(self) -> None:
-        if self._heard == len(self._replies):
-            self.fail(f"no answer within {self._within:g} seconds")
-        else:
-            self._heard = len(self._replies)
-            self._timer = self._loop.call_later(self._within, self._late)
 
 
 class Listening:
