@@ -82,10 +82,11 @@ class Cluster:
         return start
 
     def fallen(self) -> list[str]:
-        """Who has ended without being told to."""
-        hubs = [node.name for node in self.nodes if node.process is None or node.process.poll() is not None]
-        servers = self.servers.all if self.servers else []
-        return hubs + [server.name for server in servers if not server.running]
+        """Who has ended without being told to, and how."""
+        hubs = [(node.name, node.process) for node in self.nodes]
+        servers = [(server.name, server.process) for server in (self.servers.all if self.servers else [])]
+        ended = [(name, process.poll()) for name, process in hubs + servers if process is not None]
+        return [f"{name} (status {status})" for name, status in ended if status is not None]
 
     @asynccontextmanager
     async def journal(self) -> AsyncIterator[Journal]:
