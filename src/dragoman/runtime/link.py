@@ -37,7 +37,7 @@ from dragoman.errors import CallFailed, DragomanError, LinkClosed
 from dragoman.runtime.calls import Deadlines
 from dragoman.runtime.lanes import Lanes
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
-from dragoman.runtime.outbox import HIGH_WATER, Outbox
+from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER, Outbox
 from dragoman.runtime.owner import Owner
 from dragoman.runtime.router import Router
 from dragoman.runtime.runs import ask_run, settle_run
@@ -155,7 +155,12 @@ class Link:
         call, frame = connection.call(method, params, waiting)
         # A lone request must not wait for the loop's turn; a crowd is better served by one write.
         try:
-            (outbox.add_now if len(connection.calls) <= 2 else outbox.add)(frame)
+            if len(connection.calls) <= 2:
+                outbox.add_now(frame)
+            elif outbox.scheduled and len(outbox.buffer) + len(frame) < FLUSH_AT:
+                outbox.buffer += frame  # what `add` does with most of a crowd, without asking it
+            else:
+                outbox.add(frame)
         except LinkClosed:
             pass  # a broken pipe is seen before the death behind it; the end, which is on its way, says more
         if silence is not None or (deadline is not None and deadline < self._deadlines.long):

@@ -32,22 +32,33 @@ _ID = b'{"jsonrpc":"2.0","id":'
 _RESULT = b',"result":'
 _END = b"}\n"
 
+_METHODS = 512  # names that are kept encoded: more than the protocol has
 
-@lru_cache(maxsize=512)
+
+@lru_cache(maxsize=_METHODS)
 def _method(method: str) -> bytes:
     return _encode(method)
 
 
-@lru_cache(maxsize=512)
-def _between(method: str) -> bytes:
-    """What stands between the id and the params of a request."""
-    return b',"method":%b,"params":' % _encode(method)
+class _Between(dict[str, bytes]):
+    """What stands between the id and the params of a request, by method. A plain lookup takes half as long
+    as asking a cache.
+    """
+
+    def __missing__(self, method: str) -> bytes:
+        if len(self) >= _METHODS:  # somebody makes names up
+            self.clear()
+        between = self[method] = b',"method":%b,"params":' % _encode(method)
+        return between
+
+
+_between = _Between()
 
 
 def request(request_id: Id, method: str, params: bytes | None) -> bytes:
     if params is None:
         return b'{"jsonrpc":"2.0","id":%b,"method":%b}\n' % (_encode(request_id), _method(method))
-    return b"".join((_ID, _encode(request_id), _between(method), params, _END))
+    return b"".join((_ID, _encode(request_id), _between[method], params, _END))
 
 
 def notification(method: str, params: bytes | None) -> bytes:
