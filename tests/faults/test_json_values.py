@@ -143,7 +143,7 @@ async def test_member_names_with_a_meaning_elsewhere_have_none_here(shared: Talk
 @cases(
     {
         "JSN-26": b"{%b}" % b",".join(b'"member%d":%d' % (n, n) for n in range(100_000)),
-        "JSN-X20": b'{"list":[%b]}' % b",".join(b"%d" % n for n in range(1_000_000)),
+        "JSN-X20": b'{"list":%b}' % str(list(range(1_000_000))).replace(" ", "").encode(),
         "JSN-X21": b'{"%b":1}' % (b"n" * 2_000_000),
         "JSN-X22": b"{%b}" % b",".join([b'"same":1'] * 100_000),
         "JSN-X23": b'{"text":"%b"}' % (rb"\u0041\ud83d\ude00" * 100_000),
