@@ -9,7 +9,6 @@ other nodes; `NatsJournal.info` is not.
 from __future__ import annotations
 
 import asyncio
-import heapq
 import logging
 from collections.abc import Callable, Iterator, Mapping
 
@@ -18,12 +17,12 @@ from msgspec.structs import replace
 
 from dragoman.errors import JournalError, KeyTaken
 from dragoman.journal.contract import Listing, StreamInfo
-from dragoman.journal.cursors import make_cursor, read_cursor
 from dragoman.journal.nats.answers import patience
 from dragoman.journal.nats.buckets import Bucket, Moved, is_marker
 from dragoman.journal.nats.following import Follower
 from dragoman.journal.nats.jetstream import JetStream
-from dragoman.journal.nats.layout import number_of, token_of
+from dragoman.journal.nats.layout import token_of
+from dragoman.journal.nats.picture import Picture
 from dragoman.journal.nats.wire import Wire
 from dragoman.journal.shared import Held
 
@@ -36,16 +35,6 @@ REFRESH_SECONDS = 10.0
 REFRESH_AT_ONCE = 16
 
 _decoder = msgspec.json.Decoder(StreamInfo)
-
-
-class Known:
-    """A stream of the picture."""
-
-    __slots__ = ("info", "revision")
-
-    def __init__(self, info: StreamInfo, revision: int) -> None:
-        self.info = info
-        self.revision = revision
 
 
 class Catalog:
@@ -65,7 +54,7 @@ class Catalog:
         self._follower = Follower(jetstream, wire, self._bucket, self._changed)
         self._clock = clock
         self._gone = gone
-        self._known: dict[str, Known] = {}
+        self._picture = Picture()
         self._stale: set[str] = set()
         self._loading: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
@@ -115,7 +104,7 @@ class Catalog:
 
     async def ensure(self, stream: str, token: str) -> None:
         """That the stream is known by its name."""
-        if token not in self._known:
+        if token not in self._picture:
             now = self._clock()
             fresh = StreamInfo(stream=stream, created=now, updated=now)
             try:
@@ -126,7 +115,7 @@ class Catalog:
     async def change(self, stream: str, changes: Mapping[str, str], *, last: int) -> StreamInfo:
         """Write a description over the one that is there; what others wrote meanwhile is kept."""
         token = token_of(stream)
-        known = self._known.get(token)
+        known = self._picture.get(token)
         info, revision = (known.info, known.revision) if known is not None else (None, 0)
         async with patience(PATIENCE, "to change what is known about a stream"):
             while True:
@@ -162,32 +151,19 @@ class Catalog:
     # The picture.
 
     def get(self, token: str) -> StreamInfo | None:
-        known = self._known.get(token)
+        known = self._picture.get(token)
         return None if known is None else known.info
 
     def all(self) -> Iterator[tuple[str, StreamInfo]]:
-        return ((token, known.info) for token, known in self._known.items())
+        return self._picture.all()
 
     def touch(self, token: str, *, last: int, time: float) -> None:
         """A stream has grown; others are told later."""
-        known = self._known.get(token)
-        if known is not None:
-            known.info = replace(known.info, last=last, updated=max(time, known.info.updated))
+        if self._picture.touch(token, last=last, time=time):
             self._stale.add(token)
 
     def listing(self, wanted: Mapping[str, str], *, cursor: str | None, limit: int) -> Listing:
-        before = None if cursor is None else read_cursor(cursor)
-        keyed = (
-            ((known.info.updated, number_of(token)), known.info)
-            for token, known in self._known.items()
-            if all(getattr(known.info, name) == value for name, value in wanted.items())
-        )
-        if before is not None:
-            keyed = (pair for pair in keyed if pair[0] < before)
-        best = heapq.nlargest(limit + 1, keyed, key=lambda pair: pair[0])
-        shown = best[:limit]
-        following = make_cursor(*shown[-1][0]) if shown and len(best) > limit else None
-        return Listing(streams=[info for _, info in shown], cursor=following)
+        return self._picture.listing(wanted, cursor=cursor, limit=limit)
 
     # Within.
 
@@ -213,7 +189,7 @@ class Catalog:
         if token.startswith("-"):
             return  # how the prefix is laid out
         if held is None:
-            self._known.pop(token, None)
+            self._picture.remove(token)
             self._stale.discard(token)
             self._gone(token)
             return
@@ -222,12 +198,12 @@ class Catalog:
         except msgspec.MsgspecError:
             log.warning("left out of the listing: a description that cannot be read")
             return
-        mine = self._known.get(token)
+        mine = self._picture.get(token)
         if mine is not None and token in self._stale:  # what runs here is known better here
             info = replace(
                 info, last=max(info.last, mine.info.last), updated=max(info.updated, mine.info.updated)
             )
-        self._known[token] = Known(info, held.revision)
+        self._picture.put(token, info, held.revision)
 
     async def _load(self) -> None:
         while True:
@@ -253,7 +229,7 @@ class Catalog:
         async def work() -> None:
             while waiting:
                 token = waiting.pop()
-                known = self._known.get(token)
+                known = self._picture.get(token)
                 if known is None:
                     continue
                 try:

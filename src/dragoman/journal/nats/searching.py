@@ -40,6 +40,8 @@ SHARE = 4
 """By itself, it rests so many times as long as it works."""
 
 STEP_ENTRIES = 5_000
+AT_ONCE = 16
+"""Streams that are read side by side: most of the time of a short one is spent waiting."""
 
 PLACES = """create table if not exists places (
     token text primary key, number integer not null, records integer not null, upto integer not null,
@@ -135,9 +137,14 @@ class Search:
         async with self._working:
             writer = await self._open()
             counts = await self._counts()
-            for token, info in self._behind(counts):
+            behind = self._behind(counts)
+            await self._forget_gone()
+            for begin in range(0, len(behind), AT_ONCE):
                 began = asyncio.get_running_loop().time()
-                await self._index(writer, token, info, counts[token])
+                part = behind[begin : begin + AT_ONCE]
+                async with asyncio.TaskGroup() as tasks:
+                    for token, info in part:
+                        tasks.create_task(self._index(writer, token, info, counts[token]))
                 await asyncio.sleep(share * (asyncio.get_running_loop().time() - began))
 
     async def _counts(self) -> dict[str, int]:
@@ -166,7 +173,6 @@ class Search:
         return behind
 
     async def _index(self, writer: Writer, token: str, info: StreamInfo, records: int) -> None:
-        await self._forget_gone()
         known = self._indexed.get(token) or Indexed(0, 0, 0, 0, info.created)
         page: list[Stored] = []
         try:
@@ -184,9 +190,19 @@ class Search:
     async def _take(
         self, writer: Writer, token: str, info: StreamInfo, known: Indexed, page: list[Stored]
     ) -> Indexed:
-        done = await writer.do(lambda base: _index_page(base, token, info, known, page))
-        self._indexed[token] = done
-        return done
+        """Index a page. Whoever waits may lose patience; what is in the file is known here all the same."""
+
+        async def take() -> Indexed:
+            done = await writer.do(lambda base: _index_page(base, token, info, known, page))
+            self._indexed[token] = done
+            return done
+
+        taking = asyncio.get_running_loop().create_task(take())
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            await asyncio.wait([taking])
+            raise
 
     async def _forget_gone(self) -> None:
         if self._gone:
