@@ -77,10 +77,9 @@ class Search:
         self._replay = replay
         self._path = path
         self._folder: Path | None = None
-        self._writer: Writer | None = None
         self._indexed: dict[str, Indexed] = {}
         self._gone: set[str] = set()
-        self._opening = asyncio.Lock()
+        self._opening: asyncio.Task[Writer] | None = None
         self._working = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
@@ -113,9 +112,10 @@ class Search:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-        async with self._opening:
-            if self._writer is not None:
-                await self._writer.aclose()
+        if self._opening is not None:
+            await asyncio.wait([self._opening])
+            if self._opening.exception() is None:
+                await self._opening.result().aclose()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -215,17 +215,23 @@ class Search:
     # The file.
 
     async def _open(self) -> Writer:
-        async with self._opening:
-            if self._writer is None:
-                path = self._path
-                if path is None:
-                    self._folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="dragoman-index-"))
-                    path = self._folder / "index.db"
-                writer = _writer(path)
-                await writer.start()
-                self._indexed = await writer.do(_load)
-                self._writer = writer
-            return self._writer
+        """Whoever loses patience while the file is opened does not stop the opening."""
+        if self._opening is None or (self._opening.done() and self._opening.exception() is not None):
+            self._opening = asyncio.get_running_loop().create_task(
+                self._open_file(), name="nats index opening"
+            )
+        return await asyncio.shield(self._opening)
+
+    async def _open_file(self) -> Writer:
+        path = self._path
+        if path is None:
+            if self._folder is None:
+                self._folder = Path(tempfile.mkdtemp(prefix="dragoman-index-"))
+            path = self._folder / "index.db"
+        writer = _writer(path)
+        await writer.start()
+        self._indexed = await writer.do(_load)
+        return writer
 
 
 def _writer(path: Path) -> Writer:
