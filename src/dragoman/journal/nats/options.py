@@ -71,7 +71,7 @@ class Options(Struct, frozen=True, kw_only=True):
     key: str = ""
     connect_seconds: float = 10.0
     index: Path | None = None
-    """Where the words of the search are kept; a temporary file if nowhere."""
+    """Where the words of the search are kept; a file without a name if nowhere."""
     redact: Callable[[bytes], bytes] | None = redact_secrets
 
     def __repr__(self) -> str:

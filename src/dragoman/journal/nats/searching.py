@@ -1,18 +1,16 @@
 """The search: an index of words on this node, made from the journal and disposable at any time.
 
-It lies in a SQLite file. What has changed is seen by the number of records of each stream, which one
-request for each shard tells; what is new of these streams is then read like any replay. That happens when
-somebody searches, for a bounded time and the latest streams first, and now and then by itself with a small
-share of the loop.
+It lies in a SQLite file, which without a path has no name and goes with its process. What has changed is
+seen by the number of records of each stream, which one request for each shard tells; what is new of these
+streams is then read like any replay. That happens when somebody searches, for a bounded time and the latest
+streams first, and now and then by itself with a small share of the loop.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +25,7 @@ from dragoman.journal.nats.catalog import Catalog
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import Layout, token_of
 from dragoman.journal.streams import clean, delete
-from dragoman.journal.tables import passage_id, write_stream
+from dragoman.journal.tables import migrate, passage_id, write_stream
 from dragoman.journal.writer import Writer
 
 log = logging.getLogger(__name__)
@@ -76,7 +74,6 @@ class Search:
         self._catalog = catalog
         self._replay = replay
         self._path = path
-        self._folder: Path | None = None
         self._indexed: dict[str, Indexed] = {}
         self._gone: set[str] = set()
         self._opening: asyncio.Task[Writer] | None = None
@@ -116,8 +113,6 @@ class Search:
             await asyncio.wait([self._opening])
             if self._opening.exception() is None:
                 await self._opening.result().aclose()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _info(self, found: Found) -> StreamInfo | None:
         return self._catalog.get(token_of(found.stream))
@@ -223,19 +218,16 @@ class Search:
         return await asyncio.shield(self._opening)
 
     async def _open_file(self) -> Writer:
-        path = self._path
-        if path is None:
-            if self._folder is None:
-                self._folder = Path(tempfile.mkdtemp(prefix="dragoman-index-"))
-            path = self._folder / "index.db"
-        writer = _writer(path)
+        writer = _writer(self._path)
         await writer.start()
         self._indexed = await writer.do(_load)
         return writer
 
 
-def _writer(path: Path) -> Writer:
+def _writer(path: Path | None) -> Writer:
     def connect() -> sqlite3.Connection:
+        if path is None:
+            return _connect_nameless()
         try:
             return _connect(path)
         except sqlite3.DatabaseError:  # it can be made again
@@ -247,7 +239,10 @@ def _writer(path: Path) -> Writer:
         if connection is not None:
             connection.close()
 
-    return Writer(connect, explain=lambda error: opening.explain(error, path), close=close, name="nats index")
+    shown = path or Path("the index of words")
+    return Writer(
+        connect, explain=lambda error: opening.explain(error, shown), close=close, name="nats index"
+    )
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -255,6 +250,14 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = opening.connect_writer(path, "off", opening.BUSY_SECONDS)
     connection.execute(PLACES)
     indexing.probe(connection)
+    return connection
+
+
+def _connect_nameless() -> sqlite3.Connection:
+    """SQLite gives an empty name a file that nobody sees, and that is gone however the process ends."""
+    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    migrate(connection)
+    connection.execute(PLACES)
     return connection
 
 
