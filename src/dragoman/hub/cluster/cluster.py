@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer, JournalError
+from dragoman.errors import DragomanError, Elsewhere
 from dragoman.hub.belonging import Claim
 from dragoman.hub.cluster.front import Front
 from dragoman.hub.cluster.guest import take_guest
@@ -264,8 +264,10 @@ class Cluster:
                 able = [] if info is None else self._able(info.agent, info.cwd)
                 if heir(self.members.alive(), session, able) == self.name:
                     await self.hub.session(session)
-            except (DragomanError, JournalError, ErrorAnswer, TimeoutError) as error:
+            except (DragomanError, TimeoutError) as error:
                 log.warning("session %s could not be taken over yet: %s", session, error)
+            except Exception:  # one session that cannot be read must not leave the others to nobody
+                log.exception("session %s could not be taken over", session)
 
 
 def _origin(name: str) -> int:

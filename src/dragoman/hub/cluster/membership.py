@@ -207,6 +207,9 @@ class Members:
             except (JournalError, TimeoutError) as error:
                 log.warning("the lease of this node could not be renewed: %s", error)
                 pause = AGAIN
+            except Exception:  # a node that stops renewing is dead: whatever this is, it is tried again
+                log.exception("the lease of this node could not be renewed")
+                pause = AGAIN
 
     async def _renew_once(self) -> None:
         began = self._clock()
