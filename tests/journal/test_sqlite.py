@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.errors import JournalBusy, JournalClosed, JournalError, NotAJournal
+from dragoman.errors import JournalBusy, JournalClosed, JournalError, NotAJournal, StreamMoved
 from dragoman.journal import Entry, SqliteJournal, open_journal
 from dragoman.journal.tables import BASE, FIELDS, entry_sum
 from dragoman.journal.tables import _row_sum as row_sum
@@ -259,3 +259,36 @@ async def test_a_slow_disk_makes_whoever_appends_wait(
         blocker.execute("rollback")
         blocker.close()
         assert sorted(await asyncio.gather(*begun)) == list(range(1, 101))
+
+
+async def test_a_stream_that_others_change_is_looked_at_again(tmp_path: Path) -> None:
+    async with open_journal(tmp_path / "j.db") as one, open_journal(tmp_path / "j.db") as other:
+        assert await one.append("a", notes(2)) == 2
+        assert await one.append("a", notes(2)) == 4
+        assert await other.append("a", notes(3)) == 7
+        assert await one.append("a", notes(1)) == 8
+        await other.describe("a", title="another")
+        assert await one.append("a", notes(1), after=8) == 9
+        assert (await one.info("a")).title == "another"  # type: ignore[union-attr]
+        await other.delete("a")
+        assert await one.append("a", notes(1)) == 1
+        with pytest.raises(StreamMoved):
+            await other.append("a", notes(1), after=7)
+        assert len(await frames(one, "a")) == 1
+
+
+async def test_a_commit_that_failed_moves_no_stream(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    async with open_journal(path, busy_seconds=0.01) as journal:
+        assert await journal.append("a", notes(2)) == 2
+        assert await journal.append("a", notes(2)) == 4
+        base = sqlite3.connect(path)
+        base.execute("create trigger full before insert on entries begin select raise(abort, 'no room'); end")
+        base.close()
+        with pytest.raises(JournalError):
+            await journal.append("a", notes(1))
+        base = sqlite3.connect(path)
+        base.execute("drop trigger full")
+        base.close()
+        assert await journal.append("a", notes(1), after=4) == 5
+        assert len(await frames(journal, "a")) == 5

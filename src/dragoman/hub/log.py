@@ -26,10 +26,19 @@ WAITING_BYTES = 4 * 1024 * 1024
 AT_ONCE = 2048
 """Entries of one append: a session that says much at once must not make the others wait."""
 
+MOMENT = 0.01
+"""Seconds in which what an agent says was said at one moment: what waits then is one run, and one row."""
+
 AGAIN_SECONDS = 1.0
 
 Act: TypeAlias = Callable[[Stored], None]
 Show: TypeAlias = Callable[[Sequence[Stored]], None]
+
+
+class Heard(Run):
+    """A run that still grows."""
+
+    frames: list[bytes]
 
 
 class SessionLog:
@@ -55,6 +64,7 @@ class SessionLog:
         self._waiting: list[Run] = []
         self._acts: list[tuple[int, Act]] = []  # by the place of the run in `_waiting`
         self._breaths: list[int] = []  # how many runs of `_waiting` stand before each
+        self._heard: Heard | None = None  # the last of `_waiting`, if more may be added to it
         self._size = 0
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
@@ -68,9 +78,17 @@ class SessionLog:
 
     def add_heard(self, frames: Sequence[bytes]) -> None:
         """The same for frames of the agent, which are many."""
-        self._add([Run("to_client", frames, self._clock())])
+        now, last = self._clock(), self._heard
+        if last is not None and now - last.time < MOMENT and len(last.frames) < AT_ONCE:
+            last.frames.extend(frames)
+            self._size += size_of(frames)
+        else:
+            heard = Heard("to_client", list(frames), now)
+            self._add([heard])
+            self._heard = heard
 
     def _add(self, runs: Sequence[Run], act: Act | None = None) -> None:
+        self._heard = None
         self._waiting += runs
         self._size += sum(size_of(run.frames) for run in runs)
         if act is not None:
@@ -140,6 +158,7 @@ class SessionLog:
     async def _store(self) -> None:
         size = self._cut()
         runs, self._waiting = self._waiting[:size], self._waiting[size:]
+        self._heard = None
         acts = [(place, act) for place, act in self._acts if place < size]
         self._acts = [(place - size, act) for place, act in self._acts if place >= size]
         self._breaths = [place - size for place in self._breaths if place > size]

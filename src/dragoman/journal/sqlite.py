@@ -29,6 +29,7 @@ from dragoman.journal.salvage import Salvage, is_ours, set_aside
 from dragoman.journal.sealed import Seal
 from dragoman.journal.sealed_file import check_mark
 from dragoman.journal.sealed_search import scan
+from dragoman.journal.tables import Known
 from dragoman.journal.writer import Writer
 
 
@@ -66,6 +67,7 @@ class SqliteJournal:
         self._busy_seconds = busy_seconds
         self._clock = clock
         self._seal = seal
+        self._ends: dict[str, Known] = {}  # the writer's
         self._lock = opening.FolderLock(self.path)
         self._writer: Writer | None = None
         self._readers: Readers | None = None
@@ -93,11 +95,14 @@ class SqliteJournal:
 
     async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
         redact, now, seal = self._redact, self._clock, self._seal
+        ends = self._ends if seal is None else None
         kept = gathered(entries)
         size = sum(size_of(run.frames) for run in kept.runs) + 64 * len(kept)
 
         def work(connection: sqlite3.Connection) -> int:
-            return streams.append(connection, stream, kept, after=after, redact=redact, now=now(), seal=seal)
+            return streams.append(
+                connection, stream, kept, after=after, redact=redact, now=now(), seal=seal, ends=ends
+            )
 
         return await self._write.do(work, size=size, rows=len(kept))
 

@@ -23,14 +23,15 @@ from dragoman.journal.sealed import Seal
 from dragoman.journal.tables import (
     DIRECTIONS,
     SELECT,
+    Known,
     StreamRow,
     entry_sum,
     find_stream,
+    move_stream,
     pack,
     passage_id,
     read_entry,
     read_stream,
-    touch_stream,
     write_stream,
 )
 
@@ -42,6 +43,9 @@ INSERT = "insert into entries (number, sequence, direction, time, frame, sum) va
 ROWS = 40
 """Rows of one statement; with more it is no faster, and some builds allow no more than 999 values."""
 INSERT_ROWS = INSERT + ", (?, ?, ?, ?, ?, ?)" * (ROWS - 1)
+ENDS = 1024
+"""Streams whose end is remembered: as many as may stream at once."""
+
 PAGE = (
     "select sequence, direction, time, frame, sum from entries where number = ? and sequence > ? "
     "order by sequence limit ?"
@@ -62,20 +66,50 @@ def append(
     redact: Callable[[bytes], bytes] | None,
     now: float,
     seal: Seal | None = None,
+    ends: dict[str, Known] | None = None,
 ) -> int:
-    number, info = _find_or_new(connection, stream, now, seal)
-    if after is not None and after != info.last:
-        raise StreamMoved(stream, after, info.last)
-    last = info.last + len(entries)
-    moved = replace(info, last=last, updated=now)
-    if number is None or seal is not None:
-        number = write_stream(connection, number, moved, seal=seal)
-    else:
-        touch_stream(connection, number, moved)
+    """`ends` is where streams ended when we wrote to them last; it may be wrong, and is kept up to date."""
+    moved, first = _moved(connection, stream, len(entries), after=after, now=now, seal=seal, ends=ends)
+    number, info = moved.number, moved.info
     runs = gathered(entries).runs if redact is None else _redacted(gathered(entries), redact)
-    rows = _rows(number, info.last, runs) if seal is None else _sealed(number, info, runs, seal)
+    rows = _rows(number, first, runs) if seal is None else _sealed(number, info, first, runs, seal)
     _insert(connection, rows)
-    return last
+    return info.last
+
+
+def _moved(
+    connection: sqlite3.Connection,
+    stream: str,
+    count: int,
+    *,
+    after: int | None,
+    now: float,
+    seal: Seal | None,
+    ends: dict[str, Known] | None,
+) -> tuple[Known, int]:
+    """The stream with so many entries more, and where they begin. A stream that is in `ends` is moved without
+    a look at it: that it is still as we left it is part of the statement, and if it is not, we look.
+    """
+    known = None if ends is None else ends.pop(stream, None)
+    moved: Known | None = None
+    if known is not None and after in (None, known.info.last):
+        info = replace(known.info, last=known.info.last + count, updated=now)
+        moved = move_stream(connection, known.number, info, known=known)
+    if moved is None:
+        number, found = _find_or_new(connection, stream, now, seal)
+        if after is not None and after != found.last:
+            raise StreamMoved(stream, after, found.last)
+        info = replace(found, last=found.last + count, updated=now)
+        if number is None or seal is not None:
+            moved = Known(write_stream(connection, number, info, seal=seal), info, 0)
+        else:
+            moved = move_stream(connection, number, info)
+    assert moved is not None
+    if ends is not None:
+        ends[stream] = moved
+        if len(ends) > ENDS:
+            del ends[next(iter(ends))]
+    return moved, moved.info.last - count
 
 
 def _redacted(entries: Gathered, redact: Callable[[bytes], bytes]) -> Sequence[Run]:
@@ -104,10 +138,12 @@ def _rows(number: int, last: int, runs: Iterable[Run]) -> list[tuple[object, ...
     return rows
 
 
-def _sealed(number: int, info: StreamInfo, runs: Iterable[Run], seal: Seal) -> list[tuple[object, ...]]:
+def _sealed(
+    number: int, info: StreamInfo, last: int, runs: Iterable[Run], seal: Seal
+) -> list[tuple[object, ...]]:
     """Each in a row of its own, because each is sealed for its place."""
     rows: list[tuple[object, ...]] = []
-    sequence = info.last
+    sequence = last
     for run in runs:
         way, moment = DIRECTION_NUMBERS[run.direction], _moment(run)
         for frame in run.frames:

@@ -65,7 +65,8 @@ UPDATE = """
 update streams set stream = ?, agent = ?, cwd = ?, title = ?, state = ?, session = ?, created = ?,
 updated = ?, last = ?, sum = ? where number = ?
 """
-TOUCH = "update streams set updated = ?, last = ?, sum = ? where number = ?"
+MOVE = "update streams set updated = ?, last = ?, sum = ? where number = ?"
+MOVE_KNOWN = MOVE + " and updated = ? and last = ? and sum = ?"
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -157,11 +158,29 @@ def write_stream(
     return number
 
 
-def touch_stream(connection: sqlite3.Connection, number: int, info: StreamInfo) -> None:
+class Known(NamedTuple):
+    """A stream as it was when we wrote to it last, and the checksum of its row."""
+
+    number: int
+    info: StreamInfo
+    sum: int
+
+
+def move_stream(
+    connection: sqlite3.Connection, number: int, info: StreamInfo, *, known: Known | None = None
+) -> Known | None:
     """`write_stream` where only its last entry and its time have changed, and nothing is sealed: that leaves
-    the index of names alone.
+    the index of names alone. With `known`, only if the row is still that: else nothing is written, and None.
     """
-    connection.execute(TOUCH, (info.updated, info.last, _values(number, info)[-1], number))
+    row_sum = _row_sum(number, [getattr(info, name) for name in FIELDS])
+    values = (info.updated, info.last, row_sum, number)
+    if known is None:
+        connection.execute(MOVE, values)
+    else:
+        before = (known.info.updated, known.info.last, known.sum)
+        if not connection.execute(MOVE_KNOWN, (*values, *before)).rowcount:
+            return None
+    return Known(number, info, row_sum)
 
 
 def carry_stream(connection: sqlite3.Connection, row: StreamRow) -> None:
