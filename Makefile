@@ -89,7 +89,8 @@ run: $(READY_PY)
 # Everything at once: what is installed comes over the network, and meanwhile the types are checked, which takes a
 # processor. They give way to the tests, which leave some of it while they wait for their processes.
 test:
-	@$(MAKE) --no-print-directory -j 6 check-format check-lint check-types check-tests check-cluster
+	@$(MAKE) --no-print-directory -j 6 check-format check-lint check-types check-tests check-cluster \
+	    || { echo "what failed is named above, between the tests, behind ***"; exit 1; }
 
 check-format: $(READY_PY)
 	@$(PY) -m ruff format --check --quiet $(CHECKED) || { echo "not formatted: make fix"; exit 1; }
