@@ -12,7 +12,8 @@ import msgspec
 from dragoman.errors import LinkClosed
 from dragoman.hub.history_api import HistoryApi
 from dragoman.runtime.owner import Owner
-from dragoman.transport.contract import Limits, Sink, Transport
+from dragoman.transport.contract import Sink, Transport
+from dragoman.transport.passing import PassingTransport
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.glance import glance, lines_of
 
@@ -20,11 +21,11 @@ AT_ONCE = 8
 """Questions that are being answered: each may read a whole stream, and fill some megabytes."""
 
 
-class HistoryDoor:
+class HistoryDoor(PassingTransport):
     """A transport that keeps questions of one kind to itself. `owner` ends what is being answered."""
 
     def __init__(self, inner: Transport, history: HistoryApi, owner: Owner) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._history = history
         self._owner = owner
         self._answering = 0
@@ -70,31 +71,6 @@ class HistoryDoor:
             self.inner.write(answer + b"\n")
         except LinkClosed:
             pass  # whoever asked has gone
-
-    # The rest is the wire's own.
-
-    def write(self, block: bytes | bytearray | memoryview) -> None:
-        self.inner.write(block)
-
-    @property
-    def pending(self) -> int:
-        return self.inner.pending
-
-    @property
-    def limits(self) -> Limits:
-        return self.inner.limits
-
-    async def drain(self) -> None:
-        await self.inner.drain()
-
-    def pause(self) -> None:
-        self.inner.pause()
-
-    def resume(self) -> None:
-        self.inner.resume()
-
-    async def aclose(self) -> None:
-        await self.inner.aclose()
 
 
 class _AskedSink:

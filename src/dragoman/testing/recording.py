@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 from dragoman.testing.transcript import Party, Passed, Transcript, other
-from dragoman.transport.contract import Limits, Sink, Transport
+from dragoman.transport.contract import Sink, Transport
+from dragoman.transport.passing import PassingTransport
 
 
-class RecordingTransport:
+class RecordingTransport(PassingTransport):
     """Stands in front of `inner`, at the end of `party`, and writes into `transcript`."""
 
     def __init__(self, inner: Transport, transcript: Transcript, *, party: Party) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._transcript = transcript
         self._party = party
 
     def start(self, sink: Sink) -> None:
-        self._inner.start(_RecordingSink(sink, self._transcript, self._party))
+        self.inner.start(_RecordingSink(sink, self._transcript, self._party))
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
         _note(self._transcript, other(self._party), bytes(block))
-        self._inner.write(block)
-
-    @property
-    def pending(self) -> int:
-        return self._inner.pending
-
-    @property
-    def limits(self) -> Limits:
-        return self._inner.limits
-
-    async def drain(self) -> None:
-        await self._inner.drain()
-
-    def pause(self) -> None:
-        self._inner.pause()
-
-    def resume(self) -> None:
-        self._inner.resume()
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
+        self.inner.write(block)
 
 
 class _RecordingSink:

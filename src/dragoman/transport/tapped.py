@@ -12,7 +12,8 @@ import logging
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from dragoman.transport.contract import Limits, Sink, Transport
+from dragoman.transport.contract import Sink, Transport
+from dragoman.transport.passing import PassingTransport
 
 log = logging.getLogger(__name__)
 
@@ -22,11 +23,11 @@ Tap: TypeAlias = Callable[[Direction, bytes], None]
 """Sees each block as it passes, and where it is going."""
 
 
-class TappedTransport:
+class TappedTransport(PassingTransport):
     """Stands in front of `inner`, whose other end is the agent's unless `peer` says otherwise."""
 
     def __init__(self, inner: Transport, tap: Tap, *, peer: Literal["agent", "client"] = "agent") -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._tap = tap
         self._out: Direction = "to_agent" if peer == "agent" else "to_client"
         self._in: Direction = "to_client" if peer == "agent" else "to_agent"
@@ -46,26 +47,6 @@ class TappedTransport:
             self._tap(direction, block)
         except Exception:  # whoever only looks on does not stop what it looks at
             log.exception("the tap failed")
-
-    @property
-    def pending(self) -> int:
-        return self.inner.pending
-
-    @property
-    def limits(self) -> Limits:
-        return self.inner.limits
-
-    async def drain(self) -> None:
-        await self.inner.drain()
-
-    def pause(self) -> None:
-        self.inner.pause()
-
-    def resume(self) -> None:
-        self.inner.resume()
-
-    async def aclose(self) -> None:
-        await self.inner.aclose()
 
 
 class _TappedSink:

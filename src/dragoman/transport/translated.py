@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 from dragoman.errors import LinkClosed
-from dragoman.transport.contract import Limits, Sink, Transport
+from dragoman.transport.contract import Sink, Transport
+from dragoman.transport.passing import PassingTransport
 
 
 class Passed(Protocol):
@@ -50,11 +51,11 @@ Host = Callable[[int, Any], None]
 """Gets what an edge asks of whoever runs it; it gives its answer to `TranslatedTransport.answer`."""
 
 
-class TranslatedTransport:
+class TranslatedTransport(PassingTransport):
     """Stands in front of `inner`. Without a `host`, nothing may be asked of one."""
 
     def __init__(self, inner: Transport, interpreter: Interpreter, *, host: Host | None = None) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._interpreter = interpreter
         self._host = host
         self._sink: Sink | None = None
@@ -125,17 +126,6 @@ class TranslatedTransport:
     def _wake(self) -> None:
         self._woken = False
         self.feed()
-
-    @property
-    def pending(self) -> int:
-        return self.inner.pending
-
-    @property
-    def limits(self) -> Limits:
-        return self.inner.limits
-
-    async def drain(self) -> None:
-        await self.inner.drain()
 
     def pause(self) -> None:
         self._paused = True

@@ -17,19 +17,20 @@ from typing import Any
 from dragoman.errors import LinkClosed
 from dragoman.hub.admission import Grant
 from dragoman.sdk.resuming.transport import ResumingTransport
-from dragoman.transport.contract import Limits, Sink, Transport
+from dragoman.transport.contract import Sink, Transport
 from dragoman.transport.memory import memory_pair
+from dragoman.transport.passing import PassingTransport
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import WITHIN, Stage, Talker, text
 
 IDS = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=call_)[0-9a-f]{32}")
 
 
-class Cutter:
+class Cutter(PassingTransport):
     """A transport that ends after `messages` of them have come from the hub; None never ends."""
 
     def __init__(self, inner: Transport, messages: int | None, on_cut: Callable[[], None]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._left = messages
         self._on_cut = on_cut
         self._sink: Sink | None = None
@@ -37,7 +38,7 @@ class Cutter:
 
     def start(self, sink: Sink) -> None:
         self._sink = sink
-        self._inner.start(self)
+        self.inner.start(self)
 
     def feed(self, block: bytes) -> None:
         assert self._sink is not None
@@ -54,7 +55,7 @@ class Cutter:
         self._left = 0
         self._on_cut()
         if self._closing is None:
-            self._closing = asyncio.get_running_loop().create_task(self._inner.aclose())
+            self._closing = asyncio.get_running_loop().create_task(self.inner.aclose())
 
     def oversized(self, size: int) -> None:
         raise AssertionError(size)
@@ -66,27 +67,10 @@ class Cutter:
     def write(self, block: bytes | bytearray | memoryview) -> None:
         if self._left == 0:
             raise LinkClosed("cut")
-        self._inner.write(block)
-
-    @property
-    def pending(self) -> int:
-        return self._inner.pending
-
-    @property
-    def limits(self) -> Limits:
-        return self._inner.limits
-
-    async def drain(self) -> None:
-        await self._inner.drain()
-
-    def pause(self) -> None:
-        self._inner.pause()
-
-    def resume(self) -> None:
-        self._inner.resume()
+        self.inner.write(block)
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        await self.inner.aclose()
         if self._closing is not None:
             await self._closing
 

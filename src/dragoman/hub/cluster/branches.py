@@ -17,7 +17,8 @@ from dragoman.hub.client_side import HubClient
 from dragoman.hub.cluster import words
 from dragoman.hub.cluster.words import Opening, Rerouted, Word
 from dragoman.hub.rendering import Position, read_cursor
-from dragoman.transport.contract import Limits, Sink
+from dragoman.transport.contract import Sink
+from dragoman.transport.passing import PassingTransport
 from dragoman.wire.envelope import Id
 
 if TYPE_CHECKING:
@@ -60,15 +61,15 @@ class Branch(Protocol):
     def close(self) -> None: ...
 
 
-class HomeBranch:
+class HomeBranch(PassingTransport):
     """The client at the hub of its own node: a transport of that hub's client, and its seat."""
 
     number = 0
 
     def __init__(self, front: Hears, hub: Hub, grant: Grant, *, node: str, agent: str) -> None:
+        super().__init__(front.transport)
         self.node = node
         self._front = front
-        self._transport = front.transport
         self.client = HubClient(hub, self, grant, agent=agent)
         self.client.seat = self
         hub.clients.add(self.client)
@@ -87,26 +88,6 @@ class HomeBranch:
 
     def write(self, block: bytes | bytearray | memoryview) -> None:
         self._front.told(self, bytes(block))
-
-    @property
-    def pending(self) -> int:
-        return self._transport.pending
-
-    @property
-    def limits(self) -> Limits:
-        return self._transport.limits
-
-    async def drain(self) -> None:
-        await self._transport.drain()
-
-    def pause(self) -> None:
-        self._transport.pause()
-
-    def resume(self) -> None:
-        self._transport.resume()
-
-    async def aclose(self) -> None:
-        await self._transport.aclose()
 
     # The seat.
 
