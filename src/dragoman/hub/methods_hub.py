@@ -77,7 +77,7 @@ class HubMethods:
         return {"requests": self._hub.desk.inbox(client)}
 
     async def _watch(self, client: HubClient, params: Params) -> dict[str, Any]:
-        client.watches = value_of(params.get("on"), True) is not False
+        self._hub.showing.watch(client, on=value_of(params.get("on"), True) is not False)
         return {}
 
     async def _attach(self, client: HubClient, params: Params) -> dict[str, Any]:

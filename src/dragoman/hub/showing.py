@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from msgspec import Raw
 
@@ -26,6 +27,7 @@ class Showing:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
+        self._watching: WeakSet[HubClient] = WeakSet()
 
     def shown_to(self, client: HubClient) -> dict[str, Any]:
         """What a client learns of the hub when it introduces itself."""
@@ -103,9 +105,15 @@ class Showing:
             **more,
         }
 
+    def watch(self, client: HubClient, *, on: bool) -> None:
+        """Whether the client is to be told when any session changes."""
+        client.watches = on
+        self._watching.add(client)
+
     def noticed(self, session: HubSession) -> None:
         """It has changed: whoever watches is told."""
-        watching = [client for client in self._hub.clients if client.watches]
+        # Those alone, because this is said of every session whenever it changes, and few of many clients ask.
+        watching = [client for client in self._watching if client.watches and client in self._hub.clients]
         if not watching:
             return
         block = notification("_dragoman/hub/session", encoded({"session": self.described(session)}))
