@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from typing import Any
 
 from dragoman.errors import LinkClosed
@@ -70,11 +71,13 @@ class Crowd:
             self._go(self._drive(driver, session))
             self._go(self._interfere(second, session))
 
-    async def settle(self, within: float) -> list[str]:
-        """Who did not come to an end in time, which is for the checker to judge."""
+    async def settle(self, within: float, ask: Callable[[], None]) -> list[str]:
+        """Who did not come to an end in time, which is for the checker to judge; `ask` is called then."""
         self._calm.set()
         tasks = [*self._work, *self._wandering]
         _, late = await asyncio.wait(tasks, timeout=within)
+        if late:
+            ask()
         for task in late:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,5 +1,5 @@
-"""A hub of a cluster: `dragoman hub`, a process on a machine of its own with files of its own, which can be
-killed, stopped, paused and started again.
+"""A hub of a cluster: `dragoman hub` (by way of `telling`), a process on a machine of its own with files of
+its own, which can be killed, stopped, paused and started again.
 
 All hubs are given the same token, so that a client may come to any of them. What a killed one leaves behind
 (keepers, agents) carries the folder of all in its command line: `end_leftovers` finds it by that.
@@ -21,6 +21,7 @@ from tests.nats_servers import Place, free_port
 
 ROOT = Path(__file__).parents[2]
 AGENT = Path(__file__).with_name("agent.py")
+TELLING = Path(__file__).with_name("telling.py")
 STARTING = 60.0
 STOPPING = 60.0
 
@@ -87,7 +88,7 @@ class Node:
         words = ["--listen", self.address, "--config", str(self._config), "--json"]
         if self.journal:
             words += ["--journal", self.journal, "--node", self.name]
-        command = [*_dying_with_us(), *self.place.prefix, sys.executable, "-m", "dragoman", "hub", *words]
+        command = [*_dying_with_us(), *self.place.prefix, sys.executable, str(TELLING), "hub", *words]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=self._env(), stdout=subprocess.PIPE, stderr=log, start_new_session=True

@@ -125,7 +125,7 @@ async def _weathered(
     notes = [cluster.network.why_not] if cluster.network.why_not else []
     blows = await _blow(cluster, strikes, plan.seconds, say, notes)
     calm = now()
-    late = await crowd.settle(SETTLING)
+    late = await crowd.settle(SETTLING, cluster.ask_for_tasks)
     notes += [f"did not come to its end: {name}" for name in late]
     notes += [f"ended by itself: {name}" for name in cluster.fallen()]
     async with cluster.journal() as journal:

@@ -81,6 +81,11 @@ class Cluster:
 
         return start
 
+    def ask_for_tasks(self) -> None:
+        """Every hub writes into its log what it waits for."""
+        for node in self.nodes:
+            node.send(signal.SIGUSR2)
+
     def fallen(self) -> list[str]:
         """Who has ended without being told to, and how."""
         hubs = [(node.name, node.process) for node in self.nodes]
