@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from msgspec import Struct
 
 from dragoman.errors import JournalError
+
+CANCELS = 50
+"""Of a task that does not end; each waits a tenth of a second."""
 
 
 class NoAnswer(JournalError):
@@ -82,3 +85,16 @@ class Waiting:
         else:
             self._heard = len(self._replies)
             self._timer = self._loop.call_later(self._within, self._late)
+
+
+async def end_tasks(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
+    """Cancel until they are over: the library swallows a cancellation here and there, and so does a wait of
+    Python 3.11 that ends at that very moment.
+    """
+    for _ in range(CANCELS):
+        running = [task for task in tasks if task is not None and not task.done()]
+        if not running:
+            return
+        for task in running:
+            task.cancel()
+        await asyncio.wait(running, timeout=0.1)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from dragoman.errors import JournalError, KeyTaken
 from dragoman.journal.contract import Listing, StreamInfo
-from dragoman.journal.nats.answers import patience
+from dragoman.journal.nats.answers import end_tasks, patience
 from dragoman.journal.nats.buckets import Bucket, Moved, is_marker
 from dragoman.journal.nats.following import Follower
 from dragoman.journal.nats.jetstream import JetStream
@@ -72,11 +72,7 @@ class Catalog:
             await asyncio.shield(self._loading)
 
     async def aclose(self) -> None:
-        tasks = [task for task in (self._loading, self._refreshing) if task is not None]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await end_tasks([self._loading, self._refreshing])
         await self._follower.aclose()
         if not self._wire.is_connected:
             return  # what others see of our streams stays a little late

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from dragoman.errors import JournalError
+from dragoman.journal.nats.answers import NoAnswer, end_tasks
 from dragoman.journal.nats.login import login
 from dragoman.journal.nats.options import Options
 
@@ -73,8 +74,10 @@ class Client:
 
         try:
             await self._nats.publish(subject, data, reply=reply, headers=headers)
-        except nats.errors.Error as error:
-            raise JournalError(f"nothing can be sent now: {type(error).__name__}") from None
+        except nats.errors.MaxPayloadError:
+            raise JournalError(f"the server takes no more than {self.max_payload} bytes at once") from None
+        except nats.errors.Error as error:  # it is being connected again
+            raise NoAnswer(f"nothing can be sent now: {type(error).__name__}") from None
 
     async def hear(self, subject: str, heard: Callable[[Any], None], *, most: int) -> Callable[[], Any]:
         """Subscribe; returns how to end it."""
@@ -113,11 +116,7 @@ class Client:
                 await self._nats.close()
         except (OSError, TimeoutError):  # the server is gone, and the library stops halfway or waits for it
             _abort(self._nats)
-        running = [task for task in tasks if task is not None and task is not asyncio.current_task()]
-        for task in running:
-            task.cancel()
-        if running:
-            await asyncio.wait(running, timeout=2)
+        await end_tasks([task for task in tasks if task is not None and task is not asyncio.current_task()])
 
 
 async def connect_client(
@@ -169,8 +168,7 @@ async def connect_client(
     try:
         await _until_connected(connecting, trouble, options)
     except BaseException:
-        connecting.cancel()
-        await asyncio.wait([connecting])
+        await end_tasks([connecting])
         await client.close()
         raise
     return client

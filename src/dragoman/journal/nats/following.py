@@ -12,6 +12,7 @@ import asyncio
 import logging
 
 from dragoman.errors import JournalError
+from dragoman.journal.nats.answers import end_tasks
 from dragoman.journal.nats.buckets import Bucket, is_marker
 from dragoman.journal.nats.jetstream import JetStream, Message
 from dragoman.journal.nats.layout import MARKER_SECONDS
@@ -57,10 +58,7 @@ class Follower:
         self._task = asyncio.get_running_loop().create_task(self._run(), name="nats follower")
 
     async def aclose(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-            self._task = None
+        await end_tasks([self._task])
         if self._hints is not None:
             await self._hints.aclose()
             self._hints = None

@@ -33,6 +33,9 @@ from dragoman.journal.nats.register import NatsRegister
 from dragoman.journal.nats.wire import Wire
 
 VERSION = 1
+OLDEST = (2, 11)
+"""The first servers that answer a read with many messages, and let one message live shorter than others."""
+
 REPLICAS = 3
 """In a cluster, if nobody says otherwise."""
 
@@ -83,6 +86,8 @@ async def open_nats(
 
 async def _lay_out(jetstream: JetStream, options: Options) -> Layout:
     """Make the streams of JetStream, or find them made."""
+    if jetstream.wire.version < OLDEST:
+        raise JournalError(f"{options.shown}: a journal needs servers of version 2.11 or later")
     replicas = options.replicas or (REPLICAS if jetstream.wire.clustered else 1)
     chosen = chosen_settings(options)
     await jetstream.ensure(bucket_settings(meta_bucket(options.prefix), replicas), chosen=chosen)

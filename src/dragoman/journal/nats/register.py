@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from dragoman.errors import JournalError, KeyTaken
+from dragoman.journal.nats.answers import end_tasks
 from dragoman.journal.nats.buckets import Bucket
 from dragoman.journal.nats.following import Follower
 from dragoman.journal.nats.jetstream import JetStream
@@ -61,9 +62,7 @@ class NatsRegister:
         return watch
 
     async def aclose(self) -> None:
-        if self._starting is not None:
-            self._starting.cancel()
-            await asyncio.wait([self._starting])
+        await end_tasks([self._starting])
         await self._follower.aclose()
         self._watches.clear()
 

@@ -21,6 +21,7 @@ from dragoman.errors import JournalError, NoSuchStream
 from dragoman.journal import indexing, opening
 from dragoman.journal.contract import Found, Page, Stored, StreamInfo
 from dragoman.journal.conversation import Fold
+from dragoman.journal.nats.answers import end_tasks
 from dragoman.journal.nats.catalog import Catalog
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import Layout, token_of
@@ -106,9 +107,7 @@ class Search:
         return [replace(one, title=info.title) for one in found if (info := self._info(one)) is not None]
 
     async def aclose(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        await end_tasks([self._task])
         if self._opening is not None:
             await asyncio.wait([self._opening])
             if self._opening.exception() is None:

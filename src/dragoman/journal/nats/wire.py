@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from dragoman.errors import JournalClosed, JournalError
-from dragoman.journal.nats.answers import NoAnswer, NobodyThere, Reply, Waiting
+from dragoman.journal.nats.answers import NoAnswer, NobodyThere, Reply, Waiting, end_tasks
 from dragoman.journal.nats.client import Client, connect_client
 from dragoman.journal.nats.options import Options
 
@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 2.0
 """How long one try waits. An answer takes milliseconds; after an election, asking again is what helps."""
+
+REVIVAL_SECONDS = 0.5
 
 PENDING_BYTES = 64 * 1024 * 1024
 """What may wait in a subscription to be looked at; whoever asks bounds what is sent to it."""
@@ -53,9 +55,7 @@ class Wire:
         if self._closing:
             return
         self._closing = True
-        if self._reviving is not None:
-            self._reviving.cancel()
-            await asyncio.wait([self._reviving])
+        await end_tasks([self._reviving])
         if self._client is not None:
             await self._client.close()
         self._lose("the journal is closed")
@@ -63,6 +63,12 @@ class Wire:
     @property
     def clustered(self) -> bool:
         return bool(self._live.info.get("cluster"))
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """Of the server, as far as it is in numbers."""
+        parts = str(self._live.info.get("version", "")).split("-")[0].split(".")
+        return tuple(int(part) for part in parts if part.isdigit())
 
     @property
     def max_payload(self) -> int:
@@ -208,6 +214,7 @@ class Wire:
                 return
             except JournalError as error:
                 log.warning("still without a connection: %s", error)
+                await asyncio.sleep(REVIVAL_SECONDS)  # a refusal comes at once
 
     def _lose(self, why: str) -> None:
         for waiting in list(self._waiting.values()):
