@@ -1,9 +1,13 @@
 """Stored frames: append, replay, list, search, delete; transcripts in and out; what was a secret is not kept.
 
-`contract` says what every journal promises, `sqlite` keeps it on disk and `memory` without one. `history`
-records a conversation from a tap, `transcript` reads and writes journals as text, `conversation` reads frames
-as a person would; `sealed` makes what is on disk unreadable without a key.
+`contract` says what every journal promises, `sqlite` keeps it on disk and `memory` without one; `nats` shares
+it among machines. `history` records a conversation from a tap, `transcript` reads and writes journals as
+text, `conversation` reads frames as a person would; `sealed` makes what is on disk unreadable without a key.
+
+Implementations are loaded when they are first used: most programs need the words of the contract alone.
 """
+
+import typing as _typing
 
 from dragoman.journal.contract import (
     Direction,
@@ -16,11 +20,22 @@ from dragoman.journal.contract import (
     Stored,
     StreamInfo,
 )
-from dragoman.journal.keys import read_key
-from dragoman.journal.memory import MemoryJournal
-from dragoman.journal.sealed import WrongKey
-from dragoman.journal.sealed_file import open_sealed
-from dragoman.journal.sqlite import SqliteJournal, open_journal
+
+if _typing.TYPE_CHECKING:
+    from dragoman.journal.keys import read_key
+    from dragoman.journal.memory import MemoryJournal
+    from dragoman.journal.sealed import WrongKey
+    from dragoman.journal.sealed_file import open_sealed
+    from dragoman.journal.sqlite import SqliteJournal, open_journal
+
+_HOMES = {
+    "MemoryJournal": "dragoman.journal.memory",
+    "SqliteJournal": "dragoman.journal.sqlite",
+    "WrongKey": "dragoman.journal.sealed",
+    "open_journal": "dragoman.journal.sqlite",
+    "open_sealed": "dragoman.journal.sealed_file",
+    "read_key": "dragoman.journal.keys",
+}
 
 __all__ = [
     "Direction",
@@ -39,3 +54,14 @@ __all__ = [
     "open_sealed",
     "read_key",
 ]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'dragoman.journal' has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(home), name)
+    globals()[name] = found  # the next look-up does not come here
+    return found

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from dragoman.cli.run.reporter import Reporter
 from dragoman.errors import JournalError
-from dragoman.journal import Journal, StreamInfo, open_journal
+from dragoman.journal import Journal, StreamInfo
 from dragoman.journal.history import HistoryRecorder, history_path, new_stream
 from dragoman.transport.tapped import Tap
 
@@ -32,6 +32,8 @@ class History:
     async def __aenter__(self) -> History:
         if not (self._record or self._look_up):
             return self
+        from dragoman.journal import open_journal  # who keeps no history does not wait for it
+
         try:
             # Survives our own death; that the lights go out is not what a local history is for.
             opened = open_journal(history_path(), durability="normal")
