@@ -116,12 +116,14 @@ class Endpoint:
             return
         # Whoever names a dialect need not begin as the protocol does.
         greeting = Greeting(once=self._once) if query.get("dialect", "v1") in PROTOCOL else None
+        many = (scope.get("extensions") or {}).get(MANY)
         stream = AsgiWebSocket(
             receive,
             send,
             greeting=greeting,
             patience=self._bounds.patience,
-            many=MANY in (scope.get("extensions") or {}),
+            many=many is not None,
+            now=(many or {}).get("now"),
         )
         await stream.accept(connection_id=uuid.uuid4().hex)
         self._sockets.add(stream)

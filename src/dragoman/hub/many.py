@@ -2,8 +2,9 @@
 
 An update a message is what the protocol says, and an event a message costs ten times what the message does.
 So there is an extension of ASGI, `dragoman.many`, announced in the scope: `{"type": "websocket.send", "many":
-[b"…", …]}` sends each as a text message of its own, all with one write. A server's messages are not masked
-and we do not compress, so that a message is a short head and its bytes.
+[b"…", …]}` sends each as a text message of its own, all with one write. Its `now` does that at once, if there
+is room for them: a turn of the event loop is a good part of what a single update waits for. A server's
+messages are not masked and we do not compress, so that a message is a short head and its bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +47,14 @@ class ManyProtocol(WebSocketsSansIOProtocol):
         super().handle_connect(event)
         scope: Any = getattr(self, "scope", None)
         if scope is not None:
-            scope["extensions"][EXTENSION] = {}
+            scope["extensions"][EXTENSION] = {"now": self.send_now}
+
+    def send_now(self, messages: Sequence[bytes]) -> bool:
+        """The same without a wait and without an event, if there is room; else nothing happens."""
+        if not self.writable.is_set() or self.disconnected or self.close_sent or self.transport.is_closing():
+            return False
+        self.transport.write(framed(messages))
+        return True
 
     async def send(self, message: Any) -> None:
         many = message.get("many")

@@ -9,7 +9,7 @@ a frame.
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
@@ -37,6 +37,16 @@ class MessageStream(Protocol):
         """Say goodbye and let go. Called once, also after an error."""
 
 
+@runtime_checkable
+class SendsNow(Protocol):
+    """A stream that may also be able to send without a wait: then a lone message is not queued."""
+
+    def send_now(self, messages: list[bytes]) -> bool:
+        """Send these if that can be done at once; says whether they are sent. Called only while `send` is
+        not.
+        """
+
+
 class MessageTransport:
     """One end of a stream of messages."""
 
@@ -44,6 +54,8 @@ class MessageTransport:
         self.limits = limits
         self._stream = stream
         self._sink: Sink | None = None
+        self._send_now = stream.send_now if isinstance(stream, SendsNow) else None
+        self._sending = False
         self._outgoing: list[bytes] = []
         self._pending = 0
         # Waiters, not events: an idle connection is to cost little, and an event costs most of a kilobyte.
@@ -77,6 +89,9 @@ class MessageTransport:
             lines.pop()
         if not all(lines) or any(map(bytes.isspace, lines)):
             lines = [line for line in lines if line and not line.isspace()]
+        idle = not (self._outgoing or self._sending)
+        if idle and self._send_now is not None and self._send_now(lines):
+            return
         self._outgoing += lines
         self._pending += sum(map(len, lines))
         self._work.wake()
@@ -144,6 +159,7 @@ class MessageTransport:
                 await self._work.wait()
             while self._outgoing:
                 messages, self._outgoing = self._outgoing, []
+                self._sending = True
                 try:
                     await self._stream.send(messages)
                 except Exception as error:  # noqa: BLE001 -- however it broke, it is broken
@@ -152,6 +168,7 @@ class MessageTransport:
                         self._reader.cancel()  # nothing that is still to come would make sense any more
                     self._end(error)
                     return
+                self._sending = False
                 self._pending -= sum(map(len, messages))
                 if self._pending <= self.limits.low:
                     self._drained.wake()

@@ -40,8 +40,9 @@ class AsgiWebSocket:
         greeting: Greeting | None = None,
         patience: float = PATIENCE,
         many: bool = False,
+        now: Callable[[Sequence[bytes]], bool] | None = None,
     ) -> None:
-        """`many`: the server takes many messages in one event."""
+        """`many`: the server takes many messages in one event. `now`: and at once, if it has room."""
         self.farewell = (1000, "")
         """Code and reason of the close, if it is ours."""
         self._receive = receive
@@ -49,6 +50,7 @@ class AsgiWebSocket:
         self._greeting = greeting
         self._patience = patience
         self._many = many
+        self._now = now
         self._first: bytes | None = None
         self._over = False
 
@@ -100,6 +102,16 @@ class AsgiWebSocket:
             except TimeoutError:
                 self.farewell = (POLICY_VIOLATION, f"nothing was read for {self._patience:g} s")
                 raise LinkClosed(self.farewell[1]) from None
+
+    def send_now(self, messages: list[bytes]) -> bool:
+        """Send a few messages without a wait, if that can be; says whether they are sent."""
+        if self._now is None or self._over or len(messages) > AT_ONCE:
+            return False
+        try:
+            b"".join(messages).decode()
+        except UnicodeDecodeError:
+            return False
+        return self._now(messages)
 
     def _events(self, messages: list[bytes]) -> Iterator[dict[str, Any]]:
         if not self._many:
