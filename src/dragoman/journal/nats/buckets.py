@@ -19,8 +19,6 @@ OPERATION = "KV-Operation"
 ID = "Nats-Msg-Id"
 EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 
-TRY_SECONDS = 1.5
-
 
 class Moved(KeyTaken):
     """The key stands under another revision; `found` is what is there."""
@@ -72,8 +70,8 @@ class Bucket:
         tries = Tries(within)
         while True:
             try:
-                left = min(TRY_SECONDS, tries.left)
-                ack = await self._jetstream.publish(self.root + key, value, headers, within=left)
+                subject, within = self.root + key, tries.answer_seconds()
+                ack = await self._jetstream.publish(subject, value, headers, within=within)
                 if ack.error is None:
                     return ack.seq
                 if not ack.moved:

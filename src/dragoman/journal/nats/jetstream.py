@@ -37,6 +37,11 @@ NO_PEERS = frozenset({10005, 10074})
 PEER_SECONDS = 8.0
 """A cluster that has just begun does not know all its servers yet; one that is too small never will."""
 
+FIRST_ANSWER_SECONDS, MOST_ANSWER_SECONDS = 0.75, 3.0
+"""How long one try waits. An answer takes milliseconds; a leader that steps down never gives one, and asking
+again is what helps.
+"""
+
 PAUSES = (0.02, 0.05, 0.1, 0.2, 0.25)
 """Between tries; the last one is repeated."""
 
@@ -190,7 +195,9 @@ class JetStream:
         tries = Tries(self.patience if patience is None else patience)
         while True:
             try:
-                replies = await self.wire.ask_many(f"{API}.DIRECT.GET.{stream}", body, within=ANSWER_SECONDS)
+                replies = await self.wire.ask_many(
+                    f"{API}.DIRECT.GET.{stream}", body, within=tries.answer_seconds()
+                )
             except NoAnswer as error:
                 await tries.again(error)
                 continue
@@ -232,7 +239,7 @@ class JetStream:
         data = _encode(body) if body else b""
         while True:
             try:
-                reply = await self.wire.ask(f"{API}.{what}", data, within=min(ANSWER_SECONDS * 2, tries.left))
+                reply = await self.wire.ask(f"{API}.{what}", data, within=tries.answer_seconds())
             except NoAnswer as error:
                 await tries.again(error)
                 continue
@@ -253,13 +260,14 @@ class JetStream:
 
 
 class Tries:
-    """How often, and until when, something is asked again."""
+    """How often, how long and until when something is asked again."""
 
     def __init__(self, patience: float) -> None:
         self._loop = asyncio.get_running_loop()
-        self._began = self._loop.time()
+        self._began = self._tried = self._loop.time()
         self._until = self._began + patience
-        self._pauses = iter(PAUSES)
+        self._answer = FIRST_ANSWER_SECONDS
+        self._count = 0
 
     @property
     def spent(self) -> float:
@@ -269,11 +277,21 @@ class Tries:
     def left(self) -> float:
         return max(0.05, self._until - self._loop.time())
 
+    def answer_seconds(self) -> float:
+        """How long the try that begins now waits."""
+        self._tried = self._loop.time()
+        return min(self._answer, self.left)
+
     async def again(self, error: NoAnswer) -> None:
         """A pause before the next try; the error if there is none."""
-        if self._loop.time() >= self._until:
+        now = self._loop.time()
+        if now >= self._until:
             raise error
-        await asyncio.sleep(min(next(self._pauses, PAUSES[-1]), self.left))
+        if now - self._tried >= self._answer:  # it was silence, and not a refusal: perhaps all is slow
+            self._answer = min(2 * self._answer, MOST_ANSWER_SECONDS)
+        pause = PAUSES[min(self._count, len(PAUSES) - 1)]
+        self._count += 1
+        await asyncio.sleep(min(pause, self.left))
 
 
 def refusal(error: ApiError) -> JournalError:

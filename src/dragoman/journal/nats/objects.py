@@ -87,7 +87,7 @@ class Objects:
         while True:
             try:
                 # The id makes a chunk that was stored, and whose answer was lost, the same chunk.
-                ack = await self._jetstream.publish(subject, chunk, {ID: name})
+                ack = await self._jetstream.publish(subject, chunk, {ID: name}, within=tries.answer_seconds())
             except NoAnswer as error:
                 await tries.again(error)
                 continue

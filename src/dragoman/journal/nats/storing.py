@@ -94,7 +94,7 @@ class Storing:
         headers = {ID: name, EXPECTED: str(tail.at)}
         while True:
             try:
-                ack = await self._jetstream.publish(subject, payload, headers)
+                ack = await self._jetstream.publish(subject, payload, headers, within=tries.answer_seconds())
                 if ack.error is None:
                     return ack.seq
                 if not ack.moved:
