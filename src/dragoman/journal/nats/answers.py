@@ -42,6 +42,16 @@ class Reply(Struct, frozen=True):
     data: bytes
 
 
+def read_headers(raw: bytes) -> tuple[int, dict[str, str]]:
+    """The status in numbers if the server speaks for itself, else 0; and the fields."""
+    if not raw:
+        return 0, {}
+    first, *lines = raw.decode(errors="replace").split("\r\n")
+    status = first[9:12]
+    fields = {name: value.strip() for name, colon, value in (line.partition(":") for line in lines) if colon}
+    return int(status) if status.isdigit() else 0, fields
+
+
 class Waiting:
     """Somebody who waits for an answer, or for all answers up to the one that ends them."""
 
@@ -57,10 +67,9 @@ class Waiting:
         self._future: asyncio.Future[list[Reply]] = self._loop.create_future()
         self._timer = self._loop.call_later(within, self._late)
 
-    def hear(self, message: Any) -> None:
-        headers: Mapping[str, str] = message.headers or {}
-        status = int(headers.get("Status") or 0)
-        self._replies.append(Reply(message.subject, status, headers, message.data))
+    def hear(self, subject: str, data: bytes, headers: bytes) -> None:
+        status, fields = read_headers(headers)
+        self._replies.append(Reply(subject, status, fields, data))
         if (status or not self._many) and not self._future.done():
             self._future.set_result(self._replies)
 

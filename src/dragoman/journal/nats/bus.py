@@ -7,7 +7,6 @@ what is sent is lost. Where an answer goes is a subject of the bus like any othe
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 
 from dragoman.errors import JournalError, NobodyListens
@@ -15,8 +14,6 @@ from dragoman.journal.nats.answers import NoAnswer, NobodyThere
 from dragoman.journal.nats.layout import Layout
 from dragoman.journal.nats.wire import Wire
 from dragoman.journal.shared import Ends, Heard
-
-log = logging.getLogger(__name__)
 
 QUEUED_BYTES = 16 * 1024 * 1024
 
@@ -55,10 +52,7 @@ class NatsBus:
         root = len(self._layout.bus(""))
 
         def hear(said_on: str, data: bytes, answer: str) -> None:
-            try:
-                heard(said_on[root:], data, answer[root:])
-            except Exception:  # one who fails at a word must not make the others deaf
-                log.exception("what was heard on %s could not be taken", said_on[root:])
+            heard(said_on[root:], data, answer[root:])
 
         return await self._wire.listen(self._layout.bus(subject), hear)
 

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from dragoman.errors import JournalError
 from dragoman.journal.nats.answers import NoAnswer, end_tasks
@@ -33,13 +33,8 @@ BUFFER_BYTES = 32 * 1024 * 1024
 """What is written while nobody reads it; more is refused."""
 
 
-PLAIN_HEADERS = b"NATS/1.0\r\n"
-"""What headers begin with that are no status of the server's own."""
-
-
-def read_headers(raw: bytes) -> dict[str, str]:
-    lines = raw.decode(errors="replace").split("\r\n")[1:]
-    return {name: value.strip() for name, colon, value in (line.partition(":") for line in lines) if colon}
+Hears: TypeAlias = Callable[[str, bytes, str, bytes], None]
+"""Hears a subject, what was said, where an answer goes, and the headers as they came."""
 
 
 class Refused(JournalError):
@@ -55,9 +50,8 @@ class Client:
 
     @property
     def info(self) -> dict[str, Any]:
-        said: dict[str, Any] = (
-            self._nats._server_info
-        )  # what the server said of itself; there is no other way
+        """What the server said of itself; the library has no other way to it."""
+        said: dict[str, Any] = self._nats._server_info
         return said
 
     @property
@@ -79,26 +73,23 @@ class Client:
         except nats.errors.Error as error:  # it is being connected again
             raise NoAnswer(f"nothing can be sent now: {type(error).__name__}") from None
 
-    async def hear(self, subject: str, heard: Callable[[Any], None], *, most: int) -> Callable[[], Any]:
-        """Subscribe; returns how to end it."""
+    async def hear(self, subject: str, heard: Hears) -> Callable[[], Awaitable[None]]:
+        """Subscribe; returns how to end it. `heard` is called while the connection is read."""
         import nats.errors
 
-        async def call(message: Any) -> None:
-            heard(message)
-
+        number = self._nats._sid + 1  # the one that it will have
+        self._nats.hearers[number] = heard
         try:
-            subscription = await self._nats.subscribe(subject, cb=call, pending_bytes_limit=most)
+            subscription = await self._nats.subscribe(subject)
         except nats.errors.Error as error:
             raise JournalError(f"nothing can be heard now: {type(error).__name__}") from None
 
         async def end() -> None:
-            task = subscription._wait_for_msgs_task
+            self._nats.hearers.pop(number, None)
             try:
                 await subscription.unsubscribe()
             except nats.errors.Error:
                 pass  # the connection is over, and the subscription with it
-            if task is not None and task is not asyncio.current_task():
-                await asyncio.wait([task], timeout=1)
 
         return end
 
@@ -109,7 +100,6 @@ class Client:
             self._nats._ping_interval_task,
             self._nats._flusher_task,
             self._nats._reconnection_task,
-            *(one._wait_for_msgs_task for one in self._nats._subs.values()),
         ]
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
@@ -175,13 +165,17 @@ async def connect_client(
 
 
 def _checked(options: Options, trouble: list[BaseException]) -> Any:
-    """A client of the library that does not go on without TLS, and reads headers quickly."""
+    """A client of the library that does not go on without TLS, and hands over what it hears at once."""
     try:
         from nats.aio.client import Client as Library
     except ImportError:
         raise JournalError("a journal on NATS needs its client: pip install 'dragoman[nats]'") from None
 
     class Checked(Library):  # type: ignore[misc, unused-ignore]
+        def __init__(self) -> None:
+            super().__init__()
+            self.hearers: dict[int, Hears] = {}
+
         def _connect_command(self) -> bytes:
             if options.tls and not self._server_info.get("tls_required"):
                 trouble.append(Refused(f"{options.shown}: the server speaks no TLS"))
@@ -193,12 +187,17 @@ def _checked(options: Options, trouble: list[BaseException]) -> Any:
             _abort(self)  # or it would wait for a last word of a server that cannot be reached
             await super()._attempt_reconnect()
 
-        async def _process_headers(self, headers: bytes | None) -> dict[str, str] | None:
-            # The library looks at every character of every header, which would be half of a replay.
-            if headers and headers.startswith(PLAIN_HEADERS):
-                return read_headers(headers)
-            read: dict[str, str] | None = await super()._process_headers(headers)
-            return read
+        async def _process_msg(
+            self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes | None
+        ) -> None:
+            # The library would read every character of every header, and hand each message to a task. All
+            # that we listen to is heard here.
+            heard = self.hearers.get(sid)
+            if heard is not None:
+                try:
+                    heard(subject.decode(), data, reply.decode(), headers or b"")
+                except Exception:  # what cannot be taken must not end the reading
+                    log.exception("what was heard could not be taken")
 
     return Checked()
 

@@ -17,8 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import JournalError, JournalFull
-from dragoman.journal.nats.answers import NoAnswer
-from dragoman.journal.nats.client import read_headers
+from dragoman.journal.nats.answers import NoAnswer, read_headers
 from dragoman.journal.nats.wire import ANSWER_SECONDS, Wire
 
 API = "$JS.API"
@@ -177,7 +176,7 @@ class JetStream:
         found = answer.message
         if found is None:
             return None
-        headers = read_headers(b64decode(found.hdrs)) if found.hdrs else {}
+        headers = read_headers(b64decode(found.hdrs))[1]
         return Message(found.subject, found.seq, headers, b64decode(found.data))
 
     async def batch(

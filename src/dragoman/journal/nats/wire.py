@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
 from dragoman.errors import JournalClosed, JournalError
 from dragoman.journal.nats.answers import NoAnswer, NobodyThere, Reply, Waiting, end_tasks
@@ -25,10 +25,6 @@ ANSWER_SECONDS = 2.0
 """How long one try waits. An answer takes milliseconds; after an election, asking again is what helps."""
 
 REVIVAL_SECONDS = 0.5
-
-PENDING_BYTES = 64 * 1024 * 1024
-"""What may wait in a subscription to be looked at; whoever asks bounds what is sent to it."""
-
 
 Hears: TypeAlias = Callable[[str, bytes, str], None]
 
@@ -182,7 +178,7 @@ class Wire:
         )
         self._client = client
         self._own_inbox = client.new_inbox()
-        await client.hear(f"{self._own_inbox}.*", self._on_reply, most=PENDING_BYTES)
+        await client.hear(f"{self._own_inbox}.*", self._on_reply)
         for listening in self._listening:
             await listening.begin(client)
         self._connected.set()
@@ -220,10 +216,10 @@ class Wire:
         for waiting in list(self._waiting.values()):
             waiting.fail(why)
 
-    def _on_reply(self, message: Any) -> None:
-        waiting = self._waiting.get(message.subject.rpartition(".")[2])
+    def _on_reply(self, subject: str, data: bytes, _: str, headers: bytes) -> None:
+        waiting = self._waiting.get(subject.rpartition(".")[2])
         if waiting is not None:
-            waiting.hear(message)
+            waiting.hear(subject, data, headers)
 
 
 class Listening:
@@ -233,13 +229,13 @@ class Listening:
         self._wire = wire
         self._subject = subject
         self._heard = heard
-        self._stop: Callable[[], Any] | None = None
+        self._stop: Callable[[], Awaitable[None]] | None = None
 
     async def begin(self, client: Client) -> None:
-        def hear(message: Any) -> None:
-            self._heard(message.subject, message.data, message.reply)
+        def hear(subject: str, data: bytes, answer: str, _: bytes) -> None:
+            self._heard(subject, data, answer)
 
-        self._stop = await client.hear(self._subject, hear, most=PENDING_BYTES)
+        self._stop = await client.hear(self._subject, hear)
 
     async def aclose(self) -> None:
         self._wire.forget(self)
