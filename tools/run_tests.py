@@ -16,14 +16,19 @@ FAILED = 1
 """pytest's exit status for tests that failed; any other means that they were not all run."""
 
 HANDFUL = 5
-LAST_FAILED = Path(".pytest_cache/v/cache/lastfailed")
+CACHE = ".pytest_cache"
 
 
 def main(arguments: list[str]) -> int:
-    pytest = [sys.executable, "-m", "pytest", "-q"]
-    LAST_FAILED.unlink(missing_ok=True)
+    """`--cache DIR` first: what failed is remembered there, beside that of another run."""
+    cache = CACHE
+    if arguments[:1] == ["--cache"]:
+        cache, arguments = arguments[1], arguments[2:]
+    pytest = [sys.executable, "-m", "pytest", "-q", "-o", f"cache_dir={cache}"]
+    last_failed = Path(cache, "v/cache/lastfailed")
+    last_failed.unlink(missing_ok=True)
     status = subprocess.run([*pytest, *arguments], check=False).returncode
-    failed = _failed()
+    failed = _read(last_failed)
     if status != FAILED or not 0 < len(failed) <= HANDFUL:
         return status
     print(f"\n{len(failed)} failed among the others and are now run alone", flush=True)
@@ -33,9 +38,9 @@ def main(arguments: list[str]) -> int:
     return status
 
 
-def _failed() -> list[str]:
+def _read(last_failed: Path) -> list[str]:
     try:
-        return list(json.loads(LAST_FAILED.read_bytes()))
+        return list(json.loads(last_failed.read_bytes()))
     except FileNotFoundError:
         return []
 
