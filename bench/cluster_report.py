@@ -38,7 +38,8 @@ def _replayed(of: Values, name: str) -> tuple[str, bool]:
 
 
 def _below(value: float, most: float, unit: str) -> tuple[str, bool]:
-    return f"{value:,.3g} {unit}", value < most
+    shown = f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{shown} {unit}", value < most
 
 
 ROWS = (
