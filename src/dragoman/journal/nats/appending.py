@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from math import ceil
 
 from dragoman.errors import JournalClosed, JournalError, StreamMoved
 from dragoman.journal.contract import Entry
@@ -36,6 +37,9 @@ with more of them the loop would do nothing else; what waits for its turn shares
 
 BURST = 100
 """Records that are sent without waiting for a turn, after a rest."""
+
+TICK_SECONDS = 0.01
+"""Turns come together: records of one moment are written and acknowledged with few calls of the system."""
 
 QUEUED_BYTES = 64 * 1024 * 1024
 """What may wait to be stored; whoever brings more waits. It bridges an outage of some seconds."""
@@ -160,7 +164,7 @@ class Appends:
         """How long the next record has to wait."""
         now = asyncio.get_running_loop().time()
         self._turn = max(self._turn + 1 / RECORDS_PER_SECOND, now - BURST / RECORDS_PER_SECOND)
-        return max(0.0, self._turn - now)
+        return 0.0 if self._turn <= now else ceil(self._turn / TICK_SECONDS) * TICK_SECONDS - now
 
     async def _step(self, lane: _Lane) -> None:
         """Store what can be stored together; each of it learns how it went."""

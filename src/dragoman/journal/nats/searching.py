@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dragoman.errors import JournalError, NoSuchStream
+from dragoman.errors import JournalClosed, JournalError, NoSuchStream
 from dragoman.journal import indexing, opening
 from dragoman.journal.contract import Found, Page, Stored, StreamInfo
 from dragoman.journal.conversation import Fold
-from dragoman.journal.nats.answers import end_tasks
+from dragoman.journal.nats.answers import NoAnswer, end_tasks
 from dragoman.journal.nats.catalog import Catalog
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import Layout, token_of
@@ -96,7 +96,7 @@ class Search:
         try:
             async with asyncio.timeout(CATCH_UP_SECONDS):
                 await self._catch_up(share=0)
-        except TimeoutError:
+        except (TimeoutError, NoAnswer):
             log.warning("the search answers before its index is complete")
         await self._forget_gone()
         writer = await self._open()
@@ -136,9 +136,10 @@ class Search:
             for begin in range(0, len(behind), AT_ONCE):
                 began = asyncio.get_running_loop().time()
                 part = behind[begin : begin + AT_ONCE]
-                async with asyncio.TaskGroup() as tasks:
-                    for token, info in part:
-                        tasks.create_task(self._index(writer, token, info, counts[token]))
+                work = [self._index(writer, token, info, counts[token]) for token, info in part]
+                for outcome in await asyncio.gather(*work, return_exceptions=True):
+                    if isinstance(outcome, BaseException):
+                        raise outcome
                 await asyncio.sleep(share * (asyncio.get_running_loop().time() - began))
 
     async def _counts(self) -> dict[str, int]:
@@ -177,6 +178,8 @@ class Search:
                     page = []
         except NoSuchStream:
             return
+        except (JournalClosed, NoAnswer):  # nothing is wrong with the stream
+            raise
         except JournalError as error:
             log.warning("a part of a stream cannot be searched: %s", error)
         await self._take(writer, token, info, known._replace(records=records), page)
