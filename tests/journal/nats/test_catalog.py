@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.journal import Listing, StreamInfo
 from dragoman.journal.nats import NatsPlace, catalog
+from tests.journal.nats.lossy import lossy
 from tests.journal.nats.places import fresh, opened
 from tests.journal.streams import note, notes
 from tests.nats_servers import Servers
@@ -63,6 +64,22 @@ async def test_how_far_a_running_stream_goes_reaches_other_nodes_after_a_while(
         await listed(other, {"a": 3})
         await place.journal.append("a", notes(4))
         await listed(other, {"a": 7})
+
+
+async def test_descriptions_that_could_not_be_written_are_written_later(
+    server: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "REFRESH_SECONDS", 0.05)
+    async with (
+        lossy(server, prefix := fresh(), monkeypatch) as (place, wire),
+        opened(server, prefix) as other,
+    ):
+        await place.journal.append("a", notes(3))
+        monkeypatch.setattr(catalog, "PATIENCE", 0.1)
+        wire.lose_question("$KV.", times=8)
+        await place.journal.append("a", notes(4))
+        await listed(other, {"a": 7})
+        assert wire.lost > 1
 
 
 async def test_what_was_not_written_yet_is_written_when_a_node_leaves(server: Servers) -> None:

@@ -79,7 +79,7 @@ class Catalog:
         try:
             async with asyncio.timeout(5):
                 await self._write_stale()
-        except (JournalError, TimeoutError):
+        except TimeoutError:
             pass  # the same
 
     # What is decided by the bucket.
@@ -213,26 +213,27 @@ class Catalog:
     async def _refresh(self) -> None:
         while True:
             await asyncio.sleep(REFRESH_SECONDS)
-            try:
-                await self._write_stale()
-            except (JournalError, TimeoutError) as error:
-                log.debug("descriptions are late: %s", error)
+            await self._write_stale()
 
     async def _write_stale(self) -> None:
-        """A few at once, each over the revision that is known; who has changed it meanwhile knows better."""
+        """A few at once. What cannot be written now is written the next time."""
         waiting = list(self._stale)
 
         async def work() -> None:
             while waiting:
-                token = waiting.pop()
-                known = self._picture.get(token)
-                if known is None:
-                    continue
                 try:
-                    await self._write(token, known.info, known.revision)
-                except KeyTaken:
-                    await self.read(token)
+                    await self._write_one(waiting.pop())
+                except JournalError as error:
+                    waiting.clear()  # the others would wait in vain too
+                    log.debug("descriptions are late: %s", error)
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(REFRESH_AT_ONCE, len(waiting))):
-                group.create_task(work())
+        await asyncio.gather(*(work() for _ in range(min(REFRESH_AT_ONCE, len(waiting)))))
+
+    async def _write_one(self, token: str) -> None:
+        """Over the revision that is known; who has changed it meanwhile knows better."""
+        known = self._picture.get(token)
+        if known is not None:
+            try:
+                await self._write(token, known.info, known.revision)
+            except KeyTaken:
+                await self.read(token)
