@@ -27,7 +27,7 @@ RECORD_BYTES = 256 * 1024
 RECORD_ENTRIES = 2_000
 """Beyond these no further append joins a record; one that is larger by itself is a record by itself."""
 
-AT_ONCE = 32
+AT_ONCE = 64
 """Records under way. More would not be stored sooner, and what waits meanwhile shares the next record."""
 
 RECORDS_PER_SECOND = 2_500
