@@ -102,7 +102,7 @@ class Replay:
         return max(tail.last, known.last) if known is not None and known.life == tail.life else tail.last
 
     def learn(self, token: str, head: Head, seq: int) -> None:
-        self._tails.marks(token, head.life).learn(head.first, seq)
+        self._tails.learn_mark(token, head, seq)
 
     @property
     def kept_all(self) -> bool:

@@ -68,7 +68,7 @@ class Storing:
             if place is not None:
                 await self._objects.delete(token, place)
             return None
-        self._tails.marks(token, head.life).learn(head.first, at)
+        self._tails.learn_mark(token, head, at)
         return Tail(head.last, at, head.life, time)
 
     async def _pack(

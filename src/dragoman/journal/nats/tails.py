@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import Layout
-from dragoman.journal.nats.records import read_head
+from dragoman.journal.nats.records import Head, read_head
 
 KEPT = 50_000
 """Streams whose end is remembered: some ten megabytes."""
@@ -94,6 +94,11 @@ class Tails:
             if len(self._marks) > KEPT // 10:
                 self._marks.pop(next(iter(self._marks)))
         return found
+
+    def learn_mark(self, token: str, head: Head, at: int) -> None:
+        """A record was seen. One that is near the start needs no mark, and most streams are short."""
+        if head.first > MARK_ENTRIES:
+            self.marks(token, head.life).learn(head.first, at)
 
     async def read(self, token: str, *, patience: float | None = None) -> Tail:
         """The true end, from the leader."""
