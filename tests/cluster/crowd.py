@@ -130,7 +130,7 @@ class Crowd:
         chance = random.Random(self._chance.random())
         while not self._calm.is_set():
             updates = chance.randint(3, 7)
-            order: dict[str, Any] = {"updates": updates, "gap": self._pace * chance.uniform(0.5, 1.5)}
+            order: dict[str, Any] = {"updates": updates, "gap": self._pace * chance.uniform(0.7, 1.3)}
             order["burst"] = chance.choice((1, 1, 1, 3))
             if chance.random() < 0.2:
                 order["ask"] = [chance.randrange(updates)]

@@ -15,7 +15,7 @@ from tests.cluster.storm import Plan, storm
 
 SECONDS = float(os.environ.get("DRAGOMAN_STORM_SECONDS", "30"))
 SEED = int(os.environ.get("DRAGOMAN_STORM_SEED", "1"))
-PACE = 2.5
+PACE = 3.0
 """Seconds between the updates of a session: others need the processors too."""
 
 AROUND = 300
