@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -23,6 +24,7 @@ sys.path.insert(0, str(HERE.parent))  # servers and hubs are started as the test
 import cluster_figures as figures  # noqa: E402
 from cluster_report import Report  # noqa: E402
 from harness.company import Company  # noqa: E402
+from harness.processes import adopt_orphans  # noqa: E402
 from tests.cluster.together import Cluster, running_cluster  # noqa: E402
 
 AGENT = [sys.executable, str(HERE / "cluster_agent.py")]
@@ -76,9 +78,19 @@ async def measure(names: list[str], *, quick: bool) -> Report:
             cluster = running_cluster(folder, apart=False, command=AGENT, servers_more=LAME_DUCK)
             async with cluster as run:
                 await FIGURES[name](run, str(work), report, quick)
+            _reap()
             print(f"{name}: {report.shown(name)}", flush=True)
     report.others = company.share()
     return report
+
+
+def _reap() -> None:
+    """Agents that have outlived their hubs are ours by now; what they used counts as ours, too."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            continue
+    except ChildProcessError:
+        pass  # there are none
 
 
 def main() -> int:
@@ -91,6 +103,7 @@ def main() -> int:
     names = chosen.only.split(",")
     if unknown := set(names) - set(FIGURES):
         sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(FIGURES)}")
+    adopt_orphans()
     report = asyncio.run(measure(names, quick=chosen.quick))
     text = report.page(quick=chosen.quick)
     print("\n" + text)
