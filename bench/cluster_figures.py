@@ -181,6 +181,7 @@ async def replay(cluster: Cluster, folder: str, *, count: int) -> dict[str, floa
     await owner.end()
     other = next(node for node in cluster.nodes if node is not owner)
     rates: list[float] = []
+    came = 0
     for _ in range(LOADS):
         async with CountingClient(other.url, cluster.headers) as client:
             began = time.perf_counter()
