@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     if status != FAILED or not 0 < len(failed) <= HANDFUL:
         return status
     print(f"\n{len(failed)} failed among the others and are now run alone", flush=True)
-    status = subprocess.run([*pytest, "-p", "no:cacheprovider", *failed], check=False).returncode
+    status = subprocess.run([*pytest, *failed], check=False).returncode
     for test in failed if status == 0 else ():
         print(f"UNSTEADY, failed among others and passed alone: {test}", flush=True)
     return status

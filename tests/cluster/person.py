@@ -50,6 +50,7 @@ class Person:
         self._ids = 0
         self._keys = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._joining: dict[int, str] = {}
         self._transport = resuming(
             ",".join(urls),
             headers={"authorization": f"Bearer {token}"},
@@ -93,9 +94,9 @@ class Person:
         """From a cursor on, or from `end`."""
         if after != "end":
             self._join(session, after)
-        found = await self.call("_dragoman/hub/attach", {"sessionId": session, "after": after})
-        if after == "end":
-            self._join(session, found["cursor"])
+        else:
+            self._joining[self._ids + 1] = session  # what is told right behind the answer counts
+        await self.call("_dragoman/hub/attach", {"sessionId": session, "after": after})
 
     async def leave(self, session: str) -> None:
         await self.call("_dragoman/hub/detach", {"sessionId": session})
@@ -160,6 +161,9 @@ class Person:
 
     def _hear_answer(self, message: dict[str, Any]) -> None:
         waiting = self._waiting.pop(message.get("id", -1), None)
+        session = self._joining.pop(message.get("id", -1), None)
+        if session is not None and "result" in message:
+            self._join(session, message["result"]["cursor"])
         if waiting is not None and not waiting.done():
             waiting.set_result(message)
 

@@ -33,6 +33,9 @@ class Belonging(Protocol):
     async def release(self, claim: Claim) -> None:
         """Anybody may have it from here on. Nothing happens if it was claimed again meanwhile."""
 
+    async def give(self, claim: Claim) -> None:
+        """Another node has it from here on, and goes on with it."""
+
     def lost(self, session: str) -> None:
         """Somebody else has written to it: it is not ours any more."""
 
@@ -49,6 +52,9 @@ class AllOurs:
         return Claim(session)
 
     async def release(self, claim: Claim) -> None:
+        pass
+
+    async def give(self, claim: Claim) -> None:
         pass
 
     def lost(self, session: str) -> None:

@@ -73,10 +73,13 @@ def _taken_over() -> Entry:
 
 
 async def hand_over(hub: Hub, session: HubSession) -> None:
-    """Let another node have it: what is stored is all there is, and whoever follows it goes there."""
+    """Let another node have it: what is stored is all there is, and whoever follows it goes there. One in
+    which prompts wait is given to a certain node: they go on although nobody asks for the session.
+    """
     await session.log.flush(STORE_SECONDS)
+    waits = bool(session.memory.queue)
     await lose(hub, session)
-    await hub.belonging.release(session.claim)
+    await (hub.belonging.give if waits else hub.belonging.release)(session.claim)
 
 
 async def lose(hub: Hub, session: HubSession) -> None:

@@ -129,7 +129,7 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
     labels: Texts = ()
     roots: Texts = ()
     """Folders that sessions here may be in; none of them means all."""
-    lease: Annotated[float, Kind("seconds", least=1)] = 10.0
+    lease: Annotated[float, Kind("seconds", least=1)] = 8.0
 
 
 class HubSettings(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -108,6 +109,29 @@ async def test_a_drained_node_gives_its_idle_sessions_away_and_their_clients_not
         assert (await client.answer(client.prompt(session, "say 1")))["result"]
         assert group.owner(session) != owner
         assert client.texts() == ["0 ", "1 ", "0 "]
+
+
+async def test_prompts_that_wait_at_a_drained_node_go_on_at_another_though_nobody_asks() -> None:
+    gate = Gate()
+    async with nodes("a", "b", agents={"one": lambda: obedient(gate)}) as group:
+        client = await group["a"].client().begin()
+        session = await client.new()
+        owner = group.owner(session)
+        client.prompt(session, "wait")
+        client.prompt(session, "say 2")
+        await gate.waiting.wait()
+        draining = asyncio.create_task(group[owner].cluster.drain())
+        await client.transport.aclose()
+        gate.open.set()
+        await draining
+        other = group["b" if owner == "a" else "a"]
+        reader = await other.client().begin()
+        while True:
+            await reader.call("session/load", {"sessionId": session, **LOAD})
+            if reader.texts()[-2:] == ["0 ", "1 "]:
+                break
+            await asyncio.sleep(0.05)
+        assert group.owner(session) == other.name
 
 
 async def test_a_node_that_starts_again_goes_on_with_its_agents_and_its_turns() -> None:

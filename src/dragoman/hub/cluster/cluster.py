@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LEASE_SECONDS = 10.0
+LEASE_SECONDS = 8.0
 TAKEN_AT_ONCE = 8
 """Sessions of a dead node that are read at the same time."""
 
@@ -72,7 +72,7 @@ class Cluster:
             gone=self._gone,
             came=self._came,
         )
-        self.owners = Owners(register, self.members)
+        self.owners = Owners(register, self.members, given=lambda: self._orphans.set())
         self.switch = Switch(bus, node.name, node.life, opened=self._opened)
         self._needs = needs or {}
         self._limits = limits
@@ -200,6 +200,13 @@ class Cluster:
     async def release(self, claim: Claim) -> None:
         await self.owners.release(claim)
 
+    async def give(self, claim: Claim) -> None:
+        info = await self.hub.journal.info(claim.session)
+        able = [] if info is None else self._able(info.agent, info.cwd)
+        others = [name for name in able if name != self.name]
+        to = heir(self.members.alive(), claim.session, others) if others else None
+        await self.owners.release(claim, to=to or "")
+
     def lost(self, session: str) -> None:
         found = self.hub.sessions.get(session)
         self.owners.drop(session)
@@ -256,14 +263,22 @@ class Cluster:
             self._orphans.clear()
             if not self.hub.draining:
                 await asyncio.gather(*(self._adopt(session) for session in self.owners.orphans()))
+                await asyncio.gather(*(self._open(session) for session in self.owners.given()))
 
     async def _adopt(self, session: str) -> None:
+        try:
+            info = await self.hub.journal.info(session)
+        except (DragomanError, TimeoutError) as error:
+            log.warning("session %s could not be taken over yet: %s", session, error)
+            return
+        able = [] if info is None else self._able(info.agent, info.cwd)
+        if heir(self.members.alive(), session, able) == self.name:
+            await self._open(session)
+
+    async def _open(self, session: str) -> None:
         async with self._taking:
             try:
-                info = await self.hub.journal.info(session)
-                able = [] if info is None else self._able(info.agent, info.cwd)
-                if heir(self.members.alive(), session, able) == self.name:
-                    await self.hub.session(session)
+                await self.hub.session(session)
             except (DragomanError, TimeoutError) as error:
                 log.warning("session %s could not be taken over yet: %s", session, error)
             except Exception:  # one session that cannot be read must not leave the others to nobody

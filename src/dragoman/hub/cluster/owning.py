@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from collections.abc import Callable
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +24,10 @@ log = logging.getLogger(__name__)
 
 PREFIX = "own"
 TRIES = 10
+
+
+def _ignore() -> None:
+    pass
 
 
 class _Owned(Struct, frozen=True):
@@ -39,7 +44,9 @@ class _Known(Struct, frozen=True):
 class Owners:
     """What is known of the owners of sessions that are open somewhere."""
 
-    def __init__(self, register: Register, members: Members) -> None:
+    def __init__(self, register: Register, members: Members, *, given: Callable[[], None] = _ignore) -> None:
+        """`given` hears that a session may have been given to us."""
+        self._given = given
         self._register = register
         self._members = members
         self._known: dict[str, _Known] = {}  # by key
@@ -78,6 +85,15 @@ class Owners:
             if self._members.find(known.owned.node) is None
         ]
 
+    def given(self) -> list[str]:
+        """Sessions that another node has given to us, or that a life of ours before this one had."""
+        me = self._members.node
+        return [
+            known.owned.session
+            for known in self._known.values()
+            if known.owned.node == me.name and known.owned.life != me.life
+        ]
+
     async def claim(self, session: str) -> Claim:
         """Make it ours. Raises `Elsewhere` if it is a living node's."""
         async with self._lock(session):
@@ -108,8 +124,10 @@ class Owners:
         self._note(key, value, await self._register.update(key, value, known.revision))
         return True
 
-    async def release(self, claim: Claim) -> None:
-        """Nobody has it from here on; nothing happens if it was claimed again meanwhile, or lost."""
+    async def release(self, claim: Claim, *, to: str = "") -> None:
+        """Nobody has it from here on, or the node `to`; nothing happens if it was claimed again meanwhile, or
+        lost.
+        """
         async with self._lock(claim.session):
             if self._mine.get(claim.session) is not claim:
                 return
@@ -120,6 +138,10 @@ class Owners:
             if known is None or (known.owned.node, known.owned.life) != (me.name, me.life):
                 return
             try:
+                if to:
+                    value = msgspec.json.encode(_Owned(claim.session, to, ""))
+                    self._note(key, value, await self._register.update(key, value, known.revision))
+                    return
                 await self._register.delete(key, known.revision)
             except KeyTaken:
                 return
@@ -158,6 +180,8 @@ class Owners:
                 log.error("the register holds an owner that cannot be read")
                 return
             self._known[key] = _Known(owned, held.revision)
+            if owned.node == self._members.node.name and owned.life != self._members.node.life:
+                self._given()
 
 
 def _key(session: str) -> str:
