@@ -208,7 +208,7 @@ class KeyTaken(JournalError):
         self.key = key
 
 
-class Elsewhere(DragomanError):
+class Elsewhere(JournalError):
     """The session is served by another node."""
 
     def __init__(self, session: str, node: str) -> None:

@@ -310,7 +310,8 @@ class Hub:
         is another node's by now, and nothing of it will ever be stored here.
         """
         if isinstance(error, StreamMoved) and self.belonging.is_shared:
-            self.belonging.lost(session.id)
+            if self.sessions.get(session.id) is session:  # else it was lost before, and may be open anew
+                self.belonging.lost(session.id)
             return False
         self.desk.unstored(session, error)
         return True

@@ -68,6 +68,7 @@ class SessionLog:
         self._size = 0
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
+        self._closed = False
         self._emptied = asyncio.Event()
         self._emptied.set()
 
@@ -104,15 +105,23 @@ class SessionLog:
         return self._emptied.is_set()
 
     async def flush(self, within: float) -> None:
-        """Until everything is stored, or `within` seconds have passed."""
+        """Until everything is stored, or `within` seconds have passed. Raises `JournalError` if the log was
+        closed before.
+        """
         try:
             async with asyncio.timeout(within):
                 await self._emptied.wait()
         except TimeoutError:
             log.warning("a session's last entries could not be stored within %g s", within)
+        if self._closed and self._waiting:
+            raise JournalError("the session was closed before everything was stored")
 
     async def aclose(self) -> None:
-        """What is not stored now is lost, as it would be by a crash: it has had no effect either."""
+        """What is not stored now is lost, as it would be by a crash: it has had no effect either. Nothing is
+        taken any more.
+        """
+        self._closed = True
+        self._emptied.set()
         if self._again is not None:
             self._again.cancel()
         if self._task is not None:
@@ -120,6 +129,8 @@ class SessionLog:
             await asyncio.wait((self._task,))
 
     def _go(self) -> None:
+        if self._closed:
+            return
         self._emptied.clear()
         if self._task is None and self._again is None:
             self._task = asyncio.get_running_loop().create_task(self._store_all(), name="hub log")
@@ -130,7 +141,7 @@ class SessionLog:
                 await self._store()
             self._emptied.set()
         except JournalError as error:
-            if self._failed(error):
+            if not self._closed and self._failed(error):
                 self._again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._retry)
         finally:
             self._task = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from dragoman.errors import ErrorAnswer
+from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.frames import value_of
 from dragoman.hub.queueing import edit, withdraw
 from dragoman.hub.rendering import Onlooker, Position, messages, read_cursor
@@ -25,6 +25,7 @@ PREFIX = "_dragoman/hub/"
 Params = dict[str, Raw]
 Handler = Callable[["HubClient", Params], Awaitable[dict[str, Any]]]
 
+STORE_SECONDS = 5.0
 PAGE = 500
 MOST = 5000
 HISTORY_BYTES = 4 * 1024 * 1024
@@ -187,6 +188,10 @@ class HubMethods:
         if not name.isdigit() or result is None:
             raise invalid_params("a request and a result are needed")
         done = session.settle(int(name), outcome="answered", by=client.grant.name, result=Raw(bytes(result)))
+        if done:  # said when it is stored: until then it may still come to nothing
+            await session.log.flush(STORE_SECONDS)
+            if self._hub.sessions.get(session.id) is not session:
+                raise Elsewhere(session.id, "")
         return {"settled": done}
 
     async def _edit(self, client: HubClient, params: Params) -> dict[str, Any]:

@@ -117,7 +117,8 @@ def connect_writer(
         connection.execute(f"pragma synchronous = {SYNCHRONOUS[durability]}")
         connection.execute(f"pragma fullfsync = {int(durability == 'full')}")  # macOS syncs only if asked so
         connection.execute("pragma secure_delete = on")  # what is deleted is gone
-        connection.execute(f"pragma cache_size = -{CACHE_KIB}")
+        if durability == "full":  # a hub's; a history of one conversation needs none of it
+            connection.execute(f"pragma cache_size = -{CACHE_KIB}")
         migrate(connection)
     except BaseException:
         connection.close()

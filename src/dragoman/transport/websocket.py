@@ -27,19 +27,25 @@ def websocket(
     url: str, *, headers: Mapping[str, str] | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> MessageTransport:
     """A transport that connects when it is used; whoever reads from it hears why it could not."""
-    return MessageTransport(_ClientStream(lambda: _connect(url, headers, limits)), limits=limits)
+    return MessageTransport(_ClientStream(lambda: _connect(url, headers, limits, KEEPALIVE)), limits=limits)
 
 
 async def open_websocket(
-    url: str, *, headers: Mapping[str, str] | None = None, limits: Limits = DEFAULT_LIMITS
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    keepalive: float = KEEPALIVE,
 ) -> MessageTransport:
     """The same, connected. Raises `LinkClosed` with what the server said, if it does not want us."""
-    stream = _ClientStream(lambda: _connect(url, headers, limits))
+    stream = _ClientStream(lambda: _connect(url, headers, limits, keepalive))
     await stream.connected()  # before anybody uses it, so that it is closed even if nobody does
     return MessageTransport(stream, limits=limits)
 
 
-async def _connect(url: str, headers: Mapping[str, str] | None, limits: Limits) -> ClientConnection:
+async def _connect(
+    url: str, headers: Mapping[str, str] | None, limits: Limits, keepalive: float
+) -> ClientConnection:
     try:
         from websockets.asyncio.client import connect
         from websockets.exceptions import InvalidStatus, InvalidURI, WebSocketException
@@ -53,9 +59,9 @@ async def _connect(url: str, headers: Mapping[str, str] | None, limits: Limits) 
             additional_headers=dict(headers or {}),
             max_size=hard_limit(limits),
             compression=None,  # costs forty kilobytes a connection, and JSON is small
-            ping_interval=KEEPALIVE,
-            ping_timeout=KEEPALIVE,
-            open_timeout=OPENING,
+            ping_interval=keepalive,
+            ping_timeout=keepalive,
+            open_timeout=min(OPENING, keepalive),
             create_connection=RunConnection if limits.frame >= SMALL else None,
         )
     except InvalidURI as error:

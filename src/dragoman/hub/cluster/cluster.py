@@ -235,11 +235,11 @@ class Cluster:
 
     async def _lost(self) -> None:
         """Others may have our sessions by now: act no more on any."""
+        self.switch.lose_all()  # the others have closed their ends long ago
         await self.hub.pool.lose()
         for session in list(self.hub.sessions.values()):
             self.owners.drop(session.id)
             await lose(self.hub, session)
-        self.switch.lose_all()
 
     # The others.
 

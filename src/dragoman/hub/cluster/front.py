@@ -298,11 +298,15 @@ class Front:
         elif followed is not None and followed.held is None:
             self._moves.move(one.session, followed, pause=min(LONGEST_PAUSE, 0.01 * 2.0**one.hops))
 
+    def has(self, branch: Branch) -> bool:
+        """Whether it is still the way to its node."""
+        return self._branches.get(branch.node) is branch
+
     def broken(self, branch: Branch, why: str) -> None:
         """Its node is gone, or words were lost on the way."""
         if self.closed:
             return
-        if self._branches.get(branch.node) is branch:
+        if self.has(branch):
             del self._branches[branch.node]
         self.inside.broken(branch, why)
         if why == REPLACED:

@@ -13,6 +13,7 @@ from dragoman.hub.frames import encoded
 from dragoman.wire import notification
 
 if TYPE_CHECKING:
+    from dragoman.hub.cluster.branches import Branch
     from dragoman.hub.cluster.front import Front
     from dragoman.hub.cluster.remembering import Waited
     from dragoman.hub.rendering import Position
@@ -60,7 +61,9 @@ class Moves:
             try:
                 node = await self._front.cluster.find(session)
                 if followed.position is not None and not self._loads(session):
-                    await self._resume(session, followed, node, followed.position)
+                    branch = await self._resume(session, followed, node, followed.position)
+                    if not self._front.has(branch):
+                        continue  # it broke behind its answer: nobody follows the session there
                 if not followed.again:
                     self._arrive(session, followed, node)
                     return
@@ -77,7 +80,7 @@ class Moves:
             one.session == session and one.method == "session/load" for one in self._front.waited.values()
         )
 
-    async def _resume(self, session: str, followed: Followed, node: str, position: Position) -> None:
+    async def _resume(self, session: str, followed: Followed, node: str, position: Position) -> Branch:
         prompts = [one.key for one in self._front.waited.values() if one.session == session and one.key]
         ours = {"after": str(position), "prompts": prompts, "wrote": followed.own}
         params = {"sessionId": session, "cwd": "/", "_meta": {"dragoman": ours}}
@@ -88,6 +91,7 @@ class Moves:
         except BaseException:
             followed.node = before
             raise
+        return branch
 
     def _arrive(self, session: str, followed: Followed, node: str) -> None:
         """Say again what has no answer, then what was said meanwhile."""

@@ -51,6 +51,7 @@ class Owners:
         self._members = members
         self._known: dict[str, _Known] = {}  # by key
         self._mine: dict[str, Claim] = {}
+        self._dropped: set[str] = set()
         self._locks: dict[str, asyncio.Lock] = {}
         self._watch: Ends | None = None
 
@@ -103,6 +104,8 @@ class Owners:
                 except KeyTaken:
                     await self._look_again(session)
                     continue
+                taken = taken or session in self._dropped
+                self._dropped.discard(session)
                 claim = self._mine[session] = Claim(session, taken=taken)
                 return claim
         raise JournalError(f"session {session} could not be claimed: its owner changes all the time")
@@ -152,8 +155,9 @@ class Owners:
                 del self._known[key]
 
     def drop(self, session: str) -> None:
-        """It is not ours any more, whoever has it."""
+        """It is not ours any more, whoever has it. If nobody has, what we had begun in it is left behind."""
         self._mine.pop(session, None)
+        self._dropped.add(session)
 
     # Inside.
 

@@ -18,6 +18,10 @@ UNWELCOME = (401, 403)
 PASSING = (408, 425, 429)
 """Come back later, these say."""
 
+KEEPALIVE = 20.0
+KEEPALIVE_OF_SEVERAL = 4.0
+"""Who can go elsewhere does not wait long for a node that says nothing."""
+
 _STATUS = re.compile(r"\bstatus (\d{3})$")
 
 
@@ -48,14 +52,16 @@ def resuming(
 def _opener(
     url: str, headers: Mapping[str, str] | None, limits: Limits
 ) -> Callable[[], Awaitable[Transport]]:
-    urls = itertools.cycle(url.split(","))
+    addresses = url.split(",")
+    urls = itertools.cycle(addresses)
+    keepalive = KEEPALIVE if len(addresses) == 1 else KEEPALIVE_OF_SEVERAL
 
     async def open_() -> Transport:
         one = next(urls)
         if one.startswith("ws"):
             from dragoman.transport.websocket import open_websocket
 
-            return await open_websocket(one, headers=headers, limits=limits)
+            return await open_websocket(one, headers=headers, limits=limits, keepalive=keepalive)
         from dragoman.transport.http_client import open_http
 
         return open_http(one, headers=headers, limits=limits, all_or_nothing=True)
