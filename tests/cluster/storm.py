@@ -36,7 +36,7 @@ TICK = 0.05
 
 @dataclass
 class Plan:
-    """What kind of storm. `pace`: seconds between the updates of a session."""
+    """What kind of storm. `pace`: seconds between the updates of a session; `patience`: see `check`."""
 
     seconds: float
     seed: int
@@ -46,6 +46,7 @@ class Plan:
     servers: int = 3
     pace: float = 1.0
     crowded: bool = False
+    patience: float = 0.0
 
 
 @dataclass
@@ -144,7 +145,7 @@ async def _weathered(
         calm=calm,
     )
     save(whole, cluster.folder / "records")
-    return Result(check(whole), whole, notes)
+    return Result(check(whole, patience=plan.patience), whole, notes)
 
 
 async def _blow(

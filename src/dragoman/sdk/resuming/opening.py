@@ -19,7 +19,7 @@ PASSING = (408, 425, 429)
 """Come back later, these say."""
 
 KEEPALIVE = 20.0
-KEEPALIVE_OF_SEVERAL = 4.0
+KEEPALIVE_OF_SEVERAL = 3.0
 """Who can go elsewhere does not wait long for a node that says nothing."""
 
 _STATUS = re.compile(r"\bstatus (\d{3})$")
