@@ -77,7 +77,13 @@ class SqliteJournal:
             raise JournalClosed("a journal is opened once")
         name = f"journal {self.path.name}"
         self._readers = Readers(self._connect_reader, explain=self._explain, name=name)
-        self._writer = Writer(self._open, explain=self._explain, close=self._close, name=name)
+        self._writer = Writer(
+            self._open,
+            explain=self._explain,
+            close=self._close,
+            name=name,
+            waits=self._durability != "off",
+        )
         await self._writer.start()
         return self
 

@@ -3,6 +3,9 @@
 A commit waits for the disk, so the cost of one is shared by all who asked meanwhile: each gets its own
 result, and all get it after the same commit. If a shared commit fails, each is tried alone, so that nobody
 fails for another's sake. What is queued is bounded in bytes; whoever asks for more waits.
+
+Where no commit waits for the disk, a small one that nobody else is in front of is done in the caller's own
+thread: to wake another one and to be woken by it takes longer than the commit.
 """
 
 from __future__ import annotations
@@ -21,6 +24,9 @@ T = TypeVar("T")
 
 QUEUED_BYTES = 16 * 1024 * 1024
 """Above this, whoever appends waits: more would only be memory that the disk cannot keep up with."""
+
+HERE_BYTES = 16 * 1024
+"""What is done in the caller's thread at most: it has others to serve."""
 
 BATCH_ROWS = 4096
 """Rows of one commit. Beyond a few thousand the commit itself no longer matters, and others wait."""
@@ -56,7 +62,13 @@ class Writer:
         explain: Callable[[Refusal], JournalError],
         close: Callable[[sqlite3.Connection | None], None],
         name: str,
+        waits: bool = True,
     ) -> None:
+        """`waits` says whether a commit waits for the disk."""
+        self._waits = waits
+        self._connection: sqlite3.Connection | None = None  # for whoever need not wait
+        self._busy_ms = 0
+        self._under_way = 0  # jobs that the thread has, or will have
         self._open = open_
         self._explain = explain
         self._close = close
@@ -94,10 +106,39 @@ class Writer:
             await self._room.wait()
         if self._closing:
             raise JournalClosed("the journal is closed")
+        if not (self._waits or self._under_way or alone) and size <= HERE_BYTES:
+            here = Job(work)
+            if self._done_here(here):
+                return await here.future
         job = Job(work, size=size, rows=rows, alone=alone)
         self._queued += size
+        self._under_way += 1
         self._queue.put(job)
         return await job.future
+
+    def _done_here(self, job: Job[Any]) -> bool:
+        """Whether it was done at once: the thread has nothing to do, and so does not touch its connection.
+        Not if another process writes at this moment: that is for the thread to wait for.
+        """
+        connection = self._connection
+        if connection is None:
+            return False
+        connection.execute("pragma busy_timeout = 0")
+        try:
+            connection.execute("begin immediate")
+        except sqlite3.OperationalError:
+            return False
+        finally:
+            connection.execute(f"pragma busy_timeout = {self._busy_ms}")
+        try:
+            job.result = job.work(connection)
+            connection.execute("commit")
+        except Exception as error:  # noqa: BLE001  # whoever waits is told
+            if connection.in_transaction:
+                connection.rollback()
+            job.error = self._explained(error)
+        self._settle_all([job])
+        return True
 
     async def aclose(self) -> None:
         """Finish what was asked for, and end the thread."""
@@ -117,6 +158,9 @@ class Writer:
             self._tell(_fail, self._opened, self._explained(error))
         else:
             self._tell(_settle, self._opened, None)
+            if not self._waits:
+                self._busy_ms = int(connection.execute("pragma busy_timeout").fetchone()[0])
+                self._connection = connection
             while batch := self._next_batch():
                 self._commit(connection, batch)
                 self._tell(self._finish, batch)
@@ -173,14 +217,18 @@ class Writer:
     # In the loop.
 
     def _finish(self, batch: list[Job[Any]]) -> None:
+        self._under_way -= len(batch)
+        self._queued -= sum(job.size for job in batch)
+        self._settle_all(batch)
+        if self._queued <= QUEUED_BYTES:
+            self._room.set()
+
+    def _settle_all(self, batch: list[Job[Any]]) -> None:
         for job in batch:
-            self._queued -= job.size
             if job.error is not None:
                 _fail(job.future, job.error)
             else:
                 _settle(job.future, job.result)
-        if self._queued <= QUEUED_BYTES:
-            self._room.set()
 
 
 def _settle(future: asyncio.Future[Any], result: Any) -> None:
