@@ -292,3 +292,20 @@ async def test_a_commit_that_failed_moves_no_stream(tmp_path: Path) -> None:
         base.close()
         assert await journal.append("a", notes(1), after=4) == 5
         assert len(await frames(journal, "a")) == 5
+
+
+async def test_without_durability_the_loop_waits_for_no_other_process(tmp_path: Path) -> None:
+    """What is small is written at once, in the loop's own thread; not while another process writes."""
+    path = tmp_path / "j.db"
+    async with open_journal(path, durability="off") as journal:
+        assert await journal.append("s", [Entry("note", b"1", 0.0)]) == 1
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("begin immediate")
+        waiting = asyncio.ensure_future(journal.append("s", [Entry("note", b"2", 0.0)]))
+        await asyncio.sleep(0)  # the loop goes on
+        assert not waiting.done()
+        other.execute("rollback")
+        other.close()
+        assert await waiting == 2
+        pages = [page async for page in journal.replay("s")]
+        assert [bytes(one.frame) for page in pages for one in page] == [b"1", b"2"]

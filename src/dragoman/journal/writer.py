@@ -15,7 +15,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from dragoman.errors import JournalClosed, JournalError
 from dragoman.journal.opening import Refusal
@@ -49,6 +49,9 @@ class Job(Generic[T]):
         self.error: BaseException | None = None
 
 
+Commit: TypeAlias = Callable[[sqlite3.Connection, list[Job[Any]]], None]
+
+
 class Writer:
     """Runs jobs in order. The thread begins with `open_`, which makes the connection, and ends with `close`.
 
@@ -67,7 +70,6 @@ class Writer:
         """`waits` says whether a commit waits for the disk."""
         self._waits = waits
         self._connection: sqlite3.Connection | None = None  # for whoever need not wait
-        self._busy_ms = 0
         self._under_way = 0  # jobs that the thread has, or will have
         self._open = open_
         self._explain = explain
@@ -123,13 +125,10 @@ class Writer:
         connection = self._connection
         if connection is None:
             return False
-        connection.execute("pragma busy_timeout = 0")
         try:
             connection.execute("begin immediate")
         except sqlite3.OperationalError:
             return False
-        finally:
-            connection.execute(f"pragma busy_timeout = {self._busy_ms}")
         try:
             job.result = job.work(connection)
             connection.execute("commit")
@@ -157,16 +156,27 @@ class Writer:
         except BaseException as error:  # noqa: BLE001  # handed to whoever opens
             self._tell(_fail, self._opened, self._explained(error))
         else:
+            commit = self._commit if self._waits else self._patiently(connection)
             self._tell(_settle, self._opened, None)
-            if not self._waits:
-                self._busy_ms = int(connection.execute("pragma busy_timeout").fetchone()[0])
-                self._connection = connection
             while batch := self._next_batch():
-                self._commit(connection, batch)
+                commit(connection, batch)
                 self._tell(self._finish, batch)
         finally:
             self._close(connection)
             self._tell(_settle, self._over, None)
+
+    def _patiently(self, connection: sqlite3.Connection) -> Commit:
+        """Commits of this thread where others commit too: only it has time to wait for other processes."""
+        patience = int(connection.execute("pragma busy_timeout").fetchone()[0])
+        connection.execute("pragma busy_timeout = 0")
+        self._connection = connection
+
+        def commit(connection: sqlite3.Connection, batch: list[Job[Any]]) -> None:
+            connection.execute(f"pragma busy_timeout = {patience}")
+            self._commit(connection, batch)
+            connection.execute("pragma busy_timeout = 0")
+
+        return commit
 
     def _next_batch(self) -> list[Job[Any]]:
         """What has gathered, up to a job that commits by itself; nothing at the end."""

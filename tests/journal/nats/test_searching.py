@@ -19,6 +19,14 @@ async def found(place: NatsPlace, text: str) -> list[tuple[str, int]]:
     return [(one.stream, one.sequence) for one in await place.journal.search(text)]
 
 
+async def finds(place: NatsPlace, text: str, wanted: list[tuple[str, int]]) -> bool:
+    """Whether a search finds just this. On a machine that is busy one may answer before the index is ready."""
+    for _ in range(5):
+        if sorted(await found(place, text)) == wanted:
+            return True
+    return False
+
+
 def options(server: Servers, prefix: str, index: Path) -> Options:
     return replace(read_address(f"{server.url}/{prefix}?shards=2"), index=index)
 
@@ -30,13 +38,13 @@ async def test_what_one_node_has_stored_another_finds_and_what_was_deleted_nobod
         await place.journal.append("a", [prompted("Where is the needle?")])
         await place.journal.append("b", [said("agent_message_chunk", "In the hay"), prompted("needles")])
         await place.journal.describe("b", title="Farming")
-        assert sorted(await found(other, "needle")) == [("a", 1), ("b", 2)]
+        assert await finds(other, "needle", [("a", 1), ("b", 2)])
         hay = (await other.journal.search("hay"))[0]
         assert (hay.title, hay.kind) == ("Farming", "message")
         await place.journal.delete("b")
         assert await found(place, "needle") == [("a", 1)]
         await place.journal.append("b", [prompted("needlework")])
-        assert sorted(await found(place, "needle")) == [("a", 1), ("b", 1)]
+        assert await finds(place, "needle", [("a", 1), ("b", 1)])
 
 
 async def test_a_long_stream_is_indexed_in_steps(server: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +55,7 @@ async def test_a_long_stream_is_indexed_in_steps(server: Servers, monkeypatch: p
         ]
         for begin in range(0, 60, 6):
             await place.journal.append("a", words[begin : begin + 6])
-        assert await found(place, "word56") == [("a", 57)]
+        assert await finds(place, "word56", [("a", 57)])
         assert await found(place, "w12") == [("a", 9)]
         assert await found(place, "w8 w13") == [("a", 9)]
 
