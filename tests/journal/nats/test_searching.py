@@ -20,7 +20,7 @@ async def found(place: NatsPlace, text: str) -> list[tuple[str, int]]:
 
 
 async def finds(place: NatsPlace, text: str, wanted: list[tuple[str, int]]) -> bool:
-    """Whether a search finds just this. On a machine that is busy one may answer before the index is ready."""
+    """Whether a search finds just this. On a busy machine one may answer before the index is ready."""
     for _ in range(5):
         if sorted(await found(place, text)) == wanted:
             return True
