@@ -3,6 +3,9 @@
 Thousands of tests with real processes share few cores. A test that fails among the others and passes alone is
 unsteady: it is named at the end, in so many words, and is a fault to mend, but it does not say that the tree
 is broken. One that fails alone too, or more than a handful of failures, does.
+
+A worker that is killed from outside is replaced, and the run sometimes waits for ever for what it had taken
+along: a run that takes far too long is ended and begun once more, and that is said.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ FAILED = 1
 """pytest's exit status for tests that failed; any other means that they were not all run."""
 
 HANDFUL = 5
+FAR_TOO_LONG = 1500
+"""Seconds; a whole run takes half of it on two cores."""
+
 CACHE = ".pytest_cache"
 
 
@@ -27,7 +33,7 @@ def main(arguments: list[str]) -> int:
     pytest = [sys.executable, "-m", "pytest", "-q", "-o", f"cache_dir={cache}"]
     last_failed = Path(cache, "v/cache/lastfailed")
     last_failed.unlink(missing_ok=True)
-    status = subprocess.run([*pytest, *arguments], check=False).returncode
+    status = _run([*pytest, *arguments])
     failed = _read(last_failed)
     if status != FAILED or not 0 < len(failed) <= HANDFUL:
         return status
@@ -36,6 +42,14 @@ def main(arguments: list[str]) -> int:
     for test in failed if status == 0 else ():
         print(f"UNSTEADY, failed among others and passed alone: {test}", flush=True)
     return status
+
+
+def _run(command: list[str]) -> int:
+    try:
+        return subprocess.run(command, check=False, timeout=FAR_TOO_LONG).returncode
+    except subprocess.TimeoutExpired:  # it was killed, and its workers end with it
+        print(f"\nUNSTEADY: no end after {FAR_TOO_LONG} s; everything is run once more", flush=True)
+        return subprocess.run(command, check=False).returncode
 
 
 def _read(last_failed: Path) -> list[str]:
