@@ -40,6 +40,9 @@ os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # What a shell starts in the background is deaf to Ctrl-C, and so are its children; some of ours must hear it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# The same for `nohup` and the hangup: a handler, unlike deafness, is not inherited.
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda number, frame: None)
 
 
 def pytest_collection_finish() -> None:

@@ -26,14 +26,14 @@ from tests.cluster.findings import Finding
 from tests.cluster.records import AgentLine, Storm, read_agent
 
 
-def check(storm: Storm, *, patience: float = 0.0) -> list[Finding]:
-    """All faults, by kind and session. `patience`: seconds more until a session must be served again."""
+def check(storm: Storm) -> list[Finding]:
+    """All faults, by kind and session."""
     digests = {session: digest(session, entries) for session, entries in storm.sessions.items()}
     found = [
         *check_streams(storm, digests),
         *check_clients(storm, digests),
         *check_agents(storm, digests),
-        *check_service(storm, digests, patience=patience),
+        *check_service(storm, digests),
     ]
     return sorted(found)
 

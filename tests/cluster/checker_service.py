@@ -26,11 +26,10 @@ nothing; one that was killed hangs up.
 """
 
 
-def check_service(storm: Storm, digests: Mapping[str, Digest], *, patience: float = 0.0) -> Iterator[Finding]:
-    """`patience` is for storms that share their machine with others."""
+def check_service(storm: Storm, digests: Mapping[str, Digest]) -> Iterator[Finding]:
     served = service(storm, digests)
-    for blow in judged(storm, WITHIN + patience):
-        within = WITHIN + patience + (SILENT if blow.how in ("pause", "cut") else 0.0)
+    for blow in judged(storm, WITHIN):
+        within = WITHIN + (SILENT if blow.how in ("pause", "cut") else 0.0)
         for session, times in served.items():
             pause = pause_after(times, blow.t)
             if pause is None or pause > within + stalled(storm, blow.t, blow.t + pause):

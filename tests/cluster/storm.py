@@ -36,7 +36,7 @@ TICK = 0.05
 
 @dataclass
 class Plan:
-    """What kind of storm. `pace`: seconds between the updates of a session; `patience`: see `check`."""
+    """What kind of storm. `pace`: seconds between the updates of a session."""
 
     seconds: float
     seed: int
@@ -46,7 +46,6 @@ class Plan:
     servers: int = 3
     pace: float = 1.0
     crowded: bool = False
-    patience: float = 0.0
 
 
 @dataclass
@@ -145,7 +144,7 @@ async def _weathered(
         calm=calm,
     )
     save(whole, cluster.folder / "records")
-    return Result(check(whole, patience=plan.patience), whole, notes)
+    return Result(check(whole), whole, notes)
 
 
 async def _blow(

@@ -18,11 +18,6 @@ SEED = int(os.environ.get("DRAGOMAN_STORM_SEED", "1"))
 PACE = 3.0
 """Seconds between the updates of a session: others need the processors too."""
 
-PATIENCE = 10.0
-"""Seconds more until a session must be served again: nodes start beside thousands of other tests, and a
-session says something every `PACE` seconds only. By hand there is none.
-"""
-
 AROUND = 300
 """Seconds for starting, settling and judging, on a machine that is busy with other tests."""
 
@@ -30,7 +25,7 @@ AROUND = 300
 @pytest.mark.bound(SECONDS + AROUND)
 @pytest.mark.timeout(SECONDS + AROUND + 60)
 async def test_scl_x1_nothing_is_lost_in_a_storm(tmp_path: Path) -> None:
-    result = await storm(tmp_path, Plan(seconds=SECONDS, seed=SEED, pace=PACE, patience=PATIENCE), print)
+    result = await storm(tmp_path, Plan(seconds=SECONDS, seed=SEED, pace=PACE), print)
     print(result.summary())
     assert result.findings == [], result.summary()
     assert len(result.storm.sessions) == 50
