@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from msgspec import Raw, Struct
@@ -24,6 +25,7 @@ from dragoman.hub.extras import Extras
 from dragoman.hub.follower import Follower
 from dragoman.hub.frames import encoded
 from dragoman.hub.life import Life
+from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.methods import Methods
 from dragoman.hub.opening import hand_over, open_session
 from dragoman.hub.pool import AgentSpec, Pool
@@ -42,9 +44,6 @@ log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 5.0
 """How long an agent may take to end a turn whose session is being closed."""
-
-STORE_SECONDS = 5.0
-"""How long a hub that is ending waits for the disk."""
 
 
 Trace: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str], Mapping[str, Any] | None]
@@ -129,7 +128,8 @@ class Hub:
         await (self.pool.leave() if keep_agents else self.pool.aclose())
         await self.owner.aclose()
         for session in list(self.sessions.values()):
-            await session.log.flush(STORE_SECONDS)
+            with suppress(JournalError):  # another node has taken it meanwhile
+                await session.log.flush(STORE_SECONDS)
             await session.aclose()
         self.sessions.clear()
         await self.extras.aclose()

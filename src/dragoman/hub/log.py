@@ -31,6 +31,9 @@ MOMENT = 0.01
 
 AGAIN_SECONDS = 1.0
 
+STORE_SECONDS = 5.0
+"""How long anybody waits for a session's last entries."""
+
 Act: TypeAlias = Callable[[Stored], None]
 Show: TypeAlias = Callable[[Sequence[Stored]], None]
 

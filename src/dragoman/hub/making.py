@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.frames import value_of
+from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.notes import note
 from dragoman.hub.recall import Memory, is_name
 from dragoman.hub.session import HubSession
@@ -17,9 +18,6 @@ from dragoman.journal import Stored
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
-
-STORE_SECONDS = 5.0
-"""How long a client waits for the disk."""
 
 
 async def free_id(hub: Hub, wanted: str) -> str:

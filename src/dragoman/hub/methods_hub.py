@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.frames import value_of
+from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.queueing import edit, withdraw
 from dragoman.hub.rendering import Onlooker, Position, messages, read_cursor
 from dragoman.wire.codes import invalid_params, method_not_found
@@ -25,7 +26,6 @@ PREFIX = "_dragoman/hub/"
 Params = dict[str, Raw]
 Handler = Callable[["HubClient", Params], Awaitable[dict[str, Any]]]
 
-STORE_SECONDS = 5.0
 PAGE = 500
 MOST = 5000
 HISTORY_BYTES = 4 * 1024 * 1024

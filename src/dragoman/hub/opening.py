@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from dragoman.errors import ErrorAnswer, StreamMoved
+from dragoman.errors import ErrorAnswer, JournalError, StreamMoved
+from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.notes import note
 from dragoman.hub.recall import Memory, is_name
 from dragoman.hub.recovery import take_up
@@ -19,8 +20,6 @@ from dragoman.wire.codes import session_not_found
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
-
-STORE_SECONDS = 5.0
 
 
 async def open_session(hub: Hub, session_id: str) -> HubSession:
@@ -76,7 +75,10 @@ async def hand_over(hub: Hub, session: HubSession) -> None:
     """Let another node have it: what is stored is all there is, and whoever follows it goes there. One in
     which prompts wait is given to a certain node: they go on although nobody asks for the session.
     """
-    await session.log.flush(STORE_SECONDS)
+    try:
+        await session.log.flush(STORE_SECONDS)
+    except JournalError:
+        return  # somebody has taken it meanwhile
     waits = bool(session.memory.queue)
     await lose(hub, session)
     await (hub.belonging.give if waits else hub.belonging.release)(session.claim)

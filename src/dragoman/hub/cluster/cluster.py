@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from dragoman.errors import DragomanError, Elsewhere
+from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
 from dragoman.hub.belonging import Claim
 from dragoman.hub.cluster.front import Front
 from dragoman.hub.cluster.guest import take_guest
@@ -26,6 +26,7 @@ from dragoman.hub.line import Lasting
 from dragoman.hub.opening import hand_over, lose
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits
+from dragoman.wire.codes import NOT_FOUND
 
 if TYPE_CHECKING:
     from dragoman.hub.admission import Grant
@@ -262,27 +263,28 @@ class Cluster:
                 pass
             self._orphans.clear()
             if not self.hub.draining:
-                await asyncio.gather(*(self._adopt(session) for session in self.owners.orphans()))
-                await asyncio.gather(*(self._open(session) for session in self.owners.given()))
+                await asyncio.gather(*map(self._adopt, (*self.owners.orphans(), *self.owners.given())))
 
     async def _adopt(self, session: str) -> None:
-        try:
-            info = await self.hub.journal.info(session)
-        except (DragomanError, TimeoutError) as error:
-            log.warning("session %s could not be taken over yet: %s", session, error)
-            return
-        able = [] if info is None else self._able(info.agent, info.cwd)
-        if heir(self.members.alive(), session, able) == self.name:
-            await self._open(session)
-
-    async def _open(self, session: str) -> None:
         async with self._taking:
             try:
-                await self.hub.session(session)
+                await self._open(session)
             except (DragomanError, TimeoutError) as error:
                 log.warning("session %s could not be taken over yet: %s", session, error)
             except Exception:  # one session that cannot be read must not leave the others to nobody
                 log.exception("session %s could not be taken over", session)
+
+    async def _open(self, session: str) -> None:
+        """If it is for us: it was given to us, or we are its heir."""
+        if await self.find(session) != self.name:
+            return
+        try:
+            await self.hub.session(session)
+        except ErrorAnswer as error:
+            if error.code != NOT_FOUND:
+                raise
+            # Its node died before anything of it was stored.
+            await self.owners.release(await self.owners.claim(session))
 
 
 def _origin(name: str) -> int:

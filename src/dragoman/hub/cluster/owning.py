@@ -2,7 +2,7 @@
 
 Nothing is decided by what is read here. A session is taken by a write that succeeds for one; what its owner
 before still writes into the stream is refused from then on, because the new owner's first entry has moved the
-stream's end (see `Hub.session`).
+stream's end (see `hub/opening.py`).
 """
 
 from __future__ import annotations
@@ -175,6 +175,8 @@ class Owners:
 
     def _changed(self, key: str, held: Held | None, *, surely: bool = False) -> None:
         known = self._known.get(key)
+        if known is not None and (held is None or held.revision > known.revision):
+            self._dropped.discard(known.owned.session)  # whoever had it since then has seen to it
         if held is None:
             self._known.pop(key, None)
         elif known is None or held.revision > known.revision or surely:

@@ -18,7 +18,6 @@ UNWELCOME = (401, 403)
 PASSING = (408, 425, 429)
 """Come back later, these say."""
 
-KEEPALIVE = 20.0
 KEEPALIVE_OF_SEVERAL = 3.0
 """Who can go elsewhere does not wait long for a node that says nothing."""
 
@@ -54,13 +53,13 @@ def _opener(
 ) -> Callable[[], Awaitable[Transport]]:
     addresses = url.split(",")
     urls = itertools.cycle(addresses)
-    keepalive = KEEPALIVE if len(addresses) == 1 else KEEPALIVE_OF_SEVERAL
 
     async def open_() -> Transport:
         one = next(urls)
         if one.startswith("ws"):
-            from dragoman.transport.websocket import open_websocket
+            from dragoman.transport.websocket import KEEPALIVE, open_websocket
 
+            keepalive = KEEPALIVE if len(addresses) == 1 else KEEPALIVE_OF_SEVERAL
             return await open_websocket(one, headers=headers, limits=limits, keepalive=keepalive)
         from dragoman.transport.http_client import open_http
 
