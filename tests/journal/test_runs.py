@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.journal import Direction, Entry, Stored
-from dragoman.journal.runs import Lines, RunPage, first_of, gathered, last_of, size_of, text_of
+from dragoman.journal import runs as runs_of_entries
+from dragoman.journal.runs import Lines, RunPage, first_of, gathered, last_of, pages_of, size_of, text_of
 
 ways: st.SearchStrategy[Direction] = st.sampled_from(["to_agent", "to_client", "note"])
 entries = st.lists(st.builds(Entry, ways, st.binary(max_size=5), st.sampled_from([0.0, 1.0])), max_size=12)
@@ -46,3 +48,18 @@ def test_a_list_that_changes_later_is_gathered_as_it_was() -> None:
     found = gathered(said)
     said.append(Entry("note", b"two", 1.0))
     assert [entry.frame for entry in found] == [b"one"]
+
+
+@given(entries, st.integers(1, 9), st.integers(1, 12))
+def test_pages_end_with_the_entry_that_reaches_a_bound(said: list[Entry], rows: int, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs_of_entries, "PAGE_ROWS", rows)
+        patch.setattr(runs_of_entries, "PAGE_BYTES", size)
+        pages = list(pages_of(7, gathered(said).runs))
+    assert [one.entry for page in pages for one in page] == said
+    assert [one.sequence for page in pages for one in page] == list(range(7, 7 + len(said)))
+    for page in pages:
+        assert len(page) <= rows
+        assert sum(len(one.frame) for one in page[:-1]) < size
+    for page in pages[:-1]:
+        assert len(page) == rows or sum(len(one.frame) for one in page) >= size

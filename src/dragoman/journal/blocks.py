@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from dragoman.journal.runs import Lines, Run
+from dragoman.journal.runs import Lines, Run, at_most
 from dragoman.journal.tables import DIRECTIONS, PACK_FROM, entry_sum, place_sum
 
 BLOCK = 16
@@ -110,10 +110,6 @@ def read_run(
         if count >= wanted or size >= most:
             break
     return found
-
-
-def at_most(run: Run, count: int) -> Run:
-    return run if len(run.frames) <= count else Run(run.direction, run.frames[:count], run.time)
 
 
 def run_of(number: int, sequence: int, row: tuple[Any, ...]) -> Run | None:

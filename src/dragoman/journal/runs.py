@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeVar, overload
 
-from dragoman.journal.contract import Direction, Entry, Stored
+from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, Stored
 
 T = TypeVar("T")
 
@@ -145,6 +145,40 @@ def gathered(entries: Sequence[Entry]) -> Gathered:
             runs.append(Run(entry.direction, frames, moment))
         frames.append(entry.frame if type(entry.frame) is bytes else bytes(entry.frame))
     return Gathered(runs)
+
+
+def at_most(run: Run, count: int) -> Run:
+    return run if len(run.frames) <= count else Run(run.direction, run.frames[:count], run.time)
+
+
+def pages_of(first: int, runs: Iterable[Run]) -> Iterator[RunPage]:
+    """Cut into pages; each ends with the entry that reaches a bound."""
+    page: list[Run] = []
+    rows = size = 0
+    for run in runs:
+        left = run
+        while left.frames:
+            part = at_most(left, _fitting(left.frames, PAGE_ROWS - rows, PAGE_BYTES - size))
+            page.append(part)
+            rows += len(part.frames)
+            size += size_of(part.frames)
+            if rows >= PAGE_ROWS or size >= PAGE_BYTES:
+                yield RunPage(first, page)
+                first, page, rows, size = first + rows, [], 0, 0
+            left = Run(run.direction, () if part is left else left.frames[len(part.frames) :], run.time)
+    if page:
+        yield RunPage(first, page)
+
+
+def _fitting(frames: Sequence[bytes], rows: int, size: int) -> int:
+    """How many of them it takes to reach a bound; all if none is."""
+    if size_of(frames) <= size:
+        return rows
+    for place, frame in enumerate(frames, 1):
+        size -= len(frame)
+        if size <= 0 or place == rows:
+            return place
+    return rows
 
 
 def first_of(page: Sequence[Stored]) -> int:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
 
 from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged, JournalError, NoSuchStream, StreamMoved
-from dragoman.journal.blocks import BLOCK, at_most, cut, read_run, run_of, write_block
+from dragoman.journal.blocks import BLOCK, cut, read_run, run_of, write_block
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Listing, StreamInfo
 from dragoman.journal.cursors import make_cursor, read_cursor
-from dragoman.journal.redaction import redact_all
-from dragoman.journal.runs import Gathered, Run, RunPage, gathered, size_of
+from dragoman.journal.redaction import redact_runs
+from dragoman.journal.runs import Run, RunPage, at_most, gathered, size_of
 from dragoman.journal.sealed import Seal
 from dragoman.journal.tables import (
     DIRECTIONS,
@@ -71,7 +70,7 @@ def append(
     """`ends` is where streams ended when we wrote to them last; it may be wrong, and is kept up to date."""
     moved, first = _moved(connection, stream, len(entries), after=after, now=now, seal=seal, ends=ends)
     number, info = moved.number, moved.info
-    runs = gathered(entries).runs if redact is None else _redacted(gathered(entries), redact)
+    runs = gathered(entries).runs if redact is None else redact_runs(gathered(entries), redact)
     rows = _rows(number, first, runs) if seal is None else _sealed(number, info, first, runs, seal)
     _insert(connection, rows)
     return info.last
@@ -110,15 +109,6 @@ def _moved(
         if len(ends) > ENDS:
             del ends[next(iter(ends))]
     return moved, moved.info.last - count
-
-
-def _redacted(entries: Gathered, redact: Callable[[bytes], bytes]) -> Sequence[Run]:
-    frames = entries.frames
-    kept = redact_all(frames, redact)
-    if kept == frames:
-        return entries.runs
-    rest = iter(kept)
-    return [Run(run.direction, list(islice(rest, len(run.frames))), run.time) for run in entries.runs]
 
 
 def _rows(number: int, last: int, runs: Iterable[Run]) -> list[tuple[object, ...]]:

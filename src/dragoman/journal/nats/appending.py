@@ -16,6 +16,7 @@ from dragoman.journal.contract import Entry
 from dragoman.journal.nats.jetstream import Tries
 from dragoman.journal.nats.storing import Storing
 from dragoman.journal.nats.tails import Tail, Tails
+from dragoman.journal.runs import Gathered, gathered, size_of
 
 PATIENCE = 20.0
 """An election takes up to nine seconds, and a server that was lost has to be noticed first."""
@@ -48,10 +49,10 @@ QUEUED_BYTES = 64 * 1024 * 1024
 class _Item:
     __slots__ = ("after", "entries", "future", "last", "queued", "size")
 
-    def __init__(self, entries: Sequence[Entry], after: int | None, queued: float) -> None:
+    def __init__(self, entries: Gathered, after: int | None, queued: float) -> None:
         self.entries = entries
         self.after = after
-        self.size = sum(len(entry.frame) for entry in entries) + 16 * len(entries)
+        self.size = sum(size_of(run.frames) for run in entries.runs) + 16 * len(entries)
         self.queued = queued
         self.last = 0
         self.future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -99,7 +100,7 @@ class Appends:
         self._closed = False
 
     async def append(self, stream: str, token: str, entries: Sequence[Entry], *, after: int | None) -> int:
-        item = _Item(tuple(entries), after, asyncio.get_running_loop().time())
+        item = _Item(gathered(entries), after, asyncio.get_running_loop().time())
         await self._wait_for_room()
         if self._closed:
             raise JournalClosed("the journal is closed")
@@ -239,7 +240,7 @@ class Appends:
 
     async def _store(self, lane: _Lane, batch: list[_Item], tail: Tail, tries: Tries) -> Tail | None:
         """The new end; None if the end is not where we thought."""
-        entries = [entry for item in batch for entry in item.entries]
+        entries = Gathered(run for item in batch for run in item.entries.runs)
         if not entries:
             if not tail.at:
                 await self._made(lane.stream, lane.token)

@@ -1,26 +1,30 @@
 """A record: all entries of one append as the payload of one message.
 
-    head | times (8 bytes each) | lengths (4) | directions (1) | the stream's name, in the first | frames
+    head | number of runs | runs | the stream's name, in the first | the frames of each run
+
+A run is what entries that follow each other have in common: their moment, how many they are, their bytes and
+their direction. Frames without newlines, which is nearly all, have one behind each, so that whoever wants
+them all takes them as they are; of others, the lengths stand before them.
 
 The head says where the record stands in its stream, and in which life of it: a stream that was deleted and
 made again has another life, so that what a lagging server still holds of the old one is not taken for the
-new. A checksum covers the head, the rest, and the stream's token. Records hold hundreds of entries, so
-packing and reading are a few calls for the whole, and one step for each entry.
+new. A checksum covers the head, the rest, and the stream's token.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged
-from dragoman.journal.contract import Direction, Entry, Stored
+from dragoman.journal.contract import Direction
+from dragoman.journal.runs import Lines, Run, text_of
 
-MAGIC = b"DRG1"
+MAGIC = b"DRG2"
 DEFLATED = 1
 OUTSIDE = 2
 """The rest of the record is in the object store, under the id that stands in its place."""
@@ -35,6 +39,13 @@ _HEAD = struct.Struct("<4sBBHIQQdI")
 """Magic, flags, nothing, length of the name, entries, first sequence, life, time of the append, checksum."""
 
 HEAD_BYTES = _HEAD.size
+
+_COUNT = struct.Struct("<I")
+_RUN = struct.Struct("<dIIB")
+"""Time, entries, bytes, direction."""
+
+LINES = 16
+"""Added to the number of a direction: each frame has a newline behind it, and none has one of its own."""
 
 
 class Head(Struct, frozen=True, gc=False):
@@ -56,37 +67,35 @@ class Head(Struct, frozen=True, gc=False):
 
 
 def pack(
-    token: str,
-    frames: Sequence[bytes],
-    entries: Sequence[Entry],
-    *,
-    first: int,
-    life: int,
-    time: float,
-    name: str = "",
+    token: str, runs: Sequence[Run], *, first: int, life: int, time: float, name: str = ""
 ) -> tuple[Head, bytes]:
-    """The head and the rest. `frames` are those of the entries, without what is secret; the record with which
-    a stream begins has its name, if that is not absurdly long.
+    """The head and the rest. Of what is in the runs, nothing is secret; the record with which a stream begins
+    has its name, if that is not absurdly long.
     """
     known = name.encode(errors="replace") if len(name) < 1 << 14 else b""
-    count = len(frames)
-    # What SQLite cannot store is not stored here either: a journal can be copied both ways.
-    times = [moment if (moment := entry.time + 0.0) == moment else 0.0 for entry in entries]
-    numbers = _NUMBERS
-    rest = b"".join(
-        [
-            struct.pack(f"<{count}d{count}I", *times, *map(len, frames)),
-            bytes([numbers[entry.direction] for entry in entries]),
-            known,
-            *frames,
-        ]
-    )
+    table, texts = [], []
+    for run in runs:
+        lines, text = _written(run.frames)
+        # What SQLite cannot store is not stored here either: a journal can be copied both ways.
+        moment = run.time + 0.0 if run.time == run.time else 0.0
+        table.append(_RUN.pack(moment, len(run.frames), len(text), _NUMBERS[run.direction] + lines))
+        texts.append(text)
+    rest = b"".join((_COUNT.pack(len(table)), *table, known, *texts))
+    count = sum([len(run.frames) for run in runs])
     flags = 0
     if len(rest) > DEFLATE_FROM * count:
         smaller = zlib.compress(rest, 1)
         if len(smaller) < len(rest) * 3 // 4:
             flags, rest = DEFLATED, smaller
     return _sealed(token, Head(flags, len(known), count, first, life, time, 0), rest), rest
+
+
+def _written(frames: Sequence[bytes]) -> tuple[int, bytes]:
+    """How they are written, and what."""
+    text = text_of(frames)
+    if text.count(b"\n") == len(frames):
+        return LINES, text
+    return 0, struct.pack(f"<{len(frames)}I", *map(len, frames)) + b"".join(frames)
 
 
 def write(head: Head, rest: bytes) -> bytes:
@@ -109,36 +118,47 @@ def read_head(payload: bytes) -> Head:
     return Head(flags, name, count, first, life, time, checksum)
 
 
-def read_rest(token: str, head: Head, rest: bytes, *, after: int = 0) -> list[Stored]:
+def read_rest(token: str, head: Head, rest: bytes, *, after: int = 0) -> list[Run]:
     """The entries behind sequence `after`, if all is as it was written."""
     if _sum(token, head, rest) != head.checksum:
         raise JournalDamaged(f"the record of entries {head.first} to {head.last} was changed")
-    if head.flags & DEFLATED:
-        rest = zlib.decompress(rest)
-    return _entries(head, rest, skip=max(0, after + 1 - head.first))
+    return list(_runs(head, _inflated(head, rest), skip=max(0, after + 1 - head.first)))
 
 
 def read_name(head: Head, rest: bytes) -> str:
     """The stream's name, of a record that has it and has been read without complaint."""
-    if head.flags & DEFLATED:
-        rest = zlib.decompress(rest)
-    begin = head.count * 13
+    rest = _inflated(head, rest)
+    begin = _names_place(rest)
     return rest[begin : begin + head.name].decode(errors="replace")
 
 
-def _entries(head: Head, rest: bytes, *, skip: int) -> list[Stored]:
-    count = head.count
-    numbers = struct.unpack_from(f"<{count}d{count}I", rest)
-    lengths = numbers[count:]
-    begin = count * 13 + head.name + sum(lengths[:skip])
-    ways = rest[count * 12 : count * 13]
-    found: list[Stored] = []
-    add, names = found.append, DIRECTIONS
-    for number in range(skip, count):
-        end = begin + lengths[number]
-        add(Stored(head.first + number, names[ways[number]], rest[begin:end], numbers[number]))
-        begin = end
-    return found
+def _inflated(head: Head, rest: bytes) -> bytes:
+    return zlib.decompress(rest) if head.flags & DEFLATED else rest
+
+
+def _names_place(rest: bytes) -> int:
+    return _COUNT.size + _RUN.size * int(_COUNT.unpack_from(rest)[0])
+
+
+def _runs(head: Head, rest: bytes, *, skip: int) -> Iterator[Run]:
+    begin = _names_place(rest)
+    at = begin + head.name
+    for time, count, size, way in _RUN.iter_unpack(rest[_COUNT.size : begin]):
+        if skip < count:
+            text = rest[at : at + size]
+            frames = Lines(text, count) if way & LINES else _apart(text, count)
+            yield Run(DIRECTIONS[way & ~LINES], frames[skip:] if skip else frames, time)
+        skip = max(0, skip - count)
+        at += size
+
+
+def _apart(text: bytes, count: int) -> list[bytes]:
+    frames: list[bytes] = []
+    at = 4 * count
+    for size in struct.unpack_from(f"<{count}I", text):
+        frames.append(text[at : at + size])
+        at += size
+    return frames
 
 
 def _head(head: Head) -> bytes:

@@ -8,23 +8,24 @@ that were learned before narrow the search, and a few looks at single records do
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 from dragoman.errors import JournalDamaged, NoSuchStream
-from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Page, Stored
+from dragoman.journal.contract import Page
 from dragoman.journal.nats.answers import NoAnswer
 from dragoman.journal.nats.jetstream import JetStream, Message, Tries
 from dragoman.journal.nats.layout import Layout
 from dragoman.journal.nats.objects import Objects, read_place
 from dragoman.journal.nats.records import HEAD_BYTES, OUTSIDE, Head, read_head, read_rest
 from dragoman.journal.nats.tails import MARK_ENTRIES, Tail, Tails
+from dragoman.journal.runs import Run, at_most, pages_of
 
 BATCH = 256
 FIRST_BATCH = 16
 """Records of the first request, so that a reader of little is not given much."""
 
 BATCH_BYTES = 4 * 1024 * 1024
-TURN = 500
+TURN = 5_000
 """Entries after which others have their turn before the next record is read."""
 
 LAGGING = 5
@@ -51,14 +52,14 @@ class Replay:
         reading = _Reading(self, stream, token, tail, after=max(0, after))
         left = limit
         while left is None or left > 0:
-            entries = await reading.more()
-            if not entries:
+            runs = await reading.more()
+            if not runs:
                 return
-            for page in _pages(entries if left is None else entries[:left]):
+            for page in pages_of(reading.first, runs if left is None else _first(runs, left)):
                 yield page
                 left = None if left is None else left - len(page)
 
-    async def entries_of(self, token: str, head: Head, message: Message, after: int) -> list[Stored]:
+    async def runs_of(self, token: str, head: Head, message: Message, after: int) -> list[Run]:
         rest = message.data[HEAD_BYTES:]
         if head.flags & OUTSIDE:
             rest = await self._objects.get(token, read_place(rest))
@@ -122,13 +123,15 @@ class _Reading:
         self._token = token
         self._tail = tail
         self._after = after
+        self.first = after + 1
+        """Where the entries begin that were read last."""
         self._placed = False
         self._began = False
         self._seq = 1
         self._most = FIRST_BATCH
         self._damage: JournalDamaged | None = None
 
-    async def more(self) -> list[Stored]:
+    async def more(self) -> list[Run]:
         """The next entries; none at the end."""
         if self._damage is not None:
             raise self._damage
@@ -145,9 +148,9 @@ class _Reading:
                 one = await self._replay.from_leader(self._token, self._seq)
                 messages = [] if one is None else [one]
             self._most = BATCH
-            entries = await self._take(messages)
-            if entries:
-                return entries
+            runs = await self._take(messages)
+            if runs:
+                return runs
             if self._damage is not None:
                 raise self._damage
             if not messages:
@@ -169,9 +172,9 @@ class _Reading:
         why = f"the entries behind {self._after} are gone"
         raise JournalDamaged(why, stream=self._stream, sequence=self._after)
 
-    async def _take(self, messages: list[Message]) -> list[Stored]:
-        found: list[Stored] = []
-        turn = TURN
+    async def _take(self, messages: list[Message]) -> list[Run]:
+        found: list[Run] = []
+        turn = self._after + TURN
         for message in messages:
             head = self._head(message)
             if head is None:
@@ -180,17 +183,19 @@ class _Reading:
             if head.life != self._tail.life or head.last <= self._after:
                 continue
             try:
-                new = await self._replay.entries_of(self._token, head, message, self._after)
+                new = await self._replay.runs_of(self._token, head, message, self._after)
             except JournalDamaged as error:
                 self._damage = JournalDamaged(error.why, stream=self._stream, sequence=self._after)
                 break
             if not self._follows(head):
                 break
+            if not found:
+                self.first = max(head.first, self._after + 1)
             found += new
             self._after = head.last
             self._replay.learn(self._token, head, message.seq)
-            if len(found) >= turn:
-                turn += TURN
+            if head.last >= turn:
+                turn = head.last + TURN
                 await asyncio.sleep(0)  # others have their turn
         return found
 
@@ -211,24 +216,9 @@ class _Reading:
         return True
 
 
-def _pages(entries: list[Stored]) -> list[list[Stored]]:
-    """Cut into pages; each ends with the entry that reaches a bound."""
-    pages: list[list[Stored]] = []
-    for begin in range(0, len(entries), PAGE_ROWS):
-        rows = entries[begin : begin + PAGE_ROWS]
-        if sum([len(entry.frame) for entry in rows]) < PAGE_BYTES:
-            pages.append(rows)
-        else:
-            pages += _by_bytes(rows)
-    return pages
-
-
-def _by_bytes(entries: list[Stored]) -> list[list[Stored]]:
-    pages: list[list[Stored]] = []
-    begin, size = 0, 0
-    for number, entry in enumerate(entries, 1):
-        size += len(entry.frame)
-        if size >= PAGE_BYTES or number == len(entries):
-            pages.append(entries[begin:number])
-            begin, size = number, 0
-    return pages
+def _first(runs: Sequence[Run], count: int) -> Iterator[Run]:
+    """So many entries of them."""
+    for run in runs:
+        if count > 0:
+            yield at_most(run, count)
+        count -= len(run.frames)

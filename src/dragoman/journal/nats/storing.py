@@ -8,11 +8,10 @@ that stands where ours would is looked at: one with our id is ours.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import count
 from secrets import randbits, token_hex
 
-from dragoman.journal.contract import Entry
 from dragoman.journal.nats.answers import NoAnswer
 from dragoman.journal.nats.buckets import EXPECTED, ID
 from dragoman.journal.nats.jetstream import Ack, JetStream, Tries, refusal
@@ -20,7 +19,8 @@ from dragoman.journal.nats.layout import Layout
 from dragoman.journal.nats.objects import Objects, Place
 from dragoman.journal.nats.records import Head, pack, write, write_outside
 from dragoman.journal.nats.tails import Tail, Tails
-from dragoman.journal.redaction import redact_all
+from dragoman.journal.redaction import redact_runs
+from dragoman.journal.runs import Gathered, size_of
 
 INLINE_BYTES = 512 * 1024
 """A larger record goes to the object store: servers take a megabyte, and hold all of a message in memory."""
@@ -51,7 +51,7 @@ class Storing:
         self._names, self._run_id = count(), token_hex(8)
 
     async def store(
-        self, stream: str, token: str, entries: Sequence[Entry], tail: Tail, tries: Tries
+        self, stream: str, token: str, entries: Gathered, tail: Tail, tries: Tries
     ) -> Tail | None:
         """The new end, once it is certain; None if the end is not where we thought, and nothing was stored.
         What cannot be found out in time is `NoAnswer`.
@@ -72,18 +72,17 @@ class Storing:
         return Tail(head.last, at, head.life, time)
 
     async def _pack(
-        self, stream: str, token: str, entries: Sequence[Entry], tail: Tail, time: float
+        self, stream: str, token: str, entries: Gathered, tail: Tail, time: float
     ) -> tuple[Head, bytes]:
-        frames: Sequence[bytes] = [bytes(entry.frame) for entry in entries]
         redact = self._redact
         # A record with nothing before it begins a life, and says whose.
         life, name = (tail.life, "") if tail.at else (randbits(63), stream)
 
         def work() -> tuple[Head, bytes]:
-            kept = frames if redact is None else redact_all(frames, redact)
-            return pack(token, kept, entries, first=tail.last + 1, life=life, time=time, name=name)
+            kept = entries.runs if redact is None else redact_runs(entries, redact)
+            return pack(token, kept, first=tail.last + 1, life=life, time=time, name=name)
 
-        if sum(map(len, frames)) > THREAD_BYTES:
+        if sum(size_of(run.frames) for run in entries.runs) > THREAD_BYTES:
             return await asyncio.to_thread(work)
         return work()
 
