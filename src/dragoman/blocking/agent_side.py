@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from dragoman.blocking.agent_link import AgentLink
@@ -14,6 +15,7 @@ from dragoman.sdk.agent.side import AgentSide
 from dragoman.sdk.reading import read_result
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class ThreadClientHandle(ClientHandle):
@@ -21,10 +23,19 @@ class ThreadClientHandle(ClientHandle):
 
     __slots__ = ()
 
-    async def ask(self, method: str, message: Any, result: type[T], *, deadline: float | None = DEFAULT) -> T:
+    async def ask_for(
+        self,
+        method: str,
+        message: Any,
+        result: type[T],
+        part: Callable[[T], R],
+        *,
+        deadline: float | None = DEFAULT,
+    ) -> R:
         self.check_allowed(method)
         seconds = self.limits.call_seconds if deadline is DEFAULT else deadline
-        return read_result(await self.link.call(method, write(message), deadline=seconds), result, method)
+        answer = await self.link.call(method, write(message), deadline=seconds)
+        return part(read_result(answer, result, method))
 
 
 class BlockingAgentSide(AgentSide):

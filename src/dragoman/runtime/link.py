@@ -132,7 +132,7 @@ class Link:
         call = self.open_call(method, params, deadline=deadline, silence=silence, lane=lane)
         try:
             # Not for `flow` as well: who waits for an answer sends nothing meanwhile, and has a deadline.
-            await call.context
+            await call.context.future
         except asyncio.CancelledError:
             self.give_up(call, LinkClosed("nobody waits any more"))
             raise
@@ -151,7 +151,7 @@ class Link:
         if self._gone is not None:
             raise self._gone.with_traceback(None)
         connection, outbox = self.connection, self.outbox
-        waiting = Waiting(self._loop, deadline, silence, lane)
+        waiting = Waiting(asyncio.Future(loop=self._loop), deadline, silence, lane)
         call, frame = connection.call(method, params, waiting)
         # A lone request must not wait for the loop's turn; a crowd is better served by one write.
         try:
@@ -173,7 +173,7 @@ class Link:
 
     async def settled(self, call: Call[Waiting]) -> None:
         """Until a call has its answer. Unlike `call`, whoever is cancelled meanwhile leaves it open."""
-        await asyncio.wait((call.context,))  # type: ignore[type-var]  # a future in all but name
+        await asyncio.wait((call.context.future,))
 
     def result(self, call: Call[Waiting]) -> Raw:
         """What a settled call brought."""

@@ -9,6 +9,7 @@ thing slowly.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 
 from dragoman.core import Connection
 from dragoman.runtime.waiting import Waiting, wake_all
@@ -21,7 +22,7 @@ def settle_run(connection: Connection[Waiting], block: bytes) -> int:
     """Give all answers of a block to their calls. Nothing may have to be handled before them."""
     answers = plain_answers(block)
     take = connection.calls.pop
-    settled: list[Waiting] = []
+    settled: deque[Waiting] = deque()
     for answer in answers:
         call = take(answer.id, None)
         if call is not None:
@@ -31,7 +32,7 @@ def settle_run(connection: Connection[Waiting], block: bytes) -> int:
                 waiting.outcome = answer.result
                 settled.append(waiting)
     if settled:
-        asyncio.get_running_loop().call_soon(wake_all, iter(settled))
+        asyncio.get_running_loop().call_soon(wake_all, settled)
     return len(answers)
 
 

@@ -44,11 +44,13 @@ class LineFramer:
         if cut == 0:
             self._gather(chunk)
             return b""
-        block = chunk if cut == len(chunk) else chunk[:cut]
+        whole = cut == len(chunk)
         if self._gathered:
-            block = b"".join((self._gathered, block))
+            block = b"".join((self._gathered, chunk if whole else memoryview(chunk)[:cut]))  # copied once
             self._gathered.clear()
-        if cut != len(chunk):
+        else:
+            block = chunk if whole else chunk[:cut]
+        if not whole:
             self._gather(chunk[cut:])
         return block if len(block) <= self.limit else self._without_oversized(block)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dragoman.sdk.agent.session import AgentSession
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 DEFAULT: Any = object()
 
@@ -50,10 +51,24 @@ class ClientHandle:
     def limits(self) -> Limits:
         return self.link.limits
 
-    async def ask(self, method: str, message: Any, result: type[T], *, deadline: float | None = DEFAULT) -> T:
+    def ask(
+        self, method: str, message: Any, result: type[T], *, deadline: float | None = DEFAULT
+    ) -> Coroutine[Any, Any, T]:
         """A request of the protocol, typed both ways, refused here if the client did not say that it can do
         it.
         """
+        return self.ask_for(method, message, result, _whole, deadline=deadline)
+
+    async def ask_for(
+        self,
+        method: str,
+        message: Any,
+        result: type[T],
+        part: Callable[[T], R],
+        *,
+        deadline: float | None = DEFAULT,
+    ) -> R:
+        """The same, for a part of the answer: whoever waits for `ask` to take it would cost as much again."""
         if method not in self._allowed:
             self.check_allowed(method)
         link = self.link
@@ -61,17 +76,17 @@ class ClientHandle:
         # `link.call` in so many words: this is asked often, and each coroutine on the way costs twice.
         call = link.open_call(method, write(message), deadline=seconds)
         try:
-            await call.context
+            await call.context.future
         except asyncio.CancelledError:
             link.give_up(call, LinkClosed("nobody waits any more"))
             raise
         answer = call.context.outcome
         if type(answer) is Raw:
             try:
-                return strict_reader(result)(answer)  # type: ignore[no-any-return]  # of this very type
+                return part(strict_reader(result)(answer))
             except (ValueError, RecursionError, TypeError):
                 pass  # it may still be read leniently
-        return read_result(link.result(call), result, method)
+        return part(read_result(link.result(call), result, method))
 
     def check_allowed(self, method: str) -> None:
         """Refuse to ask for what the client did not say that it can do."""
@@ -89,6 +104,10 @@ class ClientHandle:
         """Any notification, such as an extension."""
         self.link.notify(method, _encoded(params))
         await self.link.outbox.flow()
+
+
+def _whole(answer: T) -> T:
+    return answer
 
 
 def _encoded(params: Any) -> bytes | None:

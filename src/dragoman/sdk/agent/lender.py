@@ -7,8 +7,9 @@ allows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -42,19 +43,26 @@ class Permission(Struct, frozen=True):
 
 NOT_GIVEN = Permission(None)
 
+_content: Callable[[v1.ReadTextFileResponse], str] = attrgetter("content")
+
 
 class Lender(Speaker):
     """A speaker that can also ask its client for things."""
 
     __slots__ = ()
 
-    async def read_text_file(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
-        if self._over:
-            self._check_open()
-        if line is None and limit is None:  # most ask for all of it; many ask often
-            request = v1.ReadTextFileRequest(session_id=self.session_id, path=path)
-        else:
-            request = reading(self.session_id, path, line, limit)
+    def read_text_file(
+        self, path: str, *, line: int | None = None, limit: int | None = None
+    ) -> Coroutine[Any, Any, str]:
+        if self._over or line is not None or limit is not None:
+            return self._read_lines(path, line, limit)
+        # Most ask for all of it, and many ask often: no coroutine waits for another.
+        request = v1.ReadTextFileRequest(session_id=self.session_id, path=path)
+        return self.client.ask_for("fs/read_text_file", request, v1.ReadTextFileResponse, _content)
+
+    async def _read_lines(self, path: str, line: int | None, limit: int | None) -> str:
+        self._check_open()
+        request = reading(self.session_id, path, line, limit)
         return (await self.client.ask("fs/read_text_file", request, v1.ReadTextFileResponse)).content
 
     async def write_text_file(self, path: str, content: str) -> None:

@@ -107,7 +107,6 @@ class PromptTurn:
         request = write(v1.PromptRequest(session_id=session.id, prompt=list(self._blocks)))
         silence = link.limits.silence_seconds if self._silence is None else self._silence
         answered = False
-        said, words, keep = v1.AgentMessageChunk, v1.TextContent, self._keep_text
         text: list[str] = []
         try:
             call = self._call = link.open_call("session/prompt", request, silence=silence, lane=session.id)
@@ -116,11 +115,8 @@ class PromptTurn:
                 while True:
                     while self._batches:
                         batch, size = self._batches.popleft()
+                        self._note(batch, text)
                         for update in batch:
-                            if type(update) is not said:
-                                self._note_tool(update)
-                            elif keep and type(update.content) is words:
-                                text.append(update.content.text)
                             yield update
                         self._backlog -= size
                         session.agent.side.weigh_backlog()
@@ -188,10 +184,25 @@ class PromptTurn:
         """Bytes of updates that the reader has not taken yet."""
         return self._backlog
 
-    def _note_tool(self, update: v1.SessionUpdate) -> None:
-        if isinstance(update, v1.ToolCall | v1.ToolCallProgress):
-            state = self._tools.get(update.tool_call_id)
-            self._tools[update.tool_call_id] = ToolState.of(update) if state is None else state.after(update)
+    def _note(self, batch: list[v1.SessionUpdate], text: list[str]) -> None:
+        """What the result will tell of these. Most are words, and are noted without a step for each."""
+        said, words = v1.AgentMessageChunk, v1.TextContent
+        if set(map(type, batch)) == {said}:
+            if not self._keep_text:
+                return
+            try:
+                text += [chunk.content.text for chunk in batch]  # type: ignore[union-attr]
+                return
+            except AttributeError:
+                pass  # some are pictures, or the like
+        for update in batch:
+            if isinstance(update, said):
+                if self._keep_text and isinstance(update.content, words):
+                    text.append(update.content.text)
+            elif isinstance(update, v1.ToolCall | v1.ToolCallProgress):
+                name = update.tool_call_id
+                state = self._tools.get(name)
+                self._tools[name] = ToolState.of(update) if state is None else state.after(update)
 
     async def _more(self) -> None:
         self._wake = asyncio.get_running_loop().create_future()

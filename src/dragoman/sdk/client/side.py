@@ -139,6 +139,18 @@ class ClientSide:
         if self._on_update is not None:
             self._told_each(frames, len(block) // lines)
             return lines
+        first = frames[0].params.session_id
+        session = self.sessions.get(first)
+        updates = [frame.params.update for frame in frames if frame.params.session_id == first]
+        if session is not None and len(updates) == lines:  # nearly always
+            self._inlet(session).extend(updates)
+            self._count += lines
+        else:
+            self._told_many(frames, len(block) // lines)
+        return lines
+
+    def _told_many(self, frames: list[UpdateFrame], each: int) -> None:
+        """Updates of several sessions, or of one that we do not know."""
         current = ""
         append: Callable[[v1.SessionUpdate], None] = _nowhere
         orphans = 0
@@ -147,14 +159,13 @@ class ClientSide:
             if params.session_id != current:
                 session = self.sessions.get(params.session_id)
                 if session is None:
-                    self._orphaned(as_notification(params), len(block) // lines)
+                    self._orphaned(as_notification(params), each)
                     orphans += 1
                     continue
                 current = params.session_id
                 append = self._inlet(session).append
             append(params.update)
-        self._count += lines - orphans
-        return lines
+        self._count += len(frames) - orphans
 
     def _told_each(self, frames: list[NoteFrame], each: int) -> None:
         """For a handler of all updates. The commonest kind of it is called without a detour: a session that
