@@ -6,45 +6,22 @@ from typing import Any
 
 import msgspec
 
-from dragoman.transport.contract import Limits, Sink
 from dragoman.transport.memory import MemoryTransport
+from dragoman.transport.passing import PassingTransport
 
 decode_lines = msgspec.json.Decoder().decode_lines
 
 
-class Tap:
+class Tap(PassingTransport):
     """One end of a memory pair, and what it has said."""
 
     def __init__(self, inner: MemoryTransport) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self.said: list[dict[str, Any]] = []
 
-    @property
-    def limits(self) -> Limits:
-        return self.inner.limits
-
-    @property
-    def pending(self) -> int:
-        return self.inner.pending
-
-    def start(self, sink: Sink) -> None:
-        self.inner.start(sink)
-
     def write(self, block: bytes | bytearray | memoryview) -> None:
-        self.inner.write(block)
+        super().write(block)
         self.said += decode_lines(block)
-
-    async def drain(self) -> None:
-        await self.inner.drain()
-
-    def pause(self) -> None:
-        self.inner.pause()
-
-    def resume(self) -> None:
-        self.inner.resume()
-
-    async def aclose(self) -> None:
-        await self.inner.aclose()
 
     # What was said, sorted.
 
