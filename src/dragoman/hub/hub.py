@@ -37,6 +37,7 @@ from dragoman.hub.session import HubSession
 from dragoman.hub.showing import Showing
 from dragoman.journal import Journal
 from dragoman.runtime.owner import Owner
+from dragoman.runtime.turnstile import Turnstile
 from dragoman.transport.contract import Transport
 from dragoman.wire import notification, request, response
 
@@ -106,7 +107,7 @@ class Hub:
         self._closed = False
         self.rested = asyncio.Event()
         """Some session has come to rest; whoever waits for that clears it."""
-        self._opening: dict[str, asyncio.Lock] = {}
+        self._opening: dict[str, Turnstile] = {}
 
     async def __aenter__(self) -> Hub:
         self.owner = Owner("hub")
@@ -203,12 +204,12 @@ class Hub:
         found = self.sessions.get(session_id)
         if found is not None:
             return found
-        lock = self._opening.setdefault(session_id, asyncio.Lock())
+        turnstile = self._opening.setdefault(session_id, Turnstile())
         try:
-            async with lock:
+            async with turnstile:
                 return self.sessions.get(session_id) or await open_session(self, session_id)
         finally:
-            if not lock.locked():
+            if not turnstile.in_use:
                 self._opening.pop(session_id, None)
 
     async def close(self, session: HubSession) -> None:

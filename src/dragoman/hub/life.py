@@ -79,6 +79,10 @@ class Life:
         """What it answered to `initialize`."""
         self.sessions: dict[str, HubSession] = {}  # by the agent's own ids
         self.bound: dict[str, str] = {}  # ids of the hub's sessions that it knows → its own ids for them
+        self.parted: set[str] = set()
+        """Sessions, by its own ids, that were given up while it worked for them: what it says of them is
+        heard by nobody, so that it cannot go on with them as if nothing had been.
+        """
         self.started = time.time()
         self.used = asyncio.get_running_loop().time()
         self.over = ""
@@ -117,6 +121,21 @@ class Life:
     def expect(self, request_id: Id, session: HubSession) -> None:
         """The answer to this request belongs to the session."""
         self._turns[request_id] = session
+
+    def knows(self, own: str, process: int) -> bool:
+        """Whether it can go on with a session that `process` knew last, by the id `own`."""
+        return self.survives and not self.over and process == self.process and own not in self.parted
+
+    def part_from(self, session: HubSession) -> None:
+        """Somebody else has the session from here on."""
+        own = self.bound.pop(session.id, session.id)
+        self.sessions.pop(own, None)
+        self.parted.add(own)
+        self._turns = {number: one for number, one in self._turns.items() if one is not session}
+        if self._latest is not None and self._latest[1] is session:
+            self._latest = None
+        if session.memory.turn is not None:
+            self.notify("session/cancel", encoded({"sessionId": own}))
 
     def promise(self, number: Id) -> asyncio.Future[Raw]:
         """The answer to a request that somebody else sends under this id."""
@@ -252,7 +271,8 @@ class Life:
 
     def _seek(self, session_id: str) -> bool:
         """A session may be asleep in the journal; it is looked for once."""
-        if not session_id or session_id in self._sought or len(self._sought) >= EARLY:
+        known = session_id in self._sought or session_id in self.parted
+        if not session_id or known or len(self._sought) >= EARLY:
             return False
         self._sought.add(session_id)
         self._making += 1  # from here on, not from when the task begins: more may come before that

@@ -42,7 +42,7 @@ async def open_session(hub: Hub, session_id: str) -> HubSession:
     if info.state == "closed":
         memory.process = 0  # whoever knew it was told to forget it
     life = hub.pool.seats[memory.agent].life if memory.agent in hub.pool.seats else None
-    if life is not None and not life.over and life.survives and memory.process == life.process:
+    if life is not None and life.knows(memory.agent_session, memory.process):
         hub.pool.join(session, life, memory.agent_session)
     hub.sessions[session_id] = session
     if claim.taken:
@@ -91,7 +91,7 @@ async def lose(hub: Hub, session: HubSession) -> None:
     del hub.sessions[session.id]
     life, session.life = session.life, None
     if life is not None:
-        life.sessions.pop(life.bound.pop(session.id, session.id), None)
+        life.part_from(session)
     followers = list(session.followers)
     await session.aclose()
     hub.desk.forgotten(session)

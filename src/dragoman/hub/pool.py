@@ -236,6 +236,7 @@ class Pool:
         """From here on the process knows the session."""
         life.sessions[own] = session
         life.bound[session.id] = own
+        life.parted.discard(own)
         if session.memory.process != life.process:
             session.memory.process, session.memory.heard = life.process, 0  # it counts its frames anew
         life.used = asyncio.get_running_loop().time()

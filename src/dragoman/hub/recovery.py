@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+OPENED_AT_ONCE = 8
+"""Sessions that are read side by side: a journal on another machine answers each of many questions late."""
+
 
 async def recover(hub: Hub) -> None:
     """Find the agents that lived on, then the sessions that were in the middle of something; only then is
@@ -22,8 +26,13 @@ async def recover(hub: Hub) -> None:
     """
     adopted = [life for seat in hub.pool.seats.values() if (life := await hub.pool.adopt(seat))]
     ours = hub.belonging.left_behind()
-    for stream in await _unfinished(hub) if ours is None else ours:
-        await _open(hub, stream)
+    at_once = asyncio.Semaphore(OPENED_AT_ONCE)
+
+    async def open_(stream: str) -> None:
+        async with at_once:
+            await _open(hub, stream)
+
+    await asyncio.gather(*map(open_, await _unfinished(hub) if ours is None else ours))
     for life in adopted:
         life.start()
 

@@ -22,6 +22,7 @@ from dragoman.hub.log import SessionLog
 from dragoman.hub.notes import note
 from dragoman.hub.recall import ASKED, Memory, OpenRequest, Waiting
 from dragoman.hub.showing import title_of
+from dragoman.runtime.turnstile import Turnstile
 from dragoman.wire import notification, request, response
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Id
@@ -57,7 +58,7 @@ class HubSession:
         self.state = ""
         self.setup: dict[str, Any] = {}
         """What a client brought along for its agent, such as MCP servers; kept in memory only."""
-        self.binding = asyncio.Lock()
+        self.binding = Turnstile()
         self.over = asyncio.Event()
         """A turn has ended; whoever waits for that clears it."""
         self._cancelled = False  # while starting
@@ -79,7 +80,7 @@ class HubSession:
     def is_forgettable(self) -> bool:
         """Whether nothing would be lost by forgetting it until somebody asks for it again."""
         quiet = not (self.is_busy or self.memory.queue or self.requests or self.followers or self.life)
-        return quiet and self.log.is_idle and not self.binding.locked()
+        return quiet and self.log.is_idle and not self.binding.in_use
 
     def current_state(self) -> str:
         if any(one.method in ASKED for one in self.requests.values()):

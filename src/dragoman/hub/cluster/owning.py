@@ -7,7 +7,6 @@ stream's end (see `hub/opening.py`).
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from dragoman.errors import Elsewhere, JournalError, KeyTaken
 from dragoman.hub.belonging import Claim
 from dragoman.hub.cluster.membership import Members
 from dragoman.journal.shared import Ends, Held, Register
+from dragoman.runtime.turnstile import Turnstile
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class Owners:
         self._known: dict[str, _Known] = {}  # by key
         self._mine: dict[str, Claim] = {}
         self._dropped: set[str] = set()
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks: dict[str, Turnstile] = {}
         self._watch: Ends | None = None
 
     async def start(self) -> None:
@@ -161,10 +161,10 @@ class Owners:
 
     # Inside.
 
-    def _lock(self, session: str) -> asyncio.Lock:
+    def _lock(self, session: str) -> Turnstile:
         if len(self._locks) > 1000:
-            self._locks = {name: lock for name, lock in self._locks.items() if lock.locked()}
-        return self._locks.setdefault(session, asyncio.Lock())
+            self._locks = {name: lock for name, lock in self._locks.items() if lock.in_use}
+        return self._locks.setdefault(session, Turnstile())
 
     def _note(self, key: str, value: bytes, revision: int) -> None:
         self._changed(key, Held(value, revision))

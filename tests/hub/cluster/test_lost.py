@@ -1,0 +1,78 @@
+"""Sessions that go from under a node: one of them is open, and what was begun in it has an honest end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from dragoman.errors import JournalError
+from dragoman.hub.session import HubSession
+from dragoman.journal import StreamInfo
+from tests.hub.cluster.together import nodes
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import staged
+
+pytestmark = pytest.mark.bound(25)
+
+LOAD = {"cwd": "/tmp", "mcpServers": []}
+
+
+async def test_a_turn_whose_session_was_lost_is_ended_though_its_agent_lives_on() -> None:
+    gate = Gate()
+    async with nodes("a", agents={"one": lambda: obedient(gate)}) as group:
+        node = group["a"]
+        client = await node.client().begin()
+        session = await client.new()
+        client.prompt(session, "wait")
+        await gate.waiting.wait()
+        node.cluster.lost(session)
+        other = await node.client().begin()
+        await other.call("session/load", {"sessionId": session, **LOAD})
+        stored = [one async for page in node.journal.replay(session) for one in page]
+        ended = [one.frame for one in stored if one.frame.startswith(b'{"hub":"turn_ended"')]
+        assert len(ended) == 1
+        assert b"the turn was cut short" in ended[0]
+        assert (await other.answer(other.prompt(session, "say 2")))["result"] == {"stopReason": "end_turn"}
+        assert other.texts(session=session)[-2:] == ["0 ", "1 "]
+        assert gate.cancelled == 1
+
+
+async def test_who_comes_while_an_opening_fails_does_not_open_the_session_a_second_time() -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "say 1"))
+        await stage.crash()
+        await stage.start()
+        hub, opened = stage.hub, []
+        stage.journal.info = failing_once(stage.journal.info)  # type: ignore[method-assign]
+
+        async def open_it(*, then: Callable[[], Awaitable[None]] | None = None) -> None:
+            try:
+                opened.append(await hub.session(session))
+            except JournalError:
+                assert then is not None
+                await then()
+
+        await asyncio.gather(open_it(then=open_it), open_it())
+        one, other = opened
+        assert isinstance(one, HubSession)
+        assert one is other
+
+
+def failing_once(
+    info: Callable[[str], Awaitable[StreamInfo | None]],
+) -> Callable[[str], Awaitable[StreamInfo | None]]:
+    failed = False
+
+    async def fails_once(stream: str) -> StreamInfo | None:
+        nonlocal failed
+        await asyncio.sleep(0)
+        if not failed:
+            failed = True
+            raise JournalError("not now")
+        return await info(stream)
+
+    return fails_once
