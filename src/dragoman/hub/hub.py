@@ -24,6 +24,7 @@ from dragoman.hub.client_side import HubClient
 from dragoman.hub.extras import Extras
 from dragoman.hub.follower import Follower
 from dragoman.hub.frames import encoded
+from dragoman.hub.gists import is_due, write_gist
 from dragoman.hub.life import Life
 from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.methods import Methods
@@ -305,6 +306,8 @@ class Hub:
 
     def noticed(self, session: HubSession) -> None:
         self.showing.noticed(session)
+        if self.belonging.is_shared and is_due(session) and not self._closed:
+            self.owner.start(write_gist(self, session))
 
     def unstored(self, session: HubSession, error: JournalError) -> bool:
         """Clients that wait for their turn are told; it is not known to have happened. False if the session

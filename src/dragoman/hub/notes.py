@@ -11,6 +11,7 @@ from its beginning knows the session as the hub knew it, and what its clients we
 | `heard` | up to which of its frames the agent is in this stream |
 | `taken`, `queued`, `edited`, `withdrawn` | prompts: at once on their way, or waiting |
 | `turn_ended` | the key of a prompt and its result or error |
+| `gist` | all that the entries up to `upto` say; see `gists.py` |
 | `owned` | another node has taken the session over |
 | `judged` | what the reviewer's rules found in a request, where that was known only after it was told |
 | `settled` | a request of the agent has its answer, or needs none any more |
@@ -46,7 +47,7 @@ TOLD = frozenset(
 """What clients hear of as events, in the note's own words."""
 
 
-class Note(Struct, frozen=True):
+class Note(Struct, frozen=True, omit_defaults=True):
     """Every member that any note has; which ones it has depends on its kind."""
 
     hub: str

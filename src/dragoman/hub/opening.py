@@ -10,12 +10,14 @@ import time
 from typing import TYPE_CHECKING
 
 from dragoman.errors import ErrorAnswer, JournalError, StreamMoved
+from dragoman.hub.gists import recalled
 from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.notes import note
 from dragoman.hub.recall import Memory, is_name
 from dragoman.hub.recovery import take_up
 from dragoman.hub.session import HubSession
 from dragoman.journal import Entry
+from dragoman.journal.runs import last_of
 from dragoman.wire.codes import session_not_found
 
 if TYPE_CHECKING:
@@ -31,13 +33,14 @@ async def open_session(hub: Hub, session_id: str) -> HubSession:
         raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
     claim = await hub.belonging.claim(session_id)
     try:
-        memory, last = await _read(hub, session_id, taken=claim.taken)
+        memory, last, gist_at = await _read(hub, session_id, info.last, taken=claim.taken)
     except BaseException:
         await hub.belonging.release(claim)
         raise
     memory.title = memory.title or info.title
     session = HubSession(hub, session_id, memory, last=last)
     session.claim = claim
+    session.gist_at = gist_at
     session.state = info.state
     if info.state == "closed":
         memory.process = 0  # whoever knew it was told to forget it
@@ -50,21 +53,21 @@ async def open_session(hub: Hub, session_id: str) -> HubSession:
     return session
 
 
-async def _read(hub: Hub, session_id: str, *, taken: bool) -> tuple[Memory, int]:
-    memory = Memory(session_id)
-    last = 0
+async def _read(hub: Hub, session_id: str, end: int, *, taken: bool) -> tuple[Memory, int, int]:
+    """What it has come to, its last entry, and the end of its last gist."""
+    memory, last, gist_at = await recalled(hub.journal, session_id, end)
     while True:
-        async for page in hub.journal.replay(session_id, after=last):
-            memory.see(page)
-            last = page[-1].sequence
         if not memory.agent:  # somebody else's stream in the same journal
             raise session_not_found(session_id)
         if not taken:
-            return memory, last
+            return memory, last, gist_at
         try:
-            return memory, await hub.journal.append(session_id, [_taken_over()], after=last)
+            return memory, await hub.journal.append(session_id, [_taken_over()], after=last), gist_at
         except StreamMoved:
-            continue  # its owner before has written something meanwhile: that counts
+            pass  # its owner before has written something meanwhile: that counts
+        async for page in hub.journal.replay(session_id, after=last):
+            memory.see(page)
+            last = last_of(page)
 
 
 def _taken_over() -> Entry:

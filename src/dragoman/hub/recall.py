@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Raw, Struct, UnsetType
 
 from dragoman.hub.frames import (
@@ -46,6 +47,12 @@ KEPT_KINDS = frozenset(
 
 ASKED = frozenset({"session/request_permission", "elicitation/create"})
 """What people are asked; any other request of an agent is for a client that lends something."""
+
+_SAME = (
+    *("agent", "cwd", "folders", "agent_session", "process", "bound_at", "made"),
+    *("heard", "turn", "queue", "title", "failed", "turns"),
+)
+"""What a gist has under the same names."""
 
 ANSWERS = 64
 """Answers to prompts that are kept for clients that lost theirs."""
@@ -100,6 +107,41 @@ class Answer(Struct):
         return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encoded(request_id), told)
 
 
+class Gist(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag="gist"):
+    """A `Memory` as a note: what the entries up to number `upto` say. See `gists.py`."""
+
+    upto: int
+    agent: str
+    cwd: str
+    folders: list[str] = []
+    agent_session: str
+    process: int = 0
+    bound_at: int = 0
+    made: dict[str, Raw] = {}
+    heard: int = 0
+    turn: OpenTurn | None = None
+    queue: list[Waiting] = []
+    requests: list[OpenRequest] = []
+    answers: list[Answer] = []
+    latest: dict[str, Raw] = {}
+    title: str = ""
+    failed: bool = False
+    turns: int = 0
+
+
+_write_gist = msgspec.json.Encoder().encode
+_gists = msgspec.json.Decoder(Gist)
+
+
+def read_gist(frame: bytes) -> Gist | None:
+    if not frame.startswith(b'{"hub":"gist"'):
+        return None
+    try:
+        return _gists.decode(frame)
+    except msgspec.MsgspecError:
+        return None  # of a version that we do not know
+
+
 class Memory:
     """What the entries of one session say so far."""
 
@@ -124,6 +166,28 @@ class Memory:
         self.failed = False
         self.turns = 0
         self._start = update_start(session_id)
+
+    @classmethod
+    def of(cls, session_id: str, gist: Gist) -> Memory:
+        memory = cls(session_id)
+        for name in _SAME:
+            setattr(memory, name, getattr(gist, name))
+        memory.requests = {one.sequence: one for one in gist.requests}
+        memory.answers = OrderedDict((one.note.key, one) for one in gist.answers)
+        memory.latest = {kind.encode(): bytes(frame) for kind, frame in gist.latest.items()}
+        return memory
+
+    def gist(self, upto: int) -> bytes:
+        """As a note, if it has seen all entries up to this one and no others."""
+        return _write_gist(
+            Gist(
+                upto=upto,
+                requests=list(self.requests.values()),
+                answers=list(self.answers.values()),
+                latest={kind.decode(): Raw(frame) for kind, frame in self.latest.items()},
+                **{name: getattr(self, name) for name in _SAME},
+            )
+        )
 
     def see(self, entries: Iterable[Stored]) -> None:
         if type(entries) is RunPage:

@@ -53,6 +53,7 @@ class HubSession:
         self.log = SessionLog(hub.journal, session_id, last=last, show=self._show, failed=self._unstored)
         self.starting: Waiting | None = None  # the prompt that is on its way to the agent
         self.claim = Claim(session_id)
+        self.gist_at = 0  # the last entry of which the stream has the gist
         self.muted = False  # the agent is telling us what we know
         self.remind = False  # the agent knows nothing of what was said before
         self.state = ""
