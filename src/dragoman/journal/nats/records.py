@@ -93,7 +93,7 @@ def pack(
 def _written(frames: Sequence[bytes]) -> tuple[int, bytes]:
     """How they are written, and what."""
     text = text_of(frames)
-    if text.count(b"\n") == len(frames):
+    if type(frames) is Lines or len(text) - len(text.replace(b"\n", b"")) == len(frames):
         return LINES, text
     return 0, struct.pack(f"<{len(frames)}I", *map(len, frames)) + b"".join(frames)
 
