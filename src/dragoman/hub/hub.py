@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeAlias
 
 from msgspec import Raw, Struct
@@ -205,13 +205,19 @@ class Hub:
         found = self.sessions.get(session_id)
         if found is not None:
             return found
-        turnstile = self._opening.setdefault(session_id, Turnstile())
+        async with self.opening(session_id):
+            return self.sessions.get(session_id) or await open_session(self, session_id)
+
+    @asynccontextmanager
+    async def opening(self, name: str) -> AsyncIterator[None]:
+        """Nobody else opens or makes a session of this name meanwhile."""
+        turnstile = self._opening.setdefault(name, Turnstile())
         try:
             async with turnstile:
-                return self.sessions.get(session_id) or await open_session(self, session_id)
+                yield
         finally:
             if not turnstile.in_use:
-                self._opening.pop(session_id, None)
+                self._opening.pop(name, None)
 
     async def close(self, session: HubSession) -> None:
         for one in list(session.memory.queue):

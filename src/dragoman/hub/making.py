@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
@@ -74,17 +75,29 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
     return session
 
 
-async def known_by(hub: Hub, key: str) -> HubSession | None:
-    """The session that was made under this key."""
-    listing = await hub.journal.list(session=key, limit=1)
-    return await hub.session(listing.streams[0].stream) if listing.streams else None
+async def made_once(hub: Hub, key: str, make: Callable[[], Awaitable[HubSession]]) -> tuple[HubSession, bool]:
+    """The session that was made under this key, or a new one; whether it is new. Who asks again may come
+    while the first asking is still under way.
+    """
+    if not key:
+        return await make(), True
+    async with hub.opening(f"@{key}"):  # which is no name of a session
+        listing = await hub.journal.list(session=key, limit=1)
+        if listing.streams:
+            return await hub.session(listing.streams[0].stream), False
+        return await make(), True
 
 
 async def loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str, Raw]) -> HubSession | None:
     """A session that only the agent knows, made somewhere else: from here on it is ours too."""
     if not is_name(session_id) or session_id in hub.sessions:
         return None
-    if await hub.journal.info(session_id) is not None:
+    async with hub.opening(session_id):
+        return await _loaded(hub, client, session_id, params)
+
+
+async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str, Raw]) -> HubSession | None:
+    if session_id in hub.sessions or await hub.journal.info(session_id) is not None:
         return None
     cwd = value_of(params.get("cwd"), "")
     if not (client.grant.may("prompt") and client.grant.may_open(str(cwd))):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw
@@ -17,7 +18,7 @@ from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
 from dragoman.hub.checking import check_kinds, check_open, check_version
 from dragoman.hub.forking import fork
 from dragoman.hub.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
-from dragoman.hub.making import known_by, loaded, make, widen
+from dragoman.hub.making import loaded, made_once, make, widen
 from dragoman.hub.methods_hub import PREFIX, HubMethods
 from dragoman.hub.queueing import withdraw
 from dragoman.hub.rendering import Position, read_cursor
@@ -165,10 +166,9 @@ class Methods:
             raise ErrorAnswer(-32003, "Forbidden: this token may not use that folder", {"scope": "roots"})
         client.may_have(params)
         key = key_in(ours)
-        session = await known_by(self._hub, key) if key else None
-        if session is None:
-            session = await make(self._hub, agent, without_ours(params), key=key)
-        else:
+        new = partial(make, self._hub, agent, without_ours(params), key=key)
+        session, is_new = await made_once(self._hub, key, new)
+        if not is_new:
             client.may_reach(session)
         # Behind the note that made it: what the agent has said of it meanwhile follows the answer.
         self._hub.attach(client, session, Position(1)).catch_up()
@@ -247,10 +247,9 @@ class Methods:
         source = await self._session(client, params)
         ours = ours_in(params)
         key = key_in(ours)
-        session = await known_by(self._hub, key) if key else None
-        if session is None:
-            session = await fork(self._hub, source, without_ours(params), ours.get("before"), key=key)
-        else:
+        new = partial(fork, self._hub, source, without_ours(params), ours.get("before"), key=key)
+        session, is_new = await made_once(self._hub, key, new)
+        if not is_new:
             client.may_reach(session)
         self._hub.attach(client, session, Position(session.log.last))
         return {**self._hub.showing.standing(session), "sessionId": session.id}
