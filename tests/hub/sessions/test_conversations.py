@@ -247,6 +247,7 @@ async def test_a_session_that_only_the_agent_knows_is_taken_over_once() -> None:
     async with staged({"one": elder}) as stage:
         clients = [await stage.client().begin() for _ in range(3)]
         params = {"sessionId": "old", "cwd": "/tmp", "mcpServers": []}
+        await stage.end_agent("one")  # so that all of them wait for it
         await asyncio.gather(*(client.call("session/load", params) for client in clients))
         assert loads == ["old"]
         assert list(stage.hub.sessions) == ["old"]
