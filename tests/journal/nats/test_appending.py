@@ -60,6 +60,54 @@ async def test_an_append_is_found_to_be_stored_though_another_node_has_written_b
         assert await frames(other.journal, "a") == [b"1", b"2", b"3"]
 
 
+async def test_what_waits_and_is_not_wanted_any_more_is_not_stored(
+    server: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with lossy(server, prefix := fresh(), monkeypatch) as (place, wire):
+        await place.journal.append("a", [note("1")])
+        lost = asyncio.Event()
+
+        async def heard() -> None:
+            lost.set()
+
+        wire.lose_question(f"{prefix}.j.", then=heard)
+        first = asyncio.create_task(place.journal.append("a", [note("2")], after=1))
+        await lost.wait()
+        unwanted = [
+            asyncio.create_task(place.journal.append("a", [note("3")], after=2)),
+            asyncio.create_task(place.journal.append("a", [note("4")], after=7)),
+        ]
+        await asyncio.sleep(0)
+        for one in unwanted:
+            one.cancel()
+        await asyncio.wait(unwanted)
+        assert await first == 2
+        assert await place.journal.append("a", [note("5")], after=2) == 3
+        assert await frames(place.journal, "a") == [b"1", b"2", b"5"]
+
+
+async def test_what_is_not_wanted_any_more_is_not_sent_again(
+    server: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        lossy(server, prefix := fresh(), monkeypatch) as (place, wire),
+        opened(server, prefix) as other,
+    ):
+        await place.journal.append("a", [note("1")])
+        mine: list[asyncio.Task[int]] = []
+
+        async def elsewhere() -> None:
+            await other.journal.append("a", [note("2")])
+            mine[0].cancel()
+
+        wire.lose_question(f"{prefix}.j.", then=elsewhere)
+        mine.append(asyncio.create_task(place.journal.append("a", [note("late")])))
+        with pytest.raises(asyncio.CancelledError):
+            await mine[0]
+        assert await place.journal.append("a", [note("3")]) == 3
+        assert await frames(other.journal, "a") == [b"1", b"2", b"3"]
+
+
 async def test_an_append_that_was_lost_goes_behind_what_another_node_has_written(
     server: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,7 +47,7 @@ QUEUED_BYTES = 64 * 1024 * 1024
 
 
 class _Item:
-    __slots__ = ("after", "entries", "future", "last", "queued", "size")
+    __slots__ = ("after", "begun", "entries", "future", "last", "queued", "size")
 
     def __init__(self, entries: Gathered, after: int | None, queued: float) -> None:
         self.entries = entries
@@ -55,6 +55,7 @@ class _Item:
         self.size = sum(size_of(run.frames) for run in entries.runs) + 16 * len(entries)
         self.queued = queued
         self.last = 0
+        self.begun = False  # a record of it is under way
         self.future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
 
@@ -111,7 +112,18 @@ class Appends:
         lane.items.append(item)
         if lane.task is None:
             lane.task = asyncio.get_running_loop().create_task(self._run(lane), name="nats append")
-        return await item.future
+        try:
+            return await item.future
+        except asyncio.CancelledError:
+            self._withdraw(lane, item)
+            raise
+
+    def _withdraw(self, lane: _Lane, item: _Item) -> None:
+        """Nobody wants it any more. What is under way may be stored all the same; what waits is not."""
+        if not item.begun and item in lane.items:
+            lane.items.remove(item)
+            self._queued -= item.size
+            self._let_in()
 
     async def idle(self, token: str) -> None:
         """Until nothing waits to be appended to a stream."""
@@ -169,6 +181,8 @@ class Appends:
 
     async def _step(self, lane: _Lane) -> None:
         """Store what can be stored together; each of it learns how it went."""
+        if not lane.items:
+            return  # all were withdrawn
         now = asyncio.get_running_loop().time()
         tries = Tries(max(LEAST_PATIENCE, lane.items[0].queued + PATIENCE - now))
         batch: list[_Item] = []
@@ -181,11 +195,15 @@ class Appends:
             stored = await self._store(lane, batch, tail, tries)
         except Exception as error:  # noqa: BLE001  # whoever waits is told, and the lane goes on
             self._tails.forget(lane.token)
-            for item in batch or [lane.items[0]]:
+            for item in batch or list(lane.items)[:1]:
                 self._done(lane, item, error if isinstance(error, JournalError) else _internal(error))
             return
         if stored is None:  # somebody else was first: what asked for no certain end is tried again behind it
             self._tails.forget(lane.token)
+            for item in batch:
+                item.begun = False
+                if item.future.cancelled():
+                    self._withdraw(lane, item)
             return
         self._tails.learn(lane.token, stored)
         self._stored(lane.token, stored)
@@ -228,14 +246,16 @@ class Appends:
             size += item.size
             entries += len(item.entries)
             item.last = last
+            item.begun = True
             batch.append(item)
         return batch
 
     async def _refuse_first(self, lane: _Lane, tries: Tries) -> None:
         """The first wants another end than we know: what is true is asked, before it is refused."""
-        item = lane.items[0]
+        item = lane.items[0] if lane.items else None
         tail = await self._read_end(lane, tries)
-        if item.after is not None and item.after != tail.last:
+        first = bool(lane.items) and lane.items[0] is item  # it may have been withdrawn meanwhile
+        if item is not None and first and item.after is not None and item.after != tail.last:
             self._done(lane, item, StreamMoved(lane.stream, item.after, tail.last))
 
     async def _store(self, lane: _Lane, batch: list[_Item], tail: Tail, tries: Tries) -> Tail | None:
