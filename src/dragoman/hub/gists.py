@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-EVERY = 500
+EVERY = 250
 """Entries between two gists, at least: the next one is written when a turn begins or ends."""
 
-SPANS = (3 * EVERY, 30 * EVERY)
+SPANS = (2 * EVERY, 60 * EVERY)
 """How far back a gist is looked for before everything is read: the second for long turns."""
 
 
