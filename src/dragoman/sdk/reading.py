@@ -7,8 +7,9 @@ all); answers that do not are the peer's mistake and raise `BadAnswer`. Neither 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Raw
 
 from dragoman.errors import BadAnswer, ErrorAnswer
@@ -26,6 +27,16 @@ def read_params(raw: Raw | None, type_: type[T]) -> T:
         if error.not_json:
             raise ErrorAnswer(PARSE_ERROR, "Parse error: the text is not valid JSON") from None
         raise invalid_params(str(error)) from None
+
+
+def read_plain(raw: Raw | None) -> Any:
+    """The params of an extension: plain data."""
+    if raw is None:
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        raise invalid_params("the params cannot be read") from None
 
 
 def params_reader(type_: type[T]) -> Callable[[Raw | None], T]:

@@ -25,7 +25,7 @@ from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.runs import NoteFrame, UpdateFrame, as_notification, run_reader
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
-from dragoman.sdk.reading import params_reader, read_params
+from dragoman.sdk.reading import params_reader, read_params, read_plain
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
 from dragoman.wire.decode import count_lines
 
@@ -231,7 +231,7 @@ class ClientSide:
         if route is None:
             handler = self.client.handlers.get(method)
             if handler is not None and method.startswith("_"):
-                return self._extension(handler, _plain(debt.params))
+                return self._extension(handler, read_plain(debt.params))
             if handler is None or method not in CLIENT_REQUESTS:  # a notification with an id is no request
                 raise method_not_found(method)
             route = self._routes[method] = _Route.of(method, handler)
@@ -315,7 +315,7 @@ class ClientSide:
     def _notified(self, method: str, handler: Handler, params: Raw | None) -> None:
         try:
             message = (
-                _plain(params)
+                read_plain(params)
                 if method.startswith("_")
                 else read_params(params, CLIENT_NOTIFICATIONS[method].params)
             )
@@ -397,12 +397,3 @@ def _plain_call(handler: Handler | None) -> Callable[[Any], Any] | None:
 
 def _size(params: Raw | None) -> int:
     return 0 if params is None else memoryview(params).nbytes
-
-
-def _plain(params: Raw | None) -> Any:
-    if params is None:
-        return None
-    try:
-        return msgspec.json.decode(params)
-    except (msgspec.MsgspecError, RecursionError):
-        raise invalid_params("the params cannot be read") from None
