@@ -11,7 +11,6 @@ from collections.abc import Coroutine
 from typing import Any
 from uuid import uuid4
 
-import msgspec
 from msgspec import Raw
 
 from dragoman.core import Debt, negotiate
@@ -28,7 +27,7 @@ from dragoman.sdk.agent.session import AgentSession
 from dragoman.sdk.agent.turns import AgentTurns
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.methods import AGENT_NOTIFICATIONS, AGENT_REQUESTS
-from dragoman.sdk.reading import read_params
+from dragoman.sdk.reading import read_params, read_plain
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
 
 SUPPORTED = (1,)
@@ -83,7 +82,8 @@ class AgentSide:
         if handler is None or not (extension or method in AGENT_NOTIFICATIONS):
             return  # nobody listens, or it is a request without an id, which nobody would get the answer of
         try:
-            message = _plain(params) if extension else read_params(params, AGENT_NOTIFICATIONS[method].params)
+            kind = None if extension else AGENT_NOTIFICATIONS[method].params
+            message = read_plain(params) if kind is None else read_params(params, kind)
         except ErrorAnswer:
             return  # a notification: nobody can be told that it makes no sense
         lane = getattr(message, "session_id", None)
@@ -200,7 +200,7 @@ class AgentSide:
         return write(await work)
 
     def _extension(self, handler: Handler, params: Raw | None) -> Answer:
-        return self._extension_answer(handler.work(_plain(params), self.client))
+        return self._extension_answer(handler.work(read_plain(params), self.client))
 
     # Sessions.
 
@@ -239,15 +239,6 @@ class AgentSide:
 
 def _is_absolute(path: str) -> bool:
     return path.startswith(("/", "\\\\")) or path[1:3] in (":\\", ":/")
-
-
-def _plain(params: Raw | None) -> Any:
-    if params is None:
-        return None
-    try:
-        return msgspec.json.decode(params)
-    except (msgspec.MsgspecError, RecursionError):
-        raise invalid_params("the params cannot be read") from None
 
 
 def _written(method: str, answer: Any) -> bytes:
