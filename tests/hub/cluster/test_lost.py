@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,8 @@ from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import staged
 
 pytestmark = pytest.mark.bound(25)
+
+Info = Callable[[str], Coroutine[Any, Any, StreamInfo | None]]
 
 LOAD = {"cwd": "/tmp", "mcpServers": []}
 
@@ -39,7 +42,9 @@ async def test_a_turn_whose_session_was_lost_is_ended_though_its_agent_lives_on(
         assert gate.cancelled == 1
 
 
-async def test_who_comes_while_an_opening_fails_does_not_open_the_session_a_second_time() -> None:
+async def test_who_comes_while_an_opening_fails_does_not_open_the_session_a_second_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with staged({"one": obedient}) as stage:
         client = await stage.client().begin()
         session = await client.new()
@@ -47,7 +52,7 @@ async def test_who_comes_while_an_opening_fails_does_not_open_the_session_a_seco
         await stage.crash()
         await stage.start()
         hub, opened = stage.hub, []
-        stage.journal.info = failing_once(stage.journal.info)  # type: ignore[method-assign]
+        monkeypatch.setattr(stage.journal, "info", failing_once(stage.journal.info))
 
         async def open_it(*, then: Callable[[], Awaitable[None]] | None = None) -> None:
             try:
@@ -62,9 +67,7 @@ async def test_who_comes_while_an_opening_fails_does_not_open_the_session_a_seco
         assert one is other
 
 
-def failing_once(
-    info: Callable[[str], Awaitable[StreamInfo | None]],
-) -> Callable[[str], Awaitable[StreamInfo | None]]:
+def failing_once(info: Info) -> Info:
     failed = False
 
     async def fails_once(stream: str) -> StreamInfo | None:
