@@ -55,7 +55,8 @@ async def open_session(hub: Hub, session_id: str) -> HubSession:
 
 async def _read(hub: Hub, session_id: str, end: int, *, taken: bool) -> tuple[Memory, int, int]:
     """What it has come to, its last entry, and the end of its last gist."""
-    memory, last, gist_at = await recalled(hub.journal, session_id, end)
+    # A journal of our own has no gists, and is read faster than they would be looked for.
+    memory, last, gist_at = await recalled(hub.journal, session_id, end if hub.belonging.is_shared else 0)
     while True:
         if not memory.agent:  # somebody else's stream in the same journal
             raise session_not_found(session_id)

@@ -106,6 +106,15 @@ async def test_a_gist_that_cannot_be_read_is_none(often: None) -> None:
     assert (last, gist_at, memory.title) == (101, 0, "98")
 
 
+async def test_a_journal_of_its_own_is_read_once(often: None) -> None:
+    journal = Counting()
+    await told(journal, 200)
+    async with staged({"one": obedient}, journal=journal) as stage:
+        journal.read = 0
+        await stage.hub.session("s")
+        assert journal.read == 200
+
+
 async def talk(group: Group, turns: int) -> str:
     client = await group["a"].client().begin()
     session = await client.new()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 
 import pytest
@@ -11,7 +13,7 @@ from dragoman.errors import JournalError, JournalFull, StreamMoved
 from dragoman.journal import Journal
 from dragoman.journal.nats import NatsPlace, appending
 from dragoman.journal.nats.layout import Layout, token_of
-from tests.journal.nats.lossy import lossy
+from tests.journal.nats.lossy import Lossy, lossy
 from tests.journal.nats.places import fresh, opened
 from tests.journal.streams import frames, note, notes
 from tests.nats_servers import Servers
@@ -24,6 +26,19 @@ async def records(place: NatsPlace, prefix: str, stream: str) -> int:
     layout = Layout(prefix, shards=1)
     found = await place.journal._jetstream.counts(layout.shard(0), f"{prefix}.j.0.>")
     return found.get(layout.subject_of(token_of(stream)), 0)
+
+
+@asynccontextmanager
+async def beside(
+    server: Servers, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[NatsPlace, Lossy, NatsPlace, str]]:
+    """A node that loses words, another one, and how subjects of records begin; stream `a` has one entry."""
+    async with (
+        lossy(server, prefix := fresh(), monkeypatch) as (place, wire),
+        opened(server, prefix) as other,
+    ):
+        await place.journal.append("a", [note("1")])
+        yield place, wire, other, f"{prefix}.j."
 
 
 async def test_an_append_whose_acknowledgement_is_lost_is_stored_once(
@@ -50,12 +65,8 @@ async def test_a_first_append_whose_acknowledgement_is_lost_is_stored_once(
 async def test_an_append_is_found_to_be_stored_though_another_node_has_written_behind_it(
     server: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with (
-        lossy(server, prefix := fresh(), monkeypatch) as (place, wire),
-        opened(server, prefix) as other,
-    ):
-        await place.journal.append("a", [note("1")])
-        wire.lose_answer(f"{prefix}.j.", then=partial(other.journal.append, "a", [note("3")]))
+    async with beside(server, monkeypatch) as (place, wire, other, subjects):
+        wire.lose_answer(subjects, then=partial(other.journal.append, "a", [note("3")]))
         assert await place.journal.append("a", [note("2")], after=1) == 2
         assert await frames(other.journal, "a") == [b"1", b"2", b"3"]
 
@@ -89,18 +100,14 @@ async def test_what_waits_and_is_not_wanted_any_more_is_not_stored(
 async def test_what_is_not_wanted_any_more_is_not_sent_again(
     server: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with (
-        lossy(server, prefix := fresh(), monkeypatch) as (place, wire),
-        opened(server, prefix) as other,
-    ):
-        await place.journal.append("a", [note("1")])
+    async with beside(server, monkeypatch) as (place, wire, other, subjects):
         mine: list[asyncio.Task[int]] = []
 
         async def elsewhere() -> None:
             await other.journal.append("a", [note("2")])
             mine[0].cancel()
 
-        wire.lose_question(f"{prefix}.j.", then=elsewhere)
+        wire.lose_question(subjects, then=elsewhere)
         mine.append(asyncio.create_task(place.journal.append("a", [note("late")])))
         with pytest.raises(asyncio.CancelledError):
             await mine[0]
@@ -111,12 +118,8 @@ async def test_what_is_not_wanted_any_more_is_not_sent_again(
 async def test_an_append_that_was_lost_goes_behind_what_another_node_has_written(
     server: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with (
-        lossy(server, prefix := fresh(), monkeypatch) as (place, wire),
-        opened(server, prefix) as other,
-    ):
-        await place.journal.append("a", [note("1")])
-        wire.lose_question(f"{prefix}.j.", then=partial(other.journal.append, "a", [note("2")]))
+    async with beside(server, monkeypatch) as (place, wire, other, subjects):
+        wire.lose_question(subjects, then=partial(other.journal.append, "a", [note("2")]))
         assert await place.journal.append("a", [note("3")]) == 3
         assert await frames(other.journal, "a") == [b"1", b"2", b"3"]
 
@@ -124,12 +127,8 @@ async def test_an_append_that_was_lost_goes_behind_what_another_node_has_written
 async def test_a_fenced_append_that_was_lost_is_refused_once_another_node_has_written(
     server: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with (
-        lossy(server, prefix := fresh(), monkeypatch) as (place, wire),
-        opened(server, prefix) as other,
-    ):
-        await place.journal.append("a", [note("1")])
-        wire.lose_question(f"{prefix}.j.", then=partial(other.journal.append, "a", notes(2)))
+    async with beside(server, monkeypatch) as (place, wire, other, subjects):
+        wire.lose_question(subjects, then=partial(other.journal.append, "a", notes(2)))
         with pytest.raises(StreamMoved) as moved:
             await place.journal.append("a", [note("late")], after=1)
         assert (moved.value.expected, moved.value.last) == (1, 3)

@@ -52,6 +52,17 @@ async def test_every_update_of_every_session_reaches_the_handler_in_order(waits:
             ]
 
 
+@pytest.mark.parametrize("client", [Client(), listening([], waits=False)], ids=["turns", "handler"])
+async def test_a_last_line_of_spaces_is_no_update(client: Client) -> None:
+    async with raw_agent(client) as (handle, agent):
+        handle.link.feed(b"  ")  # as at the end of a stream, without a newline
+        session = await handle.new_session(cwd="/tmp")
+        running = asyncio.ensure_future(session.prompt("x"))
+        asked = await agent.asks("session/prompt")
+        agent.send(chunk(session.id, "a"), result(asked["id"], END))
+        assert (await running).text == "a"
+
+
 async def run(session: Session) -> None:
     await session.prompt("go")
 

@@ -83,9 +83,11 @@ class ClientHandle:
         answer = call.context.outcome
         if type(answer) is Raw:
             try:
-                return part(strict_reader(result)(answer))
+                whole = strict_reader(result)(answer)
             except (ValueError, RecursionError, TypeError):
                 pass  # it may still be read leniently
+            else:
+                return part(whole)
         return part(read_result(link.result(call), result, method))
 
     def check_allowed(self, method: str) -> None:

@@ -191,7 +191,7 @@ class PromptTurn:
             if not self._keep_text:
                 return
             try:
-                text += [chunk.content.text for chunk in batch]  # type: ignore[union-attr]
+                text += [chunk.content.text for chunk in batch]  # type: ignore[union-attr]  # or below
                 return
             except AttributeError:
                 pass  # some are pictures, or the like

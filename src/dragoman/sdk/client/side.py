@@ -134,7 +134,7 @@ class ClientSide:
             frames = self._read_run(block)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return 0  # something else is among them, or something that only the lenient reader understands
-        if len(frames) != lines:
+        if not lines or len(frames) != lines:
             return 0
         if self._on_update is not None:
             self._told_each(frames, len(block) // lines)
