@@ -191,10 +191,10 @@ def test_no_agent_says_in_the_place_of_the_hub_that_there_is_no_risk() -> None:
 
 
 def test_a_proposal_names_what_would_be_written_and_where_the_work_is() -> None:
-    setting = Setting(roots=("/work",))
+    setting = Setting(roots=("/code",))
     call = v1.ToolCallUpdate(tool_call_id="c", kind="delete", raw_input={"path": "/etc/hosts"})
     made = proposal_of(about_tool_call(call, setting), ())
-    assert (made.paths, made.folders) == (("/etc/hosts",), ("/work",))
-    written = proposal_of(about_file("write", "/work/a", setting), [v1.Diff(path="/work/a", new_text="x")])
-    assert (written.paths, [one.path for one in written.texts]) == (("/work/a",), ["/work/a"])
-    assert proposal_of(about_file("read", "/work/a", setting), ()).is_empty
+    assert (made.paths, made.folders) == (("/etc/hosts",), ("/code",))
+    written = proposal_of(about_file("write", "/code/a", setting), [v1.Diff(path="/code/a", new_text="x")])
+    assert (written.paths, [one.path for one in written.texts]) == (("/code/a",), ["/code/a"])
+    assert proposal_of(about_file("read", "/code/a", setting), ()).is_empty

@@ -182,7 +182,7 @@ def test_sessions_are_placed_where_little_is_going_on() -> None:
 
 
 def test_labels_agents_folders_and_drain_decide_who_can() -> None:
-    nodes = [node("a", state="draining"), node("b", labels=("gpu",)), node("c", roots=("/work",))]
+    nodes = [node("a", state="draining"), node("b", labels=("gpu",)), node("c", roots=("/code",))]
 
     def placed(agent: str = "one", cwd: str = "/elsewhere", needs: tuple[str, ...] = ()) -> str | None:
         found = place(nodes, agent=agent, cwd=cwd, needs=needs)
@@ -191,8 +191,8 @@ def test_labels_agents_folders_and_drain_decide_who_can() -> None:
     assert placed(needs=("gpu",)) == "b"
     assert placed(needs=("tpu",)) is None
     assert placed(agent="other") is None
-    assert placed(cwd="/work/app") in ("b", "c")
-    assert placed(cwd="/work2") == "b", "/work2 does not lie below /work"
+    assert placed(cwd="/code/app") in ("b", "c")
+    assert placed(cwd="/code2") == "b", "/code2 does not lie below /code"
 
 
 def test_all_nodes_name_the_same_heir_and_heirs_are_spread() -> None:
