@@ -134,6 +134,11 @@ class Life:
         self._turns = {number: one for number, one in self._turns.items() if one is not session}
         if self._latest is not None and self._latest[1] is session:
             self._latest = None
+        if session in self._full:
+            self.release(session)
+        for receipt in session.owed:  # what it has not stored, nobody will
+            self.stored(receipt)
+        session.owed.clear()
         if session.memory.turn is not None:
             self.notify("session/cancel", encoded({"sessionId": own}))
 

@@ -62,6 +62,7 @@ class HubSession:
         self.binding = Turnstile()
         self.over = asyncio.Event()
         """A turn has ended; whoever waits for that clears it."""
+        self.owed: list[Receipt] = []  # for what the agent said and is not stored yet
         self._cancelled = False  # while starting
         self._held = False
         self._expiries: dict[int, asyncio.TimerHandle] = {}
@@ -140,7 +141,8 @@ class HubSession:
         assert life is not None
         if life.survives:
             self.memory.heard = number
-            self.log.add([("note", note("heard", n=number))], lambda _: life.stored(receipt))
+            self.owed.append(receipt)
+            self.log.add([("note", note("heard", n=number))], lambda _: life.stored(self.owed.pop(0)))
         else:
             life.stored(receipt)
         self.log.breathe()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import JournalError
+from dragoman.hub import log as hub_log
 from dragoman.hub.session import HubSession
 from dragoman.journal import StreamInfo
 from tests.hub.cluster.together import nodes
@@ -40,6 +41,36 @@ async def test_a_turn_whose_session_was_lost_is_ended_though_its_agent_lives_on(
         assert (await other.answer(other.prompt(session, "say 2")))["result"] == {"stopReason": "end_turn"}
         assert other.texts(session=session)[-2:] == ["0 ", "1 "]
         assert gate.cancelled == 1
+
+
+async def test_a_session_that_is_lost_while_it_cannot_store_holds_nobody_else_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = Gate()
+    monkeypatch.setattr(hub_log, "WAITING_BYTES", 1)
+    async with nodes("a", agents={"one": lambda: obedient(gate)}) as group:
+        node = group["a"]
+        client = await node.client().begin()
+        stuck, other = await client.new(), await client.new()
+        client.prompt(stuck, "wait")
+        await gate.waiting.wait()
+        append, full = node.journal.append, asyncio.Event()
+
+        async def blocked(stream: str, entries: Any, *, after: int | None = None) -> int:
+            if stream == stuck:
+                full.set()
+                await asyncio.Event().wait()
+            return await append(stream, entries, after=after)
+
+        monkeypatch.setattr(node.journal, "append", blocked)
+        life = node.hub.sessions[stuck].life
+        assert life is not None
+        gate.open.set()
+        await full.wait()
+        node.cluster.lost(stuck)
+        assert (await client.answer(client.prompt(other, "say 2")))["result"] == {"stopReason": "end_turn"}
+        assert client.texts(session=other) == ["0 ", "1 "]
+        assert not life._receipts  # all that the agent said is acknowledged
 
 
 async def test_who_comes_while_an_opening_fails_does_not_open_the_session_a_second_time(
