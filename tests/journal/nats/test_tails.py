@@ -5,14 +5,17 @@ from __future__ import annotations
 from dragoman.journal.nats.tails import MARK_ENTRIES, MARKS, Marks
 
 
-def test_the_nearest_mark_before_an_entry_is_found() -> None:
+def test_the_nearest_marks_before_and_behind_an_entry_are_found() -> None:
     marks = Marks(1)
     for number in (4, 1, 3, 2):
         marks.learn(number * MARK_ENTRIES, number * 10)
-    assert marks.below(1) == (1, 1)
-    assert marks.below(2 * MARK_ENTRIES) == (2 * MARK_ENTRIES, 20)
-    assert marks.below(3 * MARK_ENTRIES - 1) == (2 * MARK_ENTRIES, 20)
-    assert marks.below(10**9) == (4 * MARK_ENTRIES, 40)
+    one, two, three, four = ((number * MARK_ENTRIES, number * 10) for number in (1, 2, 3, 4))
+    end = (10 * MARK_ENTRIES, 100)
+    assert marks.around(1, end=end) == ((1, 1), one)
+    assert marks.around(2 * MARK_ENTRIES, end=end) == (two, three)
+    assert marks.around(3 * MARK_ENTRIES - 1, end=end) == (two, three)
+    assert marks.around(9 * MARK_ENTRIES, end=end) == (four, end)
+    assert Marks(1).around(7, end=end) == ((1, 1), end)
 
 
 def test_marks_keep_their_distance_and_their_number() -> None:

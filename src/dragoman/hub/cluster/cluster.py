@@ -100,6 +100,8 @@ class Cluster:
     async def open(self) -> None:
         """Let others reach us, and look after what dead nodes have left."""
         await self.switch.start()
+        for node in self.others():
+            self.switch.greet(node)
         self.owner.start(self._look_after_orphans())
 
     async def drain(self) -> None:

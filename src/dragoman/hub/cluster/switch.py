@@ -79,6 +79,12 @@ class Switch:
         self._owner = Owner("cluster switch")
         self._owner.start(self._beat())
 
+    def greet(self, node: str) -> None:
+        """Say that we are there, and know of no link that a life of ours before had. Without it, the other
+        would notice by the next beat: clients would wait for that.
+        """
+        self.send(node, Word("", self.node, words.HELLO, 0))
+
     async def aclose(self) -> None:
         for link in list(self._links.values()):
             link.close("the node is leaving")
@@ -100,9 +106,9 @@ class Switch:
         self._bus.send(f"n.{node}", words.encode(word))
 
     def lost_node(self, node: str) -> None:
-        """It is gone: so are its ends of our links."""
+        """It is gone, or begins anew: so are its ends of our links."""
         for link in [one for one in self._links.values() if one.node == node]:
-            self._break(link, f"node {node} is gone")
+            self._break(link, f"node {node} is gone, or begins anew")
 
     def lose_all(self) -> None:
         """We are cut off, or must not act any more."""
@@ -115,6 +121,9 @@ class Switch:
         word = words.decode(data)
         if word is None:
             log.warning("a word of another node cannot be read (%d bytes)", len(data))
+            return
+        if word.kind == words.HELLO:
+            self.lost_node(word.sender)
             return
         link = self._links.get(word.link)
         if link is None:

@@ -22,6 +22,7 @@ MOVED = 6  # guest → front: `session` is not this node's any more
 ELSEWHERE = 7  # guest → front: a request cannot be answered here: payload `Rerouted`
 BEAT = 8  # not counted: `number` is that of the last word before it
 CLOSE = 9  # not counted: payload is why, as text
+HELLO = 10  # of no link: the node has just begun to listen, and knows no link of before
 
 MOST = 512 * 1024
 """Bytes of one word, so that any server lets it pass."""

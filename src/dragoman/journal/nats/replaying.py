@@ -17,12 +17,18 @@ from dragoman.journal.nats.jetstream import JetStream, Message, Tries
 from dragoman.journal.nats.layout import Layout
 from dragoman.journal.nats.objects import Objects, read_place
 from dragoman.journal.nats.records import HEAD_BYTES, OUTSIDE, Head, read_head, read_rest
-from dragoman.journal.nats.tails import MARK_ENTRIES, Tail, Tails
+from dragoman.journal.nats.tails import Tail, Tails
 from dragoman.journal.runs import Run, at_most, pages_of
 
 BATCH = 256
 FIRST_BATCH = 16
-"""Records of the first request, so that a reader of little is not given much."""
+"""Records of the first request of who wants no more than so many entries, so that little is read in vain."""
+
+NEAR = 64
+"""Entries that are read in vain before the wanted one: each may be a record, and all come with one answer."""
+
+LOOKS = 8
+"""At single records before a reading begins, at most."""
 
 BATCH_BYTES = 4 * 1024 * 1024
 TURN = 5_000
@@ -49,7 +55,8 @@ class Replay:
         self, stream: str, token: str, tail: Tail, *, after: int, limit: int | None
     ) -> AsyncIterator[Page]:
         """The entries behind `after`, at least up to `tail`, which the leader told."""
-        reading = _Reading(self, stream, token, tail, after=max(0, after))
+        most = BATCH if limit is None else FIRST_BATCH
+        reading = _Reading(self, stream, token, tail, after=max(0, after), most=most)
         left = limit
         while left is None or left > 0:
             runs = await reading.more()
@@ -69,18 +76,20 @@ class Replay:
         """A message at or before the one that holds the entry behind `after`, and not far before it."""
         stream, subject = self._layout.stream_of(token), self._layout.subject_of(token)
         marks = self._tails.marks(token, tail.life)
-        first, low = marks.below(after + 1)
-        last, high = tail.last, tail.at
-        while after + 1 - first > 2 * MARK_ENTRIES and high - low > 1:
-            # Where it should be if the entries lay evenly; and never at the rim, so that each look helps.
-            share = (after + 1 - first) / max(1, last - first)
-            guess = min(max(low + int((high - low) * share * 0.98), low + 1), high - 1)
+        wanted = after + 1
+        (first, low), (last, high) = marks.around(wanted, end=(tail.last, tail.at))
+        for look in range(LOOKS):
+            if wanted - first <= NEAR or high - low <= 1:
+                break
+            # A little before where it should be if the entries lay evenly; where they do not, halves help.
+            share = 0.5 if look % 3 == 2 else (wanted - first - NEAR // 2) / max(1, last - first)
+            guess = min(max(low + int((high - low) * share), low + 1), high - 1)
             batch = await self._jetstream.batch(stream, subject, guess, most=1, most_bytes=BATCH_BYTES)
             found = batch.messages[0] if batch.messages else None
-            head = read_head(found.data) if found is not None else None
+            head = _readable_head(found)
             if found is None or head is None or head.life != tail.life or found.seq >= high:
                 high = guess
-            elif head.first > after + 1:
+            elif head.first > wanted:
                 high, last = guess, head.first
             else:
                 low, first = found.seq, head.first
@@ -117,7 +126,10 @@ class Replay:
 class _Reading:
     """One replay: where it is, and what it must still reach."""
 
-    def __init__(self, replay: Replay, stream: str, token: str, tail: Tail, *, after: int) -> None:
+    def __init__(
+        self, replay: Replay, stream: str, token: str, tail: Tail, *, after: int, most: int
+    ) -> None:
+        """`most`: records of the first request."""
         self._replay = replay
         self._stream = stream
         self._token = token
@@ -128,7 +140,7 @@ class _Reading:
         self._placed = False
         self._began = False
         self._seq = 1
-        self._most = FIRST_BATCH
+        self._most = most
         self._damage: JournalDamaged | None = None
 
     async def more(self) -> list[Run]:
@@ -140,6 +152,8 @@ class _Reading:
                 return []  # the leader has just said so
             self._placed = True
             self._seq = await self._replay.begin(self._token, self._tail, self._after)
+        elif self._after >= self._replay.end_of(self._token, self._tail):
+            return []
         tries = Tries(self._replay.patience)
         empty = 0
         while True:
@@ -214,6 +228,14 @@ class _Reading:
             return False
         self._began = True
         return True
+
+
+def _readable_head(message: Message | None) -> Head | None:
+    """None where there is none, or a damaged one: whoever reads on from before it says so."""
+    try:
+        return None if message is None else read_head(message.data)
+    except JournalDamaged:
+        return None
 
 
 def _first(runs: Sequence[Run], count: int) -> Iterator[Run]:

@@ -56,10 +56,14 @@ class Marks:
         if len(self.firsts) > MARKS:
             del self.firsts[1::2], self.places[1::2]
 
-    def below(self, sequence: int) -> tuple[int, int]:
-        """The nearest mark at or before an entry: its first entry and its message; the start if none is."""
-        spot = bisect_right(self.firsts, sequence) - 1
-        return (self.firsts[spot], self.places[spot]) if spot >= 0 else (1, 1)
+    def around(self, sequence: int, *, end: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The nearest mark at or before an entry, and the nearest behind it: a first entry and its message.
+        Without one, the start and the end.
+        """
+        spot = bisect_right(self.firsts, sequence)
+        below = (self.firsts[spot - 1], self.places[spot - 1]) if spot else (1, 1)
+        above = (self.firsts[spot], self.places[spot]) if spot < len(self.firsts) else end
+        return below, above
 
 
 class Tails:
