@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.hub.admission import Grant
-from dragoman.hub.cluster import words
+from dragoman.hub.cluster import switch, words
 from dragoman.hub.cluster.switch import Switch
 from dragoman.hub.cluster.words import Word
 from dragoman.journal.contract import PAGE_BYTES
@@ -118,3 +118,19 @@ async def test_what_a_node_claimed_and_never_stored_is_free_again() -> None:
         while owners.is_known("never-made"):  # until its node is dead, and somebody has looked
             await client.answer(client.prompt(session, "say 1"))
         assert group.owner(session) == "b"
+
+
+async def test_a_node_that_is_back_is_noticed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(switch, "BEAT_SECONDS", 1000.0)
+    async with nodes("a", "b", agents={"one": obedient}) as group:
+        session, far = await afar(group, await group["a"].client().begin())
+        client = await far.client().begin()
+        await client.call("session/load", {"sessionId": session, **LOAD})
+        owner = group.owner(session)
+        await group.crash(owner)
+        asked = client.prompt(session, "say 2")
+        back = Member(owner, group, {"one": obedient})
+        await back.start()  # before its lease has run out
+        group.nodes[owner] = back
+        assert (await client.answer(asked))["result"]
+        assert client.texts() == ["0 ", "1 "]

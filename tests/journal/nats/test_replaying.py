@@ -9,6 +9,7 @@ from dragoman.journal import Stored
 from dragoman.journal.nats import NatsPlace
 from dragoman.journal.nats.answers import Reply
 from dragoman.journal.nats.layout import Layout, token_of
+from dragoman.journal.nats.replaying import LOOKS, NEAR
 from tests.journal.nats.lossy import Lossy, lossy
 from tests.journal.nats.places import fresh, opened
 from tests.journal.streams import frames, note, notes
@@ -45,6 +46,26 @@ async def test_reading_from_the_middle_does_not_read_what_is_before(
         before = wire.read
         await last(cold, "a", after=9_100)
         assert wire.read - before < 75
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_the_end_of_a_stream_of_small_records_is_read_alone(
+    late: bool, server: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each entry is a record; `late`: most of them lie together at the end of the shard."""
+    prefix = fresh()
+    async with opened(server, prefix, query="shards=1") as place:
+        await place.journal.append("a", [note(b"1")])
+        for n in range(2, 602):
+            await place.journal.append("b" if late and n < 300 else "a", [note(b"%d" % n)])
+        count = 303 if late else 601
+        async with lossy(server, prefix, monkeypatch) as (cold, wire):
+            got = [one async for page in cold.journal.replay("a", after=count - 20) for one in page]
+            assert [one.sequence for one in got] == list(range(count - 19, count + 1))
+            assert wire.read < 20 + NEAR + LOOKS
+            wire.replies += [nothing] * 100  # what comes next must not be asked for
+            assert not [one async for page in cold.journal.replay("a", after=count) for one in page]
+            assert len(wire.replies) == 100
 
 
 async def last(place: NatsPlace, stream: str, *, after: int) -> Stored:
