@@ -109,6 +109,7 @@ class Hub:
         self.rested = asyncio.Event()
         """Some session has come to rest; whoever waits for that clears it."""
         self._opening: dict[str, Turnstile] = {}
+        self._described: dict[str, dict[str, str]] = {}  # streams of which something is being written
 
     async def __aenter__(self) -> Hub:
         self.owner = Owner("hub")
@@ -232,6 +233,7 @@ class Hub:
             session.life = None
         session.say("closed")
         await session.log.flush(STORE_SECONDS)
+        self._described.get(session.stream, {}).pop("state", None)
         await self.journal.describe(session.stream, state="closed")
         await self._forget(session)
 
@@ -326,14 +328,30 @@ class Hub:
         self.desk.unstored(session, error)
         return True
 
-    def describe(self, session: HubSession, **fields: str) -> None:
-        self.owner.start(self._describe(session.stream, fields))
+    async def will_run(self, session: HubSession) -> None:
+        """After a crash the next hub looks for sessions that run; one of a cluster has a list of its own."""
+        if not self.belonging.is_shared:
+            await self.journal.describe(session.stream, state="running")
 
-    async def _describe(self, stream: str, fields: dict[str, str]) -> None:
+    def describe(self, session: HubSession, **fields: str) -> None:
+        """Soon: what changes again while the journal writes is written once."""
+        waiting = self._described.get(session.stream)
+        if waiting is not None:
+            waiting |= fields
+        else:
+            self._described[session.stream] = fields
+            self.owner.start(self._describe(session.stream))
+
+    async def _describe(self, stream: str) -> None:
         try:
-            await self.journal.describe(stream, **fields)
-        except JournalError as error:
-            log.warning("session %s could not be described: %s", stream, error)
+            while fields := self._described[stream]:
+                self._described[stream] = {}
+                try:
+                    await self.journal.describe(stream, **fields)
+                except JournalError as error:
+                    log.warning("session %s could not be described: %s", stream, error)
+        finally:
+            del self._described[stream]
 
     def check_rate(self, client: HubClient) -> None:
         wait = self.options.prompt_rate(client.grant.name) if self.options.prompt_rate else 0.0

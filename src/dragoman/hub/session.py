@@ -191,7 +191,7 @@ class HubSession:
     async def _start(self, item: Waiting) -> None:
         """Bring the agent there, then give it the prompt."""
         try:
-            await self.hub.journal.describe(self.stream, state="running")
+            await self.hub.will_run(self)
             life = await self.hub.pool.bind(self)
             if self.remind:
                 await self.hub.extras.recall(self)
