@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -66,24 +68,56 @@ async def test_a_server_that_does_not_want_us_is_named() -> None:
         await open_websocket("http://127.0.0.1/acp")
 
 
-async def test_a_server_that_never_says_goodbye_is_let_go_and_leaves_nothing_behind() -> None:
+@asynccontextmanager
+async def silent_server() -> AsyncIterator[str]:
+    """The address of one that shakes hands and says no more."""
     taken: list[asyncio.StreamWriter] = []
 
-    async def shake_hands_and_say_no_more(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def shake_hands(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         taken.append(writer)
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         (key,) = re.findall(r"(?i)sec-websocket-key: (\S+)", head)
         answer = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade"]
         writer.write("\r\n".join([*answer, f"Sec-WebSocket-Accept: {accept_key(key)}", "", ""]).encode())
 
-    server = await asyncio.start_server(shake_hands_and_say_no_more, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
+    server = await asyncio.start_server(shake_hands, "127.0.0.1", 0)
     try:
-        transport = await open_websocket(f"ws://127.0.0.1:{port}/acp", limits=Limits(flush=0.1))
-        await transport.aclose()
-        assert not [task for task in asyncio.all_tasks() if "keepalive" in str(task.get_coro())]
+        yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/acp"
     finally:
         for writer in taken:
             writer.transport.abort()
         server.close()
         await server.wait_closed()
+
+
+async def test_a_server_that_never_says_goodbye_is_let_go_and_leaves_nothing_behind() -> None:
+    async with silent_server() as url:
+        transport = await open_websocket(url, limits=Limits(flush=0.1))
+        await transport.aclose()
+        assert not [task for task in asyncio.all_tasks() if "keepalive" in str(task.get_coro())]
+
+
+class Ear:
+    """Hears the end."""
+
+    def __init__(self) -> None:
+        self.over: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
+
+    def feed(self, block: bytes) -> None:
+        raise AssertionError(block)
+
+    def oversized(self, size: int) -> None:
+        raise AssertionError(size)
+
+    def ended(self, reason: BaseException | None) -> None:
+        self.over.set_result(reason)
+
+
+async def test_a_server_that_answers_no_ping_is_gone_soon_afterwards() -> None:
+    async with silent_server() as url:
+        transport = await open_websocket(url, keepalive=0.3)
+        ear = Ear()
+        transport.start(ear)
+        async with asyncio.timeout(3):  # three tenths to the ping, three for its answer, one for a goodbye
+            assert "keepalive ping timeout" in str(await ear.over)
+        await transport.aclose()

@@ -62,6 +62,7 @@ async def _connect(
             ping_interval=keepalive,
             ping_timeout=keepalive,
             open_timeout=min(OPENING, keepalive),
+            close_timeout=keepalive / 3,  # also for the goodbye to a peer that was just taken for gone
             create_connection=RunConnection if limits.frame >= SMALL else None,
         )
     except InvalidURI as error:
