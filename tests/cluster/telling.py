@@ -6,6 +6,7 @@ A storm that finds somebody waiting for ever asks all hubs, so that the logs say
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import signal
 import sys
 from typing import Any
@@ -35,5 +36,7 @@ def chain(waiting: Any) -> list[str]:
 if __name__ == "__main__":
     from dragoman.cli import main
 
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1)  # for a hub that does not come to answer the other one
     signal.signal(signal.SIGUSR2, tell)
     sys.exit(main())

@@ -178,11 +178,15 @@ class Desk:
     # Clients come and go.
 
     def arrived(self, client: HubClient) -> None:
-        """A client that comes back takes the place of the one that it was."""
+        """A client that comes back takes the place of the one that it was: its latest connection is the one
+        that counts, also where a node that was cut off brings an older one here afterwards.
+        """
         self._risks.expected()
-        for other in list(self._hub.clients):
-            same = client.name and (other.name, other.grant.name) == (client.name, client.grant.name)
-            if same and other is not client:
+        who = (client.name, client.grant.name)
+        same = [one for one in self._hub.clients if client.name and (one.name, one.grant.name) == who]
+        latest = max(same, key=lambda one: one.since, default=client)
+        for other in same:
+            if other is not latest:
                 log.info("a client of %s has come back by another way", client.grant.name)
                 if other.seat is not None:
                     other.seat.replaced()

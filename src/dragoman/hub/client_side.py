@@ -103,6 +103,8 @@ class HubClient:
         """Its prompts that have no answer: session and key → the id it waits under."""
         self.asked: dict[int, tuple[HubSession, int]] = {}
         """What it was asked: our id → whose request, and which."""
+        self.since = asyncio.get_running_loop().time()
+        """When its connection came, by our clock."""
         self.gone = asyncio.Event()
         self.transport = transport
         self._owner = Owner("hub client")

@@ -108,6 +108,23 @@ async def test_a_client_that_comes_by_another_way_leaves_its_first_one() -> None
         assert (await new.answer(new.prompt(session, "say 1")))["result"]
 
 
+async def test_an_old_connection_of_a_client_does_not_take_the_place_of_its_latest() -> None:
+    """As a node opens it that was cut off, and whose client has long gone elsewhere."""
+    ours: dict[str, Any] = {"client": "the-same-client", "cursors": True}
+    async with nodes("a", "b", "c", agents={"one": obedient}) as group:
+        session, far = await afar(group, await group["a"].client().begin())
+        old = await far.client(**ours).begin()
+        elsewhere = next(
+            node for name, node in group.nodes.items() if name not in (far.name, group.owner(session))
+        )
+        new = await elsewhere.client(**ours).begin()
+        await new.call("session/load", {"sessionId": session, **LOAD})
+        old.ask("session/load", {"sessionId": session, **LOAD})
+        await old.until_ended()
+        assert (await new.answer(new.prompt(session, "say 1")))["result"]
+        assert not new.ended_with
+
+
 async def test_what_a_node_claimed_and_never_stored_is_free_again() -> None:
     async with nodes("a", "b", agents={"one": obedient}, lease=0.5) as group:
         await group["a"].cluster.owners.claim("never-made")

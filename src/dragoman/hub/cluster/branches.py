@@ -111,7 +111,16 @@ class LinkBranch:
     """The client at another node's hub, where a guest stands for it."""
 
     def __init__(
-        self, front: Hears, switch: Switch, *, node: str, number: int, grant: Grant, agent: str, params: bytes
+        self,
+        front: Hears,
+        switch: Switch,
+        *,
+        node: str,
+        number: int,
+        grant: Grant,
+        agent: str,
+        params: bytes,
+        age: float,
     ) -> None:
         self.node = node
         self.number = number
@@ -121,7 +130,11 @@ class LinkBranch:
         self._waiting: asyncio.Task[None] | None = None
         self._link: Link = switch.open(node, self)
         opening = Opening(
-            grant=msgspec.to_builtins(grant), agent=agent, initialize=params, first_id=number * SPAN
+            grant=msgspec.to_builtins(grant),
+            agent=agent,
+            initialize=params,
+            first_id=number * SPAN,
+            age=age,
         )
         self._link.say(words.OPEN, payload=msgspec.json.encode(opening))
 

@@ -188,6 +188,7 @@ class Front:
                 grant=self._grant,
                 agent=self.home.client.agent,
                 params=self._params,
+                age=asyncio.get_running_loop().time() - self.home.client.since,
             )
             self._branches[node] = found
         return found

@@ -138,6 +138,7 @@ def take_guest(hub: Hub, link: Link, word: Word, limits: Limits) -> GuestTranspo
     client = HubClient(hub, transport, grant, agent=opening.agent, first_id=opening.first_id)
     client.seat = transport
     client.is_guest = True
+    client.since -= opening.age
     hub.clients.add(client)
     client.start()
     hub.methods.introduce(client, params)

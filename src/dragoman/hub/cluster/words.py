@@ -48,6 +48,8 @@ class Opening(Struct, frozen=True, kw_only=True):
     """The params with which the client introduced itself."""
     first_id: int
     """Requests to the client are numbered from here on."""
+    age: float = 0.0
+    """Seconds since its connection came."""
 
 
 class Rerouted(Struct, frozen=True):
