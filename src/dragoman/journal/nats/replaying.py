@@ -126,9 +126,7 @@ class Replay:
 class _Reading:
     """One replay: where it is, and what it must still reach."""
 
-    def __init__(
-        self, replay: Replay, stream: str, token: str, tail: Tail, *, after: int, most: int
-    ) -> None:
+    def __init__(self, replay: Replay, stream: str, token: str, tail: Tail, *, after: int, most: int) -> None:
         """`most`: records of the first request."""
         self._replay = replay
         self._stream = stream
