@@ -25,7 +25,7 @@ FIRST_BATCH = 16
 """Records of the first request of who wants no more than so many entries, so that little is read in vain."""
 
 NEAR = 64
-"""Entries that are read in vain before the wanted one: each may be a record, and all come with one answer."""
+"""Records that may be read in vain before the wanted one; they come with the same answer."""
 
 LOOKS = 8
 """At single records before a reading begins, at most."""
@@ -79,7 +79,7 @@ class Replay:
         wanted = after + 1
         (first, low), (last, high) = marks.around(wanted, end=(tail.last, tail.at))
         for look in range(LOOKS):
-            if wanted - first <= NEAR or high - low <= 1:
+            if min(wanted - first, high - low) <= NEAR:  # entries or records between are few
                 break
             # A little before where it should be if the entries lay evenly; where they do not, halves help.
             share = 0.5 if look % 3 == 2 else (wanted - first - NEAR // 2) / max(1, last - first)
@@ -87,7 +87,11 @@ class Replay:
             batch = await self._jetstream.batch(stream, subject, guess, most=1, most_bytes=BATCH_BYTES)
             found = batch.messages[0] if batch.messages else None
             head = _readable_head(found)
-            if found is None or head is None or head.life != tail.life or found.seq >= high:
+            if found is None or head is None or head.life != tail.life:
+                high = guess
+            elif head.first <= wanted <= head.last:
+                return found.seq
+            elif found.seq >= high:
                 high = guess
             elif head.first > wanted:
                 high, last = guess, head.first
