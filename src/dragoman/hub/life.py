@@ -272,7 +272,7 @@ class Life:
         elif (self._making or self._seek(head.session)) and len(self._early) < EARLY:
             self._early.append((frame, number, self._open(receipt)))
         else:
-            self._beyond(head)
+            self._beyond(frame, head)
 
     def _seek(self, session_id: str) -> bool:
         """A session may be asleep in the journal; it is looked for once."""
@@ -310,10 +310,16 @@ class Life:
         else:
             future.set_result(parts.result)
 
-    def _beyond(self, head: Head) -> None:
-        """It speaks of no session that we know."""
-        if isinstance(head.id, UnsetType):
+    def _beyond(self, frame: bytes, head: Head) -> None:
+        """It speaks of no session that we know, or of none at all: then it speaks to everybody who follows
+        a session of its. Whoever is confined to some folders hears of others no more than an id.
+        """
+        if isinstance(head.id, UnsetType) and head.session:
             log.info("%s told of no session of ours: %s", self.agent, head.method)
+        elif isinstance(head.id, UnsetType):
+            for client in {client for session in self.sessions.values() for client in session.followers}:
+                if not client.is_full and (not client.grant.roots or head.method == "elicitation/complete"):
+                    client.tell(frame + b"\n")
         else:
             error = error_object(METHOD_NOT_FOUND, "Method not found: the hub knows no such session")
             self._write(failure(head.id, error))

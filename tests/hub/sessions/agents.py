@@ -1,7 +1,7 @@
 """Agents for tests of the hub: each prompt is a command.
 
-`say N` says N pieces, `ask` asks for permission, `read PATH` reads a file of the client's, `wait` waits until
-`Gate.open` is set, `die` breaks off.
+`say N` says N pieces, `ask` asks for permission, `read PATH` reads a file of the client's, `tell METHOD` says
+something about no session, `wait` waits until `Gate.open` is set, `die` breaks off.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ def obedient(gate: Gate | None = None) -> Agent:
         elif word == "form":
             answer = await turn.elicit("Who are you?", FORM)
             await turn.say("accept" if isinstance(answer, ElicitationAcceptAction) else "cancel")
+        elif word == "tell":
+            await turn.client.notify(rest, {"elicitationId": "e-1"})
         elif word == "wait":
             gate.waiting.set()
             try:
