@@ -109,7 +109,8 @@ class Hub:
         self.rested = asyncio.Event()
         """Some session has come to rest; whoever waits for that clears it."""
         self._opening: dict[str, Turnstile] = {}
-        self._described: dict[str, dict[str, str]] = {}  # streams of which something is being written
+        self.described: dict[str, dict[str, str]] = {}
+        """Streams of which something is being written for listings, and what is to be written next."""
 
     async def __aenter__(self) -> Hub:
         self.owner = Owner("hub")
@@ -233,7 +234,7 @@ class Hub:
             session.life = None
         session.say("closed")
         await session.log.flush(STORE_SECONDS)
-        self._described.get(session.stream, {}).pop("state", None)
+        self.described.get(session.stream, {}).pop("state", None)
         await self.journal.describe(session.stream, state="closed")
         await self._forget(session)
 
@@ -335,23 +336,23 @@ class Hub:
 
     def describe(self, session: HubSession, **fields: str) -> None:
         """Soon: what changes again while the journal writes is written once."""
-        waiting = self._described.get(session.stream)
+        waiting = self.described.get(session.stream)
         if waiting is not None:
             waiting |= fields
         else:
-            self._described[session.stream] = fields
+            self.described[session.stream] = fields
             self.owner.start(self._describe(session.stream))
 
     async def _describe(self, stream: str) -> None:
         try:
-            while fields := self._described[stream]:
-                self._described[stream] = {}
+            while fields := self.described[stream]:
+                self.described[stream] = {}
                 try:
                     await self.journal.describe(stream, **fields)
                 except JournalError as error:
                     log.warning("session %s could not be described: %s", stream, error)
         finally:
-            del self._described[stream]
+            del self.described[stream]
 
     def check_rate(self, client: HubClient) -> None:
         wait = self.options.prompt_rate(client.grant.name) if self.options.prompt_rate else 0.0

@@ -93,6 +93,7 @@ async def lose(hub: Hub, session: HubSession) -> None:
     if hub.sessions.get(session.id) is not session:
         return
     del hub.sessions[session.id]
+    hub.described.get(session.stream, {}).pop("state", None)  # its next owner says how it stands
     life, session.life = session.life, None
     if life is not None:
         life.part_from(session)

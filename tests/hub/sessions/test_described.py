@@ -33,7 +33,7 @@ class Held:
 
 
 async def settled(hub: Hub) -> None:
-    while hub._described:  # noqa: ASYNC110 -- nothing tells of it
+    while hub.described:  # noqa: ASYNC110 -- nothing tells of it
         await asyncio.sleep(0.01)
 
 
