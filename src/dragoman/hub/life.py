@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw, UnsetType
 
 from dragoman.errors import CallFailed, LinkClosed
+from dragoman.hub.beyond import told_beyond
 from dragoman.hub.frames import (
     Head,
     encoded,
@@ -311,15 +312,9 @@ class Life:
             future.set_result(parts.result)
 
     def _beyond(self, frame: bytes, head: Head) -> None:
-        """It speaks of no session that we know, or of none at all: then it speaks to everybody who follows
-        a session of its. Whoever is confined to some folders hears of others no more than an id.
-        """
-        if isinstance(head.id, UnsetType) and head.session:
-            log.info("%s told of no session of ours: %s", self.agent, head.method)
-        elif isinstance(head.id, UnsetType):
-            for client in {client for session in self.sessions.values() for client in session.followers}:
-                if not client.is_full and (not client.grant.roots or head.method == "elicitation/complete"):
-                    client.tell(frame + b"\n")
+        """It speaks of no session that we know."""
+        if isinstance(head.id, UnsetType):
+            told_beyond(self, frame, head)
         else:
             error = error_object(METHOD_NOT_FOUND, "Method not found: the hub knows no such session")
             self._write(failure(head.id, error))

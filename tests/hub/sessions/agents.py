@@ -1,12 +1,14 @@
 """Agents for tests of the hub: each prompt is a command.
 
-`say N` says N pieces, `ask` asks for permission, `read PATH` reads a file of the client's, `tell METHOD` says
-something about no session, `wait` waits until `Gate.open` is set, `die` breaks off.
+`say N` says N pieces, `ask` asks for permission, `impatient` does not wait long for it, `read PATH` reads a
+file of the client's, `tell METHOD` says something about no session, `wait` waits until `Gate.open` is set,
+`die` breaks off.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from dragoman import Agent, Turn
 from dragoman.schema.v1 import (
@@ -63,6 +65,12 @@ def obedient(gate: Gate | None = None) -> Agent:
             await turn.say("accept" if isinstance(answer, ElicitationAcceptAction) else "cancel")
         elif word == "tell":
             await turn.client.notify(rest, {"elicitationId": "e-1"})
+        elif word == "impatient":
+            with suppress(TimeoutError):
+                async with turn.tool("Delete it", kind="delete") as call, asyncio.timeout(0.2):
+                    await call.ask(OPTIONS)
+            await turn.say("never mind")
+            await gate.open.wait()
         elif word == "wait":
             gate.waiting.set()
             try:

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.hub.admission import Grant
 from tests.hub.sessions.agents import Gate, obedient
-from tests.hub.sessions.stage import Talker, staged, text
+from tests.hub.sessions.stage import staged, text
 
 pytestmark = pytest.mark.bound(25)
 
@@ -242,29 +242,6 @@ async def test_a_token_reaches_only_its_agents_and_folders(tmp_path: Path) -> No
         assert (await client.refusal("session/resume", stolen))["code"] == -32003
         prompt = {"sessionId": elsewhere, "prompt": text("hello")}
         assert (await client.refusal("session/prompt", prompt))["code"] == -32003
-
-
-async def test_what_an_agent_tells_beyond_any_session_reaches_whoever_follows_one_of_its(
-    tmp_path: Path,
-) -> None:
-    def heard(client: Talker) -> list[str]:
-        return [one["method"] for one in client.heard if one.get("params") == {"elicitationId": "e-1"}]
-
-    async with staged({"one": obedient, "two": obedient}) as stage:
-        first = await stage.client().begin()
-        session = await first.new(str(tmp_path))
-        second = await stage.client().begin()
-        await second.call("session/resume", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
-        confined = await stage.client(Grant("narrow", roots=(str(tmp_path),))).begin()
-        await confined.call("session/resume", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
-        nobody = await stage.client().begin()
-        await nobody.new(str(tmp_path), agent="two")
-        for method in ("elicitation/complete", "_one/news"):
-            assert (await first.answer(first.prompt(session, f"tell {method}")))["result"]
-        await second.until(lambda one: one.get("method") == "_one/news")
-        assert heard(first) == heard(second) == ["elicitation/complete", "_one/news"]
-        assert heard(confined) == ["elicitation/complete"], "what others have to do with it is not its own"
-        assert heard(nobody) == []
 
 
 async def test_whoever_may_only_look_brings_nothing_along_for_the_agent() -> None:

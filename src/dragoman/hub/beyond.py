@@ -1,0 +1,64 @@
+"""What an agent tells that names no session: something for everybody, or that it has given up a request.
+
+Neither is stored: whoever is away misses the one, and the other is stored as what came of the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from dragoman.hub.frames import Head, object_of, parts_of, value_of
+from dragoman.wire.codes import CANCELLED
+
+if TYPE_CHECKING:
+    from dragoman.hub.life import Life
+    from dragoman.wire.envelope import Id
+
+log = logging.getLogger(__name__)
+
+COMPLETE = "elicitation/complete"
+
+PAUSES = (0.0, 0.05, 0.25, 1.0)
+"""Seconds between looks for a request that was made a moment ago, and is perhaps not stored yet."""
+
+
+def told_beyond(life: Life, frame: bytes, head: Head) -> None:
+    if head.session:
+        log.info("%s told of no session of ours: %s", life.agent, head.method)
+    elif head.method == "$/cancel_request":
+        _give_up(life, frame)
+    elif head.method == COMPLETE or str(head.method).startswith("_"):
+        _tell_everybody(life, frame, is_harmless=head.method == COMPLETE)
+    else:
+        log.info("%s told of no session: %s", life.agent, head.method)
+
+
+def _tell_everybody(life: Life, frame: bytes, *, is_harmless: bool) -> None:
+    """Whoever follows a session of this process. One who is confined to some folders is not told what may be
+    about others; a slow reader is not told at all.
+    """
+    for client in {client for session in life.sessions.values() for client in session.followers}:
+        if not client.is_full and (is_harmless or not client.grant.roots):
+            client.tell(frame + b"\n")
+
+
+def _give_up(life: Life, frame: bytes) -> None:
+    parts = parts_of(frame)
+    request = value_of(object_of(None if parts is None else parts.params).get("requestId"))
+    session = next(iter(life.sessions.values()), None)
+    if isinstance(request, int | str) and session is not None:
+        session.hub.owner.start(_settle(life, request))
+
+
+async def _settle(life: Life, request: Id) -> None:
+    """Nobody is to answer it any more; the agent hears the answer that belongs to it."""
+    for pause in PAUSES:
+        await asyncio.sleep(pause)
+        for session in life.sessions.values():
+            for sequence, one in session.requests.items():
+                if one.id == request:
+                    error = {"code": CANCELLED, "message": "Request cancelled"}
+                    session.settle(sequence, outcome="cancelled", by="", error=error)
+                    return
