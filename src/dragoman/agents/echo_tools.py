@@ -75,6 +75,7 @@ async def read(turn: Turn, argument: str) -> None:
     path = _path(turn, argument)
     where = [ToolCallLocation(path=path)]
     async with turn.tool(f"Read {argument}", kind="read", locations=where) as call:
+        await call.progress(status="in_progress")
         try:
             text = await turn.read_text_file(path)
         except (CallFailed, NotAdvertised) as error:
@@ -90,6 +91,7 @@ async def write(turn: Turn, argument: str) -> None:
     path = _path(turn, name)
     where = [ToolCallLocation(path=path)]
     async with turn.tool(f"Write {name}", kind="edit", locations=where) as call:
+        await call.progress(status="in_progress")
         try:
             await turn.write_text_file(path, text)
         except (CallFailed, NotAdvertised) as error:
