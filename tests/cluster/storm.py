@@ -161,7 +161,11 @@ async def _blow(
         blow = Blow(t=now(), how=one.how, target=one.target)
         undo = await cluster.strike(one.how, one.kind, one.number)
         await asyncio.sleep(one.lasts)
-        await undo()
+        try:
+            await undo()
+        except ChildProcessError as error:  # as whoever looks after it would do; but it is noted
+            notes.append(f"at {now() - began:.1f} s: {error}")
+            await undo()
         blows.append(replace(blow, over=now()))
 
     async with asyncio.TaskGroup() as tasks:

@@ -69,7 +69,7 @@ def _fill(hub: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     import asyncio
 
-    from dragoman.errors import LocalMistake
+    from dragoman.errors import JournalError, LocalMistake
 
     try:
         from dragoman.hub import listening  # noqa: F401 -- whether it can be imported at all
@@ -84,6 +84,9 @@ def _run(chosen: argparse.Namespace) -> int:
     except LocalMistake as error:
         print(f"dragoman hub: {error}", file=sys.stderr)
         return 2
+    except JournalError as error:  # of a running hub, whoever needs the journal hears of it
+        print(f"dragoman hub: the journal cannot be used: {error}", file=sys.stderr)
+        return 1
 
 
 def _settings(chosen: argparse.Namespace) -> Any:

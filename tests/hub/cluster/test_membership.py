@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.errors import Elsewhere, LocalMistake
+from dragoman.errors import Elsewhere, JournalError, LocalMistake
+from dragoman.hub.cluster import membership
 from dragoman.hub.cluster.membership import Members, Node, new_life
 from dragoman.hub.cluster.owning import Owners
 from dragoman.hub.cluster.placing import heir, place
@@ -88,6 +89,34 @@ async def test_nodes_see_each_other_come_and_leave() -> None:
         await b.members.leave()
         await a.until("gone b")
         assert [node.name for node in a.members.alive()] == ["a"]
+
+
+async def test_a_node_that_starts_while_nobody_can_write_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = One(SharedMemory(), "a")
+    await one.owners.start()
+    create, tries = one.network.create, 0
+
+    async def reluctant(key: str, value: bytes) -> int:
+        nonlocal tries
+        tries += 1
+        if tries < 3:
+            raise JournalError("no leader")
+        return await create(key, value)
+
+    monkeypatch.setattr(one.network, "create", reluctant)
+    assert not await one.members.join()
+    assert one.members.left > 0
+    await one.members.aclose()
+    monkeypatch.setattr(membership, "JOIN_SECONDS", 0.0)
+    tries = 0
+    two = One(SharedMemory(), "b")
+    monkeypatch.setattr(two.network, "create", reluctant)
+    with pytest.raises(JournalError, match="no leader"):
+        await two.members.join()
+    await two.members.aclose()
+    await one.owners.aclose()
 
 
 async def test_a_node_that_is_cut_off_is_declared_dead_after_it_stopped_acting() -> None:

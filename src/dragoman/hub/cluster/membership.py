@@ -32,6 +32,8 @@ ACTS = 0.7
 RENEWALS = 10
 """Renewals in the time of one lease."""
 AGAIN = 0.2
+JOIN_SECONDS = 30.0
+"""How long a node that starts tries to take its lease."""
 
 
 class Node(Struct, frozen=True, kw_only=True):
@@ -134,11 +136,23 @@ class Members:
     async def join(self) -> bool:
         """Take the lease; True if a life of this node before us held it until now."""
         self._watch = await self._register.watch(PREFIX, self._changed)
-        inherits = await self._take()
+        inherits = await self._take_in_time()
         self._owner = Owner("cluster membership")
         self._owner.start(self._renew())
         self._owner.start(self._look())
         return inherits
+
+    async def _take_in_time(self) -> bool:
+        """The servers may be electing: that takes longer than one try."""
+        until = self._clock() + JOIN_SECONDS
+        while True:
+            try:
+                return await self._take()
+            except (JournalError, TimeoutError) as error:
+                if self._clock() >= until:
+                    raise
+                log.warning("this node could not join yet: %s", error)
+            await asyncio.sleep(AGAIN)
 
     async def _take(self) -> bool:
         """Write our name where nobody's is, or our own from before, or that of a dead one."""

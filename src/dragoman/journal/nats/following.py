@@ -47,11 +47,11 @@ class Follower:
         self._reading = asyncio.Lock()
         self._read_at = 0.0
 
-    async def start(self) -> None:
+    async def start(self, *, within: float = 5.0) -> None:
         """Until everything there is was told."""
         self._hints = await self._wire.listen(f"{self._bucket.root}>", lambda *_: self._hinted.set())
         try:
-            await self.look()
+            await self.look(within=within)
         except BaseException:
             await self._hints.aclose()
             raise
@@ -71,7 +71,7 @@ class Follower:
             if self.position and now - self._read_at > MARKER_SECONDS / 2:
                 await self._compare()  # marks of what was deleted may have gone meanwhile
             while True:
-                if await self._step():
+                if await self._step(patience=within):
                     continue
                 if self.position >= least:
                     break
@@ -112,7 +112,7 @@ class Follower:
             await asyncio.sleep(pause)
             found = await self.look()
 
-    async def _step(self) -> set[str]:
+    async def _step(self, *, patience: float = 5.0) -> set[str]:
         """Read a batch; the keys that were in it."""
         batch = await self._jetstream.batch(
             self._bucket.stream,
@@ -120,7 +120,7 @@ class Follower:
             self.position + 1,
             most=BATCH,
             most_bytes=BATCH_BYTES,
-            patience=5.0,
+            patience=patience,
         )
         for message in batch.messages:
             self.position = max(self.position, message.seq)

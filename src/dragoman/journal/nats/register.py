@@ -19,6 +19,11 @@ from dragoman.journal.shared import Changed, Ends, Held
 WITHIN_SECONDS = 5.0
 """Less than a lease should last: whoever holds one must know in time that it may be lost."""
 
+WATCH_SECONDS = 20.0
+"""Until all of it was read once. A server that hangs may be asked several times before another one is: a node
+must be able to start then, too.
+"""
+
 
 class NatsRegister:
     """`Register` of one connection. All its watches share one follower, which begins with the first."""
@@ -49,10 +54,11 @@ class NatsRegister:
 
     async def watch(self, prefix: str, changed: Changed) -> Ends:
         if self._starting is None or (self._starting.done() and self._starting.exception() is not None):
-            self._starting = asyncio.get_running_loop().create_task(self._follower.start())
-        await asyncio.shield(self._starting)
+            starting = self._follower.start(within=WATCH_SECONDS)
+            self._starting = asyncio.get_running_loop().create_task(starting)
         try:
-            await self._follower.look(least=self._written)
+            await asyncio.shield(self._starting)
+            await self._follower.look(least=self._written, within=WATCH_SECONDS)
         except TimeoutError:
             raise JournalError("the register cannot be read now") from None
         watch = _Watch(prefix, changed, self._watches)
