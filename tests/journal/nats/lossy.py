@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TypeAlias
@@ -33,6 +34,8 @@ class Lossy(Wire):
         self.read = 0
         """Records that came in batches."""
         self.lost = 0
+        self.silences = 0
+        """So many reads of the register are not answered."""
 
     def lose_answer(self, subject: str, *, times: int = 1, then: Then | None = None) -> None:
         self._answers += [(subject, then)] * times
@@ -56,6 +59,10 @@ class Lossy(Wire):
         return reply
 
     async def ask_many(self, subject: str, data: bytes, *, within: float = ANSWER_SECONDS) -> list[Reply]:
+        if subject.endswith("_register") and self.silences:
+            self.silences -= 1
+            await asyncio.sleep(within)
+            raise NoAnswer("nothing was said")
         replies = await super().ask_many(subject, data, within=within)
         if ".DIRECT.GET.KV_" in subject:
             return replies  # buckets are read at any time

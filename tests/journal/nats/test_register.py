@@ -93,3 +93,18 @@ async def test_whoever_was_away_so_long_that_marks_have_gone_is_told_the_differe
             assert await jetstream.purge(f"KV_{prefix}_register", f"$KV.{prefix}_register.node.gone") == 1
             monkeypatch.setattr(follower, "_read_at", asyncio.get_running_loop().time() - 86_400)
         await told.until_keys({"node.kept": b"2", "node.gone": None})
+
+
+async def test_a_watch_begins_though_a_server_that_hangs_is_asked_first(
+    server: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = fresh()
+    async with opened(server, prefix) as other:
+        await other.register.create("nodes.a", b"one")
+        async with lossy(server, prefix, monkeypatch) as (place, wire):
+            wire.silences = 3  # as many as fit into five seconds, if each is waited for
+            told: dict[str, Held | None] = {}
+            watch = await place.register.watch("nodes", told.__setitem__)
+            assert wire.silences == 0
+            assert [held.value for held in told.values() if held is not None] == [b"one"]
+            await watch.aclose()
