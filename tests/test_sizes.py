@@ -1,4 +1,4 @@
-"""No Python file grows past 400 lines. A ratchet: what is already larger is listed, and may only shrink."""
+"""No Python file grows past 500 lines. A ratchet: what is already larger is listed, and may only shrink."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("src", "tests", "examples", "bench", "tools")
 SKIPPED = {"node_modules", ".venvs", "__pycache__"}
-LIMIT = 400
+LIMIT = 500
 GENERATED = re.compile(r'(# ?|""")Generated\b')
 
 # Path → lines it has today. Never raise a figure; lower it when the file shrank, drop it below the limit.
@@ -47,9 +47,9 @@ def test_every_exception_still_exists() -> None:
     [
         (LIMIT, {}, None),
         (LIMIT + 1, {}, "split it"),
-        (450, {"a.py": 450}, None),
-        (451, {"a.py": 450}, "grew"),
-        (449, {"a.py": 450}, "lower its figure"),
+        (550, {"a.py": 550}, None),
+        (551, {"a.py": 550}, "grew"),
+        (549, {"a.py": 550}, "lower its figure"),
     ],
 )
 def test_the_ratchet_turns_one_way(lines: int, exceptions: dict[str, int], expected: str | None) -> None:
