@@ -10,11 +10,13 @@ WAITING := tests/cluster/test_scl.py tests/cluster/test_storm.py
 ARGS    ?=
 
 VENV    := .venv
+comma   := ,
 PY      := $(VENV)/bin/python
 TS      := tests/interop/ts
 CHECKED := $(wildcard src tests examples tools bench)
 
 READY_PY := $(VENV)/.ready
+READY_RUN := $(VENV)/.ready-run
 READY_TS := $(if $(wildcard $(TS)/package.json),$(TS)/node_modules/.ready)
 READY_SDK := $(VENV)/.sdk-examples
 ACPX     := tests/interop/acpx
@@ -23,7 +25,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run test check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix bench bench-cluster schema web clean
+.PHONY: setup run test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix bench bench-cluster schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -32,17 +34,26 @@ setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(REA
 PIP_OPTIONS := --quiet --disable-pip-version-check --no-compile
 
 # Debian without python3-venv has no ensurepip: then the pip outside fills the environment.
-$(READY_PY): pyproject.toml
-	@if command -v uv >/dev/null 2>&1; then \
+install = \
+	if command -v uv >/dev/null 2>&1; then \
 	    { test -x $(PY) || uv venv --quiet --python $(PYTHON) $(VENV); } && \
-	    uv pip install --quiet --compile-bytecode --python $(PY) -e '.[dev]'; \
+	    uv pip install --quiet --compile-bytecode --python $(PY) -e '.[$(1)]'; \
 	elif $(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) >/dev/null 2>&1; then \
-	    $(PY) -m pip install $(PIP_OPTIONS) -e '.[dev]'; \
+	    $(PY) -m pip install $(PIP_OPTIONS) -e '.[$(1)]'; \
 	else \
 	    $(PYTHON) -m venv --clear --without-pip $(VENV) && \
-	    $(PYTHON) -m pip --python $(PY) install $(PIP_OPTIONS) -e '.[dev]'; \
+	    $(PYTHON) -m pip --python $(PY) install $(PIP_OPTIONS) -e '.[$(1)]'; \
 	fi
+
+$(READY_PY): pyproject.toml
+	@$(call install,dev)
 	@$(PY) -m compileall -q -j 0 $(VENV)/lib >/dev/null 2>&1 || true
+	@touch $@ $(READY_RUN)
+
+# What running needs and no more: the hub with its page, the reviewer, and agents on the network.
+$(READY_RUN): pyproject.toml
+	@echo "installing what the hub needs"
+	@$(call install,hub$(comma)review$(comma)ws$(comma)http)
 	@touch $@
 
 # The official TypeScript SDK, for interoperability tests and for its JSON schemas. Without npm those tests skip.
@@ -83,7 +94,7 @@ $(READY_BROWSER):
 	@mkdir -p $(@D) && touch $@
 
 # The hub with its page and the built-in reviewer.
-run: $(READY_PY)
+run: $(READY_RUN)
 	@$(PY) -m dragoman hub --link $(ARGS)
 
 # Everything at once: what is installed comes over the network, and meanwhile the types are checked, which takes a
@@ -91,6 +102,12 @@ run: $(READY_PY)
 test:
 	@$(MAKE) --no-print-directory -j 6 check-format check-lint check-types check-tests check-cluster \
 	    || { echo "what failed is named above, between the tests, behind ***"; exit 1; }
+
+# The same with long schedules: for releases, and by hand after a change of the hub or the cluster.
+test-all:
+	@export HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-thorough} DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-300} \
+	    DRAGOMAN_DROPS=$${DRAGOMAN_DROPS:-100} DRAGOMAN_KILLS=$${DRAGOMAN_KILLS:-40}; \
+	    $(MAKE) --no-print-directory test
 
 check-format: $(READY_PY)
 	@$(PY) -m ruff format --check --quiet $(CHECKED) || { echo "not formatted: make fix"; exit 1; }
@@ -101,7 +118,7 @@ check-lint: $(READY_PY)
 check-types: check-mypy check-examples
 
 check-mypy: $(READY_PY)
-	@nice -n 10 $(PY) -m mypy --no-error-summary -n auto $(CHECKED)
+	@nice -n 10 $(PY) -m mypy --no-error-summary $(CHECKED)
 
 check-examples: $(READY_PY) $(READY_TS) $(READY_WEB)
 	@if test -x $(TS)/node_modules/.bin/pyright; then \
@@ -118,11 +135,11 @@ check-tests: setup bytecode
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PY) tools/run_tests.py -n $(WORKERS) $(BY_FILE) \
 	    $(WAITING:%=--ignore=%) $(ARGS)
 
-# Five minutes that are mostly waited for, beside everything else; what little they need they get at once, where that
-# is permitted, so that they see the delays of the cluster and not those of the machine.
+# The cluster's tests mostly wait, beside everything else; what little they need they get at once, where that is
+# permitted, so that they see the delays of the cluster and not those of the machine.
 check-cluster: bytecode
 	@first=$$(test -z "$$(nice -n -5 true 2>&1)" && echo nice -n -5); \
-	    DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-300} $$first $(PY) tools/run_tests.py --cache build/cluster-tests $(WAITING)
+	    DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-60} $$first $(PY) tools/run_tests.py --cache build/cluster-tests $(WAITING)
 
 fix: setup
 	@$(PY) -m ruff check --fix --quiet $(CHECKED); $(PY) -m ruff format --quiet $(CHECKED)

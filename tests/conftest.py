@@ -1,8 +1,9 @@
 """What holds for every test: hypothesis profiles, a bound on async tests, and nothing left behind.
 
-An async test runs under five seconds (`@pytest.mark.bound(20)` says otherwise) and fails when a task it
-started is still alive at its end. A module fails when a child process it started is still there, running
-or as a zombie. What fixtures started before the test body counts as theirs, not as the test's.
+An async test runs under five seconds (`@pytest.mark.bound(20)` says otherwise; a busy machine gets longer,
+see `dragoman.testing.pace`) and fails when a task it started is still alive at its end. A module fails when
+a child process it started is still there, running or as a zombie. What fixtures started before the test
+body counts as theirs.
 """
 
 from __future__ import annotations
@@ -26,7 +27,12 @@ sys.dont_write_bytecode = False
 
 import hypothesis  # noqa: E402  its modules are among them
 
+from dragoman.testing.pace import deadline, pace  # noqa: E402
+
 BOUND = 5.0
+
+HANG_FACTOR = 4.0
+"""pytest-timeout ends the whole worker, and its clock knows no load: it is for hangs alone, and has time."""
 
 # No deadlines: they measure the machine's load, not our code. pytest-timeout catches what hangs.
 hypothesis.settings.register_profile("dev", deadline=None)
@@ -51,10 +57,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    factor = max(HANG_FACTOR, pace())
     for item in items:
         if isinstance(item, pytest.Function):
             _guard(item)
+            marker = item.get_closest_marker("timeout")
+            seconds = float(marker.args[0] if marker else config.getini("timeout"))
+            item.add_marker(pytest.mark.timeout(seconds * factor), append=False)
 
 
 def _guard(item: pytest.Function) -> None:
@@ -78,7 +88,7 @@ def guarded(
     async def run(*args: object, **kwargs: object) -> None:
         before = asyncio.all_tasks()
         try:
-            async with asyncio.timeout(seconds):
+            async with deadline(seconds):
                 await body(*args, **kwargs)
         finally:
             left = await _cancel(asyncio.all_tasks() - before)

@@ -27,6 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dragoman.testing.pace import patience
+
 READY_SECONDS = 40.0
 """A loaded machine is slow; who waits longer waits for nothing."""
 
@@ -87,7 +89,7 @@ class Server:
     def ask(self, path: str) -> Any:
         """What the server says about itself."""
         address = f"http://{self.place.host}:{self.monitor}{path}"
-        with urllib.request.urlopen(address, timeout=5) as answer:
+        with urllib.request.urlopen(address, timeout=patience(5)) as answer:
             return json.load(answer)
 
     def begin(self) -> None:
@@ -138,7 +140,7 @@ class Servers:
         server = self.all[number]
         assert server.process is not None
         server.process.send_signal(signal.SIGUSR2)
-        until = time.monotonic() + READY_SECONDS
+        until = time.monotonic() + patience(READY_SECONDS)
         while self._leads(server) and time.monotonic() < until:
             time.sleep(0.02)
         server.end(signal.SIGTERM)
@@ -178,7 +180,7 @@ class Servers:
 
     def wait_ready(self, numbers: Sequence[int]) -> None:
         """Until these can store something: they are well, and the cluster has a leader."""
-        until = time.monotonic() + READY_SECONDS
+        until = time.monotonic() + patience(READY_SECONDS)
         for number in numbers:
             while not self._is_ready(self.all[number]):
                 if time.monotonic() > until:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from dragoman.testing import Script
+from dragoman.testing.pace import patience
 from tests.together import SideBySide
 
 together = SideBySide(2)
@@ -101,7 +102,7 @@ def test_a_python_block_works(block: Block, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=50,
+        timeout=patience(50),
     )
     assert done.returncode == 0, f"{block} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
 

@@ -22,6 +22,7 @@ LIBRARY = frozenset(
 PUBLIC = frozenset({"face", "schema", "errors"})
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
+    "version": frozenset(),
     "errors": frozenset(),
     "wire": frozenset({"errors"}),
     "schema": frozenset(),
@@ -143,7 +144,8 @@ def objection(room: str, imported: str) -> str | None:
     top = imported.split(".")[0]
     if top == "dragoman":
         target = room_of(imported)
-        return None if target == room or target in MAY_IMPORT[room] else f"{room} may not import {target}"
+        allowed = MAY_IMPORT[room] | {room, "version"}
+        return None if target in allowed else f"{room} may not import {target}"
     if room in PURE and top in FORBIDDEN_IN_PURE:
         return f"{room} is pure and may not import {top}"
     if top in sys.stdlib_module_names or top == "msgspec" or top in THIRD_PARTY.get(room, ()):

@@ -23,6 +23,8 @@ from typing import Any
 
 import pytest
 
+from dragoman.testing.pace import deadline
+
 BOUND = 5.0
 """Seconds for each test, as for every async test; `@pytest.mark.bound` says otherwise."""
 
@@ -82,7 +84,7 @@ class SideBySide:
         async with free:
             try:
                 if inspect.iscoroutinefunction(body):
-                    async with asyncio.timeout(marker.args[0] if marker else BOUND):
+                    async with deadline(marker.args[0] if marker else BOUND):
                         await body(**given)
                 else:
                     await asyncio.to_thread(body, **given)

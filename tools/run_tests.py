@@ -1,55 +1,124 @@
-"""Runs the whole suite in parallel, and what failed once more, alone.
+"""Runs pytest and answers for everything that it started.
 
-Thousands of tests with real processes share few cores. A test that fails among the others and passes alone is
-unsteady: it is named at the end, in so many words, and is a fault to mend, but it does not say that the tree
-is broken. One that fails alone too, or more than a handful of failures, does.
-
-A worker that is killed from outside is replaced, and the run sometimes waits for ever for what it had taken
-along: a run that takes far too long is ended and begun once more, and that is said.
+A test that failed has failed: it is run once more, alone, only to say in the report whether it depends on
+the load or on other tests, and the run fails all the same. No fixed time ends a run (`tests/progress.py`
+ends one in which nothing happens). When pytest is over, no process that a test started may be left: on
+Linux this process adopts orphans, so that it sees every one of them, names it with the test that started
+it, ends it, and the run fails.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 FAILED = 1
-"""pytest's exit status for tests that failed; any other means that they were not all run."""
+"""pytest's exit status for tests that failed."""
 
-HANDFUL = 5
-FAR_TOO_LONG = 1500
-"""Seconds; a whole run takes half of it on two cores."""
+FEW = 10
+"""More failures than these are not run again: then the tree is broken, and no single test is to blame."""
 
-CACHE = ".pytest_cache"
+GOODBYE = 15.0
+"""Seconds for processes that are about to end anyway, such as the servers of a cluster."""
+
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(arguments: list[str]) -> int:
     """`--cache DIR` first: what failed is remembered there, beside that of another run."""
-    cache = CACHE
+    cache = ".pytest_cache"
     if arguments[:1] == ["--cache"]:
         cache, arguments = arguments[1], arguments[2:]
-    pytest = [sys.executable, "-m", "pytest", "-q", "-o", f"cache_dir={cache}"]
+    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "tests.progress", "-o", f"cache_dir={cache}"]
     last_failed = Path(cache, "v/cache/lastfailed")
     last_failed.unlink(missing_ok=True)
-    status = _run([*pytest, *arguments])
+    adopt_orphans()
+    status = run([*pytest, *arguments])
     failed = _read(last_failed)
-    if status != FAILED or not 0 < len(failed) <= HANDFUL:
-        return status
-    print(f"\n{len(failed)} failed among the others and are now run alone", flush=True)
-    status = subprocess.run([*pytest, *failed], check=False).returncode
-    for test in failed if status == 0 else ():
-        print(f"UNSTEADY, failed among others and passed alone: {test}", flush=True)
-    return status
+    if status == FAILED and 0 < len(failed) <= FEW:
+        _run_alone(pytest, failed)
+    left = end_orphans()
+    for process in left:
+        print(f"LEFT RUNNING: {process}", flush=True)
+    return status or (FAILED if left else 0)
 
 
-def _run(command: list[str]) -> int:
+def _run_alone(pytest: list[str], failed: list[str]) -> None:
+    print(
+        f"\n{len(failed)} failed; each is run once more, alone, to tell whether it depends on load",
+        flush=True,
+    )
+    for test in failed:
+        passed = run([*pytest, "--tb=no", "-rN", test]) == 0
+        print(f"FAILED{', though it passes alone' if passed else ', also alone'}: {test}", flush=True)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def run(command: list[str]) -> int:
+    """Run it to its end, and reap the orphans that end meanwhile."""
+    process = subprocess.Popen(command)
     try:
-        return subprocess.run(command, check=False, timeout=FAR_TOO_LONG).returncode
-    except subprocess.TimeoutExpired:  # it was killed, and its workers end with it
-        print(f"\nUNSTEADY: no end after {FAR_TOO_LONG} s; everything is run once more", flush=True)
-        return subprocess.run(command, check=False).returncode
+        while True:
+            pid, status = os.waitpid(-1, 0)
+            if pid == process.pid:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                return abs(process.returncode)
+    finally:
+        if process.returncode is None:  # interrupted: Ctrl-C reached pytest too
+            process.wait()
+
+
+def end_orphans() -> list[str]:
+    """Give what was adopted a moment to end, then name and kill it."""
+    until = time.monotonic() + GOODBYE
+    while _children() and time.monotonic() < until:
+        time.sleep(0.1)
+    names: list[str] = []
+    while children := _children():  # the children of what is killed become ours
+        names += [_name(pid) for pid in children]
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    return names
+
+
+def _children() -> list[int]:
+    """Processes of ours that still run; those that have ended are reaped."""
+    try:
+        while os.waitpid(-1, os.WNOHANG) != (0, 0):
+            pass
+    except ChildProcessError:
+        return []
+    try:
+        return [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+    except OSError:  # not Linux: nothing is adopted there
+        return []
+
+
+def _name(pid: int) -> str:
+    words = _bytes(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
+    variables = _bytes(pid, "environ").split(b"\0")
+    test = next((entry for entry in variables if entry.startswith(b"PYTEST_CURRENT_TEST=")), b"")
+    origin = test.partition(b"=")[2].decode(errors="replace") or "an unknown test"
+    return f"{words[:200] or pid} (started by {origin})"
+
+
+def _bytes(pid: int, file: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{file}").read_bytes()
+    except OSError:  # it ended while we looked
+        return b""
 
 
 def _read(last_failed: Path) -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.cli.run.running import DRAGOMAN, home, scripted
 
 
@@ -16,7 +17,7 @@ def logout(folder: Path, agent: str) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=40,
+        timeout=patience(40),
         check=False,
     )
 

@@ -12,6 +12,7 @@ import pytest
 from dragoman.cli import doctor
 from dragoman.cli.run.exits import EXITS
 from dragoman.testing import RawPeer
+from dragoman.testing.pace import patience
 from dragoman.transport.tree import look_up
 from tests.interop.programs import ROOT
 from tests.together import SideBySide
@@ -29,7 +30,7 @@ def examined(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess
         [*DOCTOR, *arguments],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=patience(30),
         cwd=cwd or ROOT,
         env={**os.environ, **env},
     )

@@ -16,6 +16,7 @@ import pytest
 
 from dragoman.cli.inbox import option_of, shown
 from dragoman.errors import LinkClosed
+from dragoman.testing.pace import deadline
 from dragoman.transport.websocket import open_websocket
 from tests.hub.sessions.stage import Talker
 
@@ -99,7 +100,7 @@ async def test_a_hangup_reads_the_configuration_again(hub: Running) -> None:
     before = hub.config.read_text()
     hub.config.write_text(before + '[agents.second]\ncommand = ["true"]\ntitle = "Second"\n')
     hub.process.send_signal(signal.SIGHUP)
-    async with asyncio.timeout(20):
+    async with deadline(20):
         while True:
             client = await hub.client(lazy=True)
             shown = client.heard[0]["result"]["_meta"]["dragoman"]["agents"]
@@ -121,7 +122,7 @@ async def test_a_token_that_is_revoked_ends_its_connections(hub: Running) -> Non
     assert made.returncode == 0, made.stderr
     token = made.stdout.split()[-1]
     headers = {"authorization": f"Bearer {token}"}
-    async with asyncio.timeout(20):
+    async with deadline(20):
         guest = None
         while guest is None:
             try:

@@ -1,5 +1,6 @@
 """What may be said on the command line, and what is said back."""
 
+import importlib.metadata
 import subprocess
 import sys
 import tomllib
@@ -7,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.agents import VERSION
 from dragoman.cli import main
+from dragoman.version import VERSION
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -17,9 +18,21 @@ def test_the_version_is_the_one_that_is_packaged(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as stopped:
         main(["--version"])
     assert stopped.value.code == 0
-    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    packaged = importlib.metadata.version("dragoman")
     assert capsys.readouterr().out == f"dragoman {packaged}\n"
     assert packaged == VERSION
+
+
+def test_the_version_is_written_in_one_place() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), ROOT / "pyproject.toml"]
+    assert [path.name for path in sources if f'"{VERSION}"' in path.read_text("utf-8")] == ["version.py"]
+
+
+def test_every_extra_bounds_its_packages_above() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    wanted = [*project["dependencies"], *(line for extra in extras for line in extra)]
+    assert [line for line in wanted if "<" not in line and "==" not in line] == []
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["agent", "--help"]])

@@ -12,6 +12,7 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.dialect import DIALECTS
+from dragoman.testing.pace import patience
 
 TRANSLATE = [sys.executable, "-m", "dragoman", "translate"]
 
@@ -37,7 +38,7 @@ LOSS = "an update that the reference does not list"
 
 def translate(*words: str, said: str = "") -> subprocess.CompletedProcess[str]:
     command = [*TRANSLATE, *words]
-    return subprocess.run(command, input=said, capture_output=True, text=True, timeout=50)
+    return subprocess.run(command, input=said, capture_output=True, text=True, timeout=patience(50))
 
 
 def test_its_help_names_every_dialect_and_every_exit_status(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dragoman.errors import LinkClosed
+from dragoman.testing.pace import deadline
 from tests.cluster.checker_clients import position
 from tests.cluster.person import Person, Refused
 from tests.cluster.records import ClientLine
@@ -87,7 +88,7 @@ class Crowd:
     async def told_up_to(self, last: dict[str, int], within: float) -> None:
         """Until everybody was told up to there, or the time is up."""
         try:
-            async with asyncio.timeout(within):
+            async with deadline(within):
                 while self._behind(last):  # noqa: ASYNC110 -- anybody may be the last one
                     await asyncio.sleep(0.1)
         except TimeoutError:
@@ -179,7 +180,7 @@ class Crowd:
     async def _pause(self, seconds: float) -> None:
         """Or until it is calm."""
         try:
-            async with asyncio.timeout(seconds):
+            async with deadline(seconds):
                 await self._calm.wait()
         except TimeoutError:
             pass

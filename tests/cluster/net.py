@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from dragoman.testing.pace import patience
 from tests.nats_servers import Place
 
 
@@ -93,4 +94,4 @@ def _tear_down(name: str, count: int) -> None:
 
 
 def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True, timeout=30)
+    subprocess.run(["ip", *words], check=True, capture_output=True, timeout=patience(30))

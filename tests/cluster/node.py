@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from dragoman.hub.grants_store import TokenStore
+from dragoman.testing.pace import deadline
 from tests.nats_servers import Place, free_port
 
 ROOT = Path(__file__).parents[2]
@@ -98,7 +99,7 @@ class Node:
         process = self.process
         assert process is not None
         assert process.stdout is not None
-        async with asyncio.timeout(STARTING):
+        async with deadline(STARTING):
             line = await asyncio.to_thread(process.stdout.readline)
         if not line:
             raise ChildProcessError(f"{self.name} did not start:\n{self.log.read_text()[-2000:]}")

@@ -22,6 +22,7 @@ import pytest_asyncio
 
 from dragoman.journal.nats import open_nats
 from dragoman.journal.shared import Held
+from dragoman.testing.pace import deadline
 from tests.cluster.checker import check, gathered, read_agents
 from tests.cluster.checker_clients import position
 from tests.cluster.digest import Digest, digest
@@ -142,7 +143,7 @@ async def told_up_to(person: Person, session: str, sequence: int) -> None:
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(WITHIN):
+    async with deadline(WITHIN):
         while not true():  # noqa: ASYNC110 -- many things can make it true
             await asyncio.sleep(0.02)
 
@@ -199,7 +200,7 @@ async def test_scl_02_a_node_is_killed_in_mid_turn_and_its_client_goes_on_at_ano
         here.blow("kill", owner)
         await owner.end(signal.SIGKILL)
         seen = updates_in(person, session)
-        async with asyncio.timeout(WITHIN):
+        async with deadline(WITHIN):
             outcome = await turn
         assert outcome.startswith("error: the turn was cut short"), outcome
         told = await history(here, other, session)
@@ -220,7 +221,7 @@ async def test_scl_04_a_node_that_was_stopped_past_its_lease_does_nothing_more_w
         await until(lambda: len(updates_in(person, session)) > 20)
         here.blow("pause", owner)
         owner.send(signal.SIGSTOP)
-        async with asyncio.timeout(WITHIN):
+        async with deadline(WITHIN):
             outcome = await turn
         assert outcome.startswith("error: the turn was cut short"), outcome
         await ended_well(person, session, updates=20, gap=0.01)
@@ -254,7 +255,7 @@ async def test_scl_05_nodes_are_killed_in_turn_and_no_answered_turn_is_lost(clus
                 await here.answer_more(5)  # by the other node: it has taken over what was this one's
             await node.start()
         over.set()
-        async with asyncio.timeout(WITHIN):
+        async with deadline(WITHIN):
             await asyncio.gather(*driving)
         storm = await here.judge()
         stored = {key for session in sessions for key in digest(session, storm.sessions[session]).ends}

@@ -10,6 +10,7 @@ import pytest
 from dragoman.dialect import DIALECTS, Edge, Ledger, Settings, make_edge
 from dragoman.dialect.message import notification
 from dragoman.errors import LocalMistake
+from dragoman.testing.pace import patience
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -40,6 +41,8 @@ def test_no_dialect_is_imported_before_it_is_spoken() -> None:
     code = (
         "import sys, dragoman.dialect; print([n for n in sys.modules if n.startswith('dragoman.dialect.')])"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=50)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=patience(50)
+    )
     assert "dragoman.dialect.translator" in run.stdout
     assert not [name for name in DIALECTS if f"dragoman.dialect.{name}'" in run.stdout]

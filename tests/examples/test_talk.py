@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from dragoman.testing.pace import patience
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -13,7 +15,9 @@ ECHO = (sys.executable, "-m", "dragoman", "agent", "echo")
 
 def talk(text: str, *agent: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "examples" / "talk.py"), *(agent or ECHO)]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=30)
+    return subprocess.run(
+        command, input=text, capture_output=True, text=True, check=False, timeout=patience(30)
+    )
 
 
 def test_without_a_command_the_folder_is_reviewed_and_mended(tmp_path: Path) -> None:
@@ -24,7 +28,7 @@ def test_without_a_command_the_folder_is_reviewed_and_mended(tmp_path: Path) -> 
         capture_output=True,
         text=True,
         check=False,
-        timeout=50,
+        timeout=patience(50),
         cwd=tmp_path,
         env={**os.environ, "XDG_DATA_HOME": str(tmp_path / "data")},
     )

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.faults.cases import cases, fault
 from tests.faults.talk import PARSE, Talk, cancel, code, line, opening, prompt, read, request
 from tests.faults.tried import Command
@@ -160,5 +161,5 @@ def test_a_reader_of_single_bytes_gets_everything(agent: Command) -> None:
             said += byte
             ends += byte == b"\n"
         process.stdin.close()
-        assert process.wait(timeout=IN_TIME) == 0
+        assert process.wait(timeout=patience(IN_TIME)) == 0
     assert [read(text)["id"] for text in bytes(said).splitlines()] == ["i", *range(500)]

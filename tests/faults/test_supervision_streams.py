@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.faults.cases import cases, fault
 from tests.faults.talk import code, line, notification, opening, prompt, read, request
 from tests.faults.tried import Command
@@ -36,7 +37,7 @@ def redirected(agent: Command, how: str, path: str | Path = "") -> list[str]:
 def test_requests_from_a_file_are_answered_into_a_file(agent: Command, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(INITIALIZE + NEW + line(request("x", "_x")) + b"broken\n")
     with (tmp_path / "in").open("rb") as given, (tmp_path / "out").open("wb") as taken:
-        done = subprocess.run(agent, stdin=given, stdout=taken, timeout=20, check=False)
+        done = subprocess.run(agent, stdin=given, stdout=taken, timeout=patience(20), check=False)
     assert done.returncode == 0
     said = [read(text) for text in (tmp_path / "out").read_bytes().splitlines()]
     assert [message["id"] for message in said if "method" not in message] == ["i", "n", "x", None]
@@ -47,7 +48,10 @@ def test_ten_thousand_requests_from_a_file_have_as_many_answers(agent: Command, 
     requests = b"".join(line(request(n, "_many")) for n in range(10_000))
     (tmp_path / "in").write_bytes(INITIALIZE + requests)
     with (tmp_path / "in").open("rb") as given, (tmp_path / "out").open("wb") as taken:
-        assert subprocess.run(agent, stdin=given, stdout=taken, timeout=20, check=False).returncode == 0
+        assert (
+            subprocess.run(agent, stdin=given, stdout=taken, timeout=patience(20), check=False).returncode
+            == 0
+        )
     answers = [read(text)["id"] for text in (tmp_path / "out").read_bytes().splitlines()]
     assert answers == ["i", *range(10_000)]
 
@@ -56,13 +60,17 @@ def test_ten_thousand_requests_from_a_file_have_as_many_answers(agent: Command, 
     {"SUP-X20": "</dev/null", "SUP-X21": "<&-", "SUP-X22": "<&- >&- 2>&-", "SUP-X23": "</dev/null >/dev/full"}
 )
 def test_without_an_input_there_is_nothing_to_do(agent: Command, case: str) -> None:
-    done = subprocess.run(redirected(agent, case), stdin=subprocess.DEVNULL, timeout=IN_TIME, check=False)
+    done = subprocess.run(
+        redirected(agent, case), stdin=subprocess.DEVNULL, timeout=patience(IN_TIME), check=False
+    )
     assert done.returncode == 0
 
 
 @cases({"SUP-X24": ">&-", "SUP-X25": ">/dev/full"})
 def test_an_output_that_takes_nothing_ends_the_agent(agent: Command, case: str) -> None:
-    done = subprocess.run(redirected(agent, case), input=INITIALIZE + NEW, timeout=IN_TIME, check=False)
+    done = subprocess.run(
+        redirected(agent, case), input=INITIALIZE + NEW, timeout=patience(IN_TIME), check=False
+    )
     assert done.returncode >= 0
 
 
@@ -72,7 +80,7 @@ def test_a_closed_stderr_is_not_mistaken_for_the_wire(agent: Command) -> None:
         redirected(agent, "2>&-"),
         input=INITIALIZE + NEW,
         stdout=subprocess.PIPE,
-        timeout=IN_TIME,
+        timeout=patience(IN_TIME),
         check=False,
     )
     assert done.returncode == 0
@@ -96,11 +104,11 @@ def test_one_socket_may_be_input_and_output(agent: Command) -> None:
     ours, theirs = socket.socketpair()
     with ours, running(agent, theirs.fileno()) as process:
         theirs.close()
-        ours.settimeout(10)
+        ours.settimeout(patience(10))
         ours.sendall(INITIALIZE)
         assert read(ours.makefile("rb").readline())["id"] == "i"
         ours.shutdown(socket.SHUT_WR)
-        assert process.wait(timeout=IN_TIME) == 0
+        assert process.wait(timeout=patience(IN_TIME)) == 0
 
 
 @fault("SUP-X28")
@@ -115,7 +123,7 @@ def test_a_terminal_may_be_input_and_output(agent: Command) -> None:
             said += terminal.read(4096)
         assert read(said)["id"] == "i"
         terminal.close()
-        process.wait(timeout=IN_TIME)
+        process.wait(timeout=patience(IN_TIME))
 
 
 @fault("SUP-07")

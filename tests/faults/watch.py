@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from dragoman.testing.pace import patience
+
 MEBIBYTE = 1024 * 1024
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -67,7 +69,7 @@ def zombies(pid: int) -> list[int]:
 
 async def eventually(condition: Callable[[], bool], *, seconds: float = 5.0) -> None:
     """Wait for something that happens in another process, and that nobody tells us about."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + patience(seconds)
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds:g} seconds"
         await asyncio.sleep(0.01)
@@ -75,7 +77,7 @@ async def eventually(condition: Callable[[], bool], *, seconds: float = 5.0) -> 
 
 async def settled(measure: Callable[[], float], *, seconds: float = 20.0) -> float:
     """Wait until a figure has stopped growing for a while; returns it."""
-    last, quiet, deadline = measure(), 0, time.monotonic() + seconds
+    last, quiet, deadline = measure(), 0, time.monotonic() + patience(seconds)
     while quiet < 10:
         assert time.monotonic() < deadline, f"still growing after {seconds:g} seconds: {last}"
         await asyncio.sleep(0.03)

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.hub.faults.hub_stage import HubStage
 from tests.hub.faults.stage import Stage, staged
 
@@ -99,7 +100,7 @@ def test_a_page_of_somebody_else_gets_nowhere_not_even_with_what_it_stole(
     stage: Stage, browser: Any, elsewhere: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     tab = browser.new_page()
-    tab.set_default_timeout(PATIENCE)
+    tab.set_default_timeout(patience(PATIENCE))
     tab.goto(elsewhere)
     accepted = stage.accepted
     with caplog.at_level(logging.WARNING):
@@ -118,7 +119,7 @@ def test_a_page_of_somebody_else_gets_nowhere_not_even_with_what_it_stole(
 
 def test_a_name_that_was_rebound_to_this_machine_gets_nowhere(stage: Stage, browser: Any) -> None:
     tab = browser.new_page()
-    tab.set_default_timeout(PATIENCE)
+    tab.set_default_timeout(patience(PATIENCE))
     # The page came from the stranger's own server, before its name began to mean this machine. Its browser
     # takes us for the same origin now, and it even knows the token.
     page = f"http://evil.example:{stage.port}/"

@@ -19,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from dragoman.schema import v1
 from dragoman.schema.method import Method, Receiver
 from dragoman.schema.v1.methods import METHODS
+from dragoman.testing.pace import patience
 
 VALIDATOR = Path(__file__).parent / "ts" / "validate.mjs"
 
@@ -102,7 +103,7 @@ def refused_by_typescript(values: list[Sent]) -> list[tuple[Sent, dict[str, str]
     questions = [{"version": "v1", "def": item.definition, "value": item.value} for item in values]
     lines = "".join(json.dumps(question) + "\n" for question in questions)
     run = subprocess.run(
-        ["node", VALIDATOR], input=lines, capture_output=True, text=True, check=True, timeout=50
+        ["node", VALIDATOR], input=lines, capture_output=True, text=True, check=True, timeout=patience(50)
     )
     verdicts = [json.loads(line) for line in run.stdout.splitlines()]
     pairs = zip(values, verdicts, strict=True)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from dragoman.testing.pace import patience
+
 ROOT = Path(__file__).parents[2]
 TS = Path(__file__).parent / "ts"
 
@@ -58,7 +60,7 @@ def tell(
         env=environment(sdk),
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=patience(50),
     )
     assert run.returncode == 0, run.stderr
     report: dict[str, Any] = json.loads(run.stdout)

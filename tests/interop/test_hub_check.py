@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.hub.outside.process import DRAGOMAN, ROOT, HubProcess, running_hub
 
 pytestmark = pytest.mark.timeout(150)
@@ -25,7 +26,12 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HubProcess]:
 def findings(hub: HubProcess, *words: str) -> dict[str, str]:
     """Requirement → status, of everything that is wrong."""
     run = subprocess.run(
-        [*DRAGOMAN, "check", *words], cwd=ROOT, env=hub.env, capture_output=True, text=True, timeout=120
+        [*DRAGOMAN, "check", *words],
+        cwd=ROOT,
+        env=hub.env,
+        capture_output=True,
+        text=True,
+        timeout=patience(120),
     )
     report: dict[str, Any] = json.loads(run.stdout)
     assert report["counts"]["passed"] > 0

@@ -13,6 +13,7 @@ import pytest
 
 from dragoman import connect
 from dragoman.schema.v1 import AgentMessageChunk, ContentBlock, ResourceLink, SessionUpdate, TextContent
+from dragoman.testing.pace import patience
 from tests.interop.programs import AGENTS, CLIENTS, ROOT, environment, python, tell
 from tests.interop.python.fetch import VERSIONS, sources
 from tests.interop.test_story import ORDERS, STORY
@@ -79,7 +80,13 @@ def test_their_example_client_talks_to_our_agent(version: str) -> None:
     agent = [sys.executable, "examples/echo_agent.py"]
     env = environment(sources(version) / "src")
     run = subprocess.run(
-        [*client, *agent], cwd=ROOT, env=env, input="hello\n", capture_output=True, text=True, timeout=25
+        [*client, *agent],
+        cwd=ROOT,
+        env=env,
+        input="hello\n",
+        capture_output=True,
+        text=True,
+        timeout=patience(25),
     )
     assert run.returncode == 0, run.stderr
     assert "| Agent: You said: hello" in run.stdout

@@ -17,6 +17,7 @@ from dragoman.journal import Entry, SqliteJournal, open_journal
 from dragoman.journal.tables import BASE, FIELDS, entry_sum
 from dragoman.journal.tables import _row_sum as row_sum
 from dragoman.testing.journals import prompted, said
+from dragoman.testing.pace import patience
 from tests.journal.streams import all_bytes, frames, note, notes
 
 pytestmark = pytest.mark.bound(30)  # it is the disk that takes its time, and others use it too
@@ -71,7 +72,7 @@ async def test_closing_leaves_no_thread_and_no_log_behind(tmp_path: Path) -> Non
         await journal.append("a", notes(10))
         await asyncio.gather(*(frames(journal, "a") for _ in range(8)))
     for thread in set(threading.enumerate()) - before:
-        thread.join(timeout=2)
+        thread.join(timeout=patience(2))
     assert set(threading.enumerate()) <= before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["j.db", "j.db-lock"]
     if descriptors:

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.testing.pace import patience
 from dragoman.transport.owned import owned_trees
 from tests.conftest import children
 
@@ -58,7 +59,7 @@ def _descriptors() -> list[str]:
 
 def strays(folder: Path, *, seconds: float = 2.0) -> list[str]:
     """Processes that work in a folder, after a moment for those that are on their way out."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + patience(seconds)
     while (found := _working_in(os.fspath(folder))) and time.monotonic() < deadline:
         time.sleep(0.02)
     return found

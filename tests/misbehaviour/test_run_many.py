@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.misbehaviour.leaks import Held, look
 
 SCRIPT = Path(__file__).with_name("run_many.py")
@@ -18,7 +19,11 @@ SCRIPT = Path(__file__).with_name("run_many.py")
 
 def test_nothing_survives_many_conversations() -> None:
     done = subprocess.run(
-        [sys.executable, SCRIPT, "--count", "14"], capture_output=True, text=True, timeout=55, check=False
+        [sys.executable, SCRIPT, "--count", "14"],
+        capture_output=True,
+        text=True,
+        timeout=patience(55),
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("14 conversations")

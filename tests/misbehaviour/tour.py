@@ -23,6 +23,7 @@ from dragoman.schema.v1 import (
 from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.restarts import Restarts
+from dragoman.testing.pace import deadline
 from dragoman.transport.owned import Grace
 from dragoman.transport.process import ChildTransport, spawn
 from dragoman.workspace.workspace import Workspace
@@ -47,7 +48,7 @@ class Steps(list[str]):
         """One await. Errors of ours are its end; everything else is a mistake, and so is taking too long."""
         began = time.monotonic()
         try:
-            async with asyncio.timeout(IN_TIME):
+            async with deadline(IN_TIME):
                 result = await step
         except DragomanError as error:
             self.append(f"{name}: {type(error).__name__}")

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from dragoman.testing.models import scripted_model
+from dragoman.testing.pace import patience
 from tests.interop.programs import TS
 from tests.requirements.cast import APP, ROLES, environment, script
 
@@ -31,7 +32,7 @@ def _missing() -> str | None:
     """Why it cannot be used, if it cannot."""
     if shutil.which("node") is None or not ACPX.exists():
         return "needs node and acpx: make setup"
-    run = subprocess.run([ACPX, "--version"], capture_output=True, text=True, timeout=50)
+    run = subprocess.run([ACPX, "--version"], capture_output=True, text=True, timeout=patience(50))
     return None if run.returncode == 0 else f"acpx does not run with this node: {run.stderr.strip()[-200:]}"
 
 

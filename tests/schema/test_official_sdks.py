@@ -20,6 +20,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from dragoman.schema import SchemaError, read, write
+from dragoman.testing.pace import patience
 
 from .instances import instances
 from .published import PACKAGE, THROUGH_UNION, definitions, needs_schemas, readable, type_of
@@ -114,7 +115,7 @@ def _reads(raw: bytes, kind: Any) -> bool:
 def _verdicts(asked: list[Any]) -> list[dict[str, str]]:
     lines = "".join(json.dumps(question) + "\n" for question in asked)
     run = subprocess.run(
-        ["node", VALIDATOR], input=lines, capture_output=True, text=True, check=True, timeout=50
+        ["node", VALIDATOR], input=lines, capture_output=True, text=True, check=True, timeout=patience(50)
     )
     return [json.loads(line) for line in run.stdout.splitlines()]
 

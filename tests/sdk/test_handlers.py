@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import threading
 import time
@@ -13,6 +12,7 @@ import pytest
 from dragoman import Agent, Client, connect
 from dragoman.schema.v1 import ReadTextFileRequest, ReadTextFileResponse
 from dragoman.sdk.handlers import Handler, Handlers
+from dragoman.testing.pace import deadline, patience
 from tests.runtime.raw import request, until
 from tests.sdk.ends import cancel, raw_agent, raw_client
 
@@ -151,7 +151,7 @@ async def test_a_plain_prompt_handler_hears_a_cancel_and_is_answered_cancelled()
     @agent.prompt
     def reply(turn: Any) -> None:
         turn.say("on")
-        deadline = time.monotonic() + 4
+        deadline = time.monotonic() + patience(4)
         try:
             while time.monotonic() < deadline:
                 turn.say("and on")
@@ -165,7 +165,7 @@ async def test_a_plain_prompt_handler_hears_a_cancel_and_is_answered_cancelled()
         await client.asks("session/update")
         client.send(cancel(session))
         assert (await client.answer_to(1))["result"] == {"stopReason": "cancelled"}
-        async with asyncio.timeout(4):
+        async with deadline(4):
             await until(lambda: ended, turns=10_000_000)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from dragoman import Limits
 from dragoman.sdk.leaving import END_WITHIN, SIGNALS, Leaving, time_to_end
+from dragoman.testing.pace import patience
 
 PROGRAM = """
 import asyncio, contextlib, sys, time
@@ -48,7 +49,7 @@ def ended(work: str, number: int, *, within: float = 0.2) -> tuple[int, bytes]:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(number)
-        said, _ = process.communicate(timeout=20)
+        said, _ = process.communicate(timeout=patience(20))
         return process.returncode, said
 
 
@@ -87,7 +88,7 @@ def test_an_end_in_time_stops_the_watch() -> None:
         leaving.begin()
         watching = [thread for thread in threading.enumerate() if thread not in before]
         assert len(watching) == 1
-    watching[0].join(timeout=END_WITHIN)
+    watching[0].join(timeout=patience(END_WITHIN))
     assert not watching[0].is_alive()
 
 

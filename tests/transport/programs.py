@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from dragoman.testing.pace import patience
 from dragoman.transport.tree import look_up
 
 RELAY = """
@@ -59,7 +60,7 @@ def alive(pid: int) -> bool:
 
 async def eventually(condition: Callable[[], bool], *, seconds: float = 4.0) -> None:
     """Wait for something that happens in other processes, and that nobody tells us about."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + patience(seconds)
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds:g} seconds"
         await asyncio.sleep(0.01)

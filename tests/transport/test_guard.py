@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -17,9 +20,14 @@ def start_of(pid: int) -> int:
 
 
 @pytest.fixture
-def program() -> subprocess.Popen[bytes]:
+def program() -> Iterator[subprocess.Popen[bytes]]:
+    """A shell and its child, in a group of their own that is gone after the test."""
     env = {**os.environ, tree.MARK: "guarded"}
-    return subprocess.Popen(shell("sleep 1000"), env=env, start_new_session=True)
+    process = subprocess.Popen(shell("sleep 1000; :"), env=env, start_new_session=True)
+    yield process
+    with suppress(ProcessLookupError):  # a guard may have ended it
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def process_of(guard: Guard) -> subprocess.Popen[bytes]:
@@ -82,8 +90,6 @@ def test_a_dismissed_guard_is_gone_and_leaves_the_tree_alone(program: subprocess
     assert not os.path.exists(f"/proc/{process_of(guard).pid}")
     assert len(os.listdir("/proc/self/fd")) == before
     assert alive(program.pid)
-    program.kill()
-    program.wait()
 
 
 def test_a_guard_that_was_killed_is_no_reason_to_fail(program: subprocess.Popen[bytes]) -> None:
@@ -92,8 +98,6 @@ def test_a_guard_that_was_killed_is_no_reason_to_fail(program: subprocess.Popen[
     process_of(guard).wait()
     guard.watch(program.pid, start=start_of(program.pid))
     guard.dismiss()
-    program.kill()
-    program.wait()
 
 
 def test_without_a_shell_there_is_no_guard_but_a_warning(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from dragoman.testing.pace import patience
 from dragoman.transport.patient import PATIENCE, PatientFile
 
 CLAIM = """
@@ -31,7 +32,7 @@ def claimed(
         stdout=subprocess.PIPE,
         stderr=stderr,
         env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
-        timeout=20,
+        timeout=patience(20),
         check=False,
     )
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LinkClosed
+from dragoman.testing.pace import patience
 from dragoman.testing.transports import Recorder
 from dragoman.transport.contract import Limits
 from dragoman.transport.pipe import PipeTransport
@@ -262,5 +263,5 @@ async def test_closing_in_the_middle_of_a_file_stops_its_thread(tmp_path: Path) 
     assert heard.endings == [None]
     began = time.monotonic()
     while len(os.listdir("/proc/self/fd")) > before:
-        assert time.monotonic() - began < 4, "the thread still holds the file"
+        assert time.monotonic() - began < patience(4), "the thread still holds the file"
         await asyncio.sleep(0.01)

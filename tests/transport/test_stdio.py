@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from dragoman.transport.stdio import NOTICE
 
 Ends = tuple[tuple[int, int], tuple[int, int]]
@@ -51,7 +52,7 @@ def echo(
         input=given,
         stdout=subprocess.PIPE,
         stderr=stderr,
-        timeout=20,
+        timeout=patience(20),
         check=False,
     )
 
@@ -126,7 +127,7 @@ def test_a_closed_stderr_is_survived() -> None:
         input=b"one\n",
         stdout=subprocess.PIPE,
         env={**os.environ, "PROGRAM": closed},
-        timeout=20,
+        timeout=patience(20),
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, b"ONE\n")
@@ -159,7 +160,7 @@ def test_files_serve_as_stdin_and_stdout(tmp_path: Path) -> None:
             stdin=given,
             stdout=taken,
             stderr=subprocess.PIPE,
-            timeout=20,
+            timeout=patience(20),
             check=False,
         )
     assert done.returncode == 0
@@ -170,7 +171,9 @@ def test_an_output_that_is_appended_to_keeps_what_it_had(tmp_path: Path) -> None
     (tmp_path / "out").write_bytes(b"before\n")
     program = ECHO.replace("{stray}", "").replace("{after}", "")
     with open(tmp_path / "out", "ab") as taken:
-        subprocess.run([sys.executable, "-c", program], input=b"one\n", stdout=taken, timeout=20, check=True)
+        subprocess.run(
+            [sys.executable, "-c", program], input=b"one\n", stdout=taken, timeout=patience(20), check=True
+        )
     assert (tmp_path / "out").read_bytes() == b"before\nONE\n"
 
 
@@ -208,7 +211,7 @@ def test_an_agent_without_stdin_and_stdout_ends_at_once() -> None:
         ["/bin/sh", "-c", f'exec "{sys.executable}" -c "$PROGRAM" <&- >&-'],
         env={**os.environ, "PROGRAM": program},
         stderr=subprocess.PIPE,
-        timeout=20,
+        timeout=patience(20),
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")

@@ -13,6 +13,7 @@ from websockets.utils import accept_key
 
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.testing import check_transport
+from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Limits, Transport
 from dragoman.transport.messages import MessageTransport
 from dragoman.transport.websocket import hard_limit, open_websocket
@@ -118,6 +119,6 @@ async def test_a_server_that_answers_no_ping_is_gone_soon_afterwards() -> None:
         transport = await open_websocket(url, keepalive=0.3)
         ear = Ear()
         transport.start(ear)
-        async with asyncio.timeout(3):  # three tenths to the ping, three for its answer, one for a goodbye
+        async with deadline(3):  # three tenths to the ping, three for its answer, one for a goodbye
             assert "keepalive ping timeout" in str(await ear.over)
         await transport.aclose()

@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from dragoman.cli.chat.rules import Rules
 from dragoman.cli.chat.talk import Source, opened
 from dragoman.sdk.supervision.starting import Startable
+from dragoman.testing.pace import patience
 from dragoman.tui.app import ChatApp
 from dragoman.tui.ports import AgentChoice, Listener, Person, SessionRow, Talk, Wanted
 
@@ -67,7 +68,7 @@ class Eyes:
         await self.until(lambda: text not in self.screen, f"{text!r} to be gone")
 
     async def until(self, holds: Callable[[], bool], what: str = "something") -> None:
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + patience(PATIENCE)
         while time.monotonic() < until:
             if holds():
                 return

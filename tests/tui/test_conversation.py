@@ -7,6 +7,7 @@ import pytest
 
 from dragoman import Agent, Turn
 from dragoman.schema import v1
+from dragoman.testing.pace import deadline
 from dragoman.tui.conversation import Conversation, mentions
 from dragoman.tui.model.entries import Noted, Said
 from dragoman.tui.model.transcript import Transcript
@@ -32,7 +33,7 @@ class Scene:
         self.transcript.wake = self.changed.set
 
     async def until(self, state: str) -> None:
-        async with asyncio.timeout(20):
+        async with deadline(20):
             while self.conversation.state != state:
                 self.changed.clear()
                 await self.changed.wait()
@@ -69,7 +70,7 @@ async def conversing(folder: Path, agent: Agent) -> AsyncIterator[Scene]:
 
 
 async def heard(scene: Scene, text: str) -> None:
-    async with asyncio.timeout(20):
+    async with deadline(20):
         while not any(text in words for words in scene.words):
             scene.changed.clear()
             await scene.changed.wait()

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from dragoman.hub.grants_store import TokenStore
+from dragoman.testing.pace import patience
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -194,7 +195,7 @@ class Visitor:
     ) -> Any:
         page = self.context.new_page()
         page.set_viewport_size(viewport)
-        page.set_default_timeout(SECONDS)
+        page.set_default_timeout(patience(SECONDS))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", self._console)
         page.goto((url or self.hub.url) + (f"#token={token or self.hub.token}" if signed_in else ""))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from dragoman.web.page import STATIC
 
 WEB = Path(__file__).parents[2] / "web"
@@ -57,9 +58,13 @@ def test_nothing_stands_inline_and_nothing_comes_from_elsewhere() -> None:
 def test_the_logic_of_the_page_is_right() -> None:
     if not (WEB / "node_modules" / "esbuild").is_dir():
         pytest.skip("the tools of the page are not installed (npm ci in web/)")
-    subprocess.run([str(NODE), "build.mjs", "--tests"], cwd=WEB, check=True, timeout=60)
+    subprocess.run([str(NODE), "build.mjs", "--tests"], cwd=WEB, check=True, timeout=patience(60))
     done = subprocess.run(
-        [str(NODE), "node_modules/.tests/all.mjs"], cwd=WEB, capture_output=True, text=True, timeout=60
+        [str(NODE), "node_modules/.tests/all.mjs"],
+        cwd=WEB,
+        capture_output=True,
+        text=True,
+        timeout=patience(60),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "# pass 0" not in done.stdout

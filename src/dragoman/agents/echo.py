@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from uuid import uuid4
 
 from dragoman import Agent, ClientHandle, Turn
-from dragoman.agents import VERSION
 from dragoman.agents.echo_commands import COMMANDS, Outcome, announcement
 from dragoman.agents.echo_modes import AT_FIRST, switch
 from dragoman.errors import LinkClosed
@@ -30,6 +29,7 @@ from dragoman.schema.v1 import (
     SetSessionModeRequest,
     TextResourceContents,
 )
+from dragoman.version import VERSION
 
 PIECES = 4
 """Chunks that an echoed text is cut into: more than one, so that whoever reads it must join them."""

@@ -6,12 +6,12 @@ import asyncio
 import sys
 
 from dragoman import Client, Limits, connect
-from dragoman.agents import VERSION
 from dragoman.cli.run.harmless import harmless
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.target import Target, find_target
 from dragoman.errors import DragomanError
 from dragoman.sdk.login import log_out
+from dragoman.version import VERSION
 
 SECONDS = 30.0
 

@@ -93,11 +93,11 @@ class Wishes:
     ) -> Report:
         import datetime
 
-        from dragoman.agents import VERSION
         from dragoman.check.packs import judge_pack
         from dragoman.check.report import Part, Report, block, peer_name
         from dragoman.check.verdict import judge
         from dragoman.check.waivers import apply_waivers
+        from dragoman.version import VERSION
 
         parts = [
             Part(

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from dragoman.agents import VERSION
 from dragoman.cli import (
     agent_code,
     agent_review,
@@ -33,6 +32,7 @@ from dragoman.cli import (
     view,
 )
 from dragoman.cli.run import arguments
+from dragoman.version import VERSION
 
 EXAMPLES = """examples:
   dragoman run "Explain this folder" --agent claude  one turn with any agent

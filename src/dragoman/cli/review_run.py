@@ -9,7 +9,6 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from dragoman.agents import VERSION
 from dragoman.cli.review_list import list_rules
 from dragoman.cli.review_mending import mend, show_diffs
 from dragoman.cli.review_sources import Gathered
@@ -20,6 +19,7 @@ from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summa
 from dragoman.review.git import changes
 from dragoman.review.loading import BASELINE, load_rules, project_rules
 from dragoman.review.texts import Lines
+from dragoman.version import VERSION
 
 FOUND, MISTAKEN, FAILED = 1, 2, 3
 

@@ -22,6 +22,7 @@ from dragoman.hub.making import loaded, made_once, make, widen
 from dragoman.hub.methods_hub import PREFIX, HubMethods
 from dragoman.hub.queueing import withdraw
 from dragoman.hub.rendering import Position, read_cursor
+from dragoman.version import VERSION
 from dragoman.wire import error_object, failure, response
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
 from dragoman.wire.envelope import Id
@@ -129,7 +130,7 @@ class Methods:
         meta = agent.get("_meta")
         return {
             "authMethods": [],
-            "agentInfo": {"name": "dragoman-hub", "title": "Dragoman hub", "version": "0.1.0"},
+            "agentInfo": {"name": "dragoman-hub", "title": "Dragoman hub", "version": VERSION},
             **agent,
             "protocolVersion": 1,
             "agentCapabilities": {**can, "loadSession": True, "sessionCapabilities": sessions},

@@ -20,6 +20,7 @@ from dragoman.hub.frames import object_of, value_of
 from dragoman.hub.life import Life
 from dragoman.hub.line import Lasting, Line
 from dragoman.runtime.owner import Owner
+from dragoman.version import VERSION
 
 if TYPE_CHECKING:
     from dragoman.hub.session import HubSession
@@ -35,7 +36,7 @@ LOOK_SECONDS = 15.0
 
 CLIENT: dict[str, Any] = {
     "protocolVersion": 1,
-    "clientInfo": {"name": "dragoman-hub", "title": "Dragoman hub", "version": "0.1.0"},
+    "clientInfo": {"name": "dragoman-hub", "title": "Dragoman hub", "version": VERSION},
     "clientCapabilities": {
         "fs": {"readTextFile": True, "writeTextFile": True},
         "terminal": True,

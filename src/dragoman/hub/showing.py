@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from dragoman.hub.frames import encoded, object_of, value_of
 from dragoman.hub.recall import ASKED
+from dragoman.version import VERSION
 from dragoman.wire import notification
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from dragoman.hub.session import HubSession
     from dragoman.journal import StreamInfo
 
-VERSION = "0.1.0"
 TITLE = 80
 
 

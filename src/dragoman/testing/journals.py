@@ -15,6 +15,7 @@ from typing import Any
 
 from dragoman.errors import JournalClosed, JournalError, NoSuchStream, StreamMoved
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, Journal, Stored
+from dragoman.testing.pace import deadline
 
 MakeJournal = Callable[[], AbstractAsyncContextManager[Journal]]
 
@@ -32,7 +33,7 @@ async def check_journal(make: MakeJournal) -> None:
         name = (promise.__doc__ or promise.__name__).splitlines()[0]
         tasks = asyncio.all_tasks()
         try:
-            async with asyncio.timeout(BOUND), make() as journal:
+            async with deadline(BOUND), make() as journal:
                 await promise(journal)
         except TimeoutError:
             raise AssertionError(f"{name}: not within {BOUND:g} seconds") from None

@@ -26,6 +26,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 
 from dragoman.errors import DeadlineExceeded, LinkClosed, LocalMistake
+from dragoman.testing.pace import deadline
 from dragoman.transport import tree
 from dragoman.transport.contract import DEFAULT_LIMITS
 from dragoman.transport.reading import Reader, open_reader
@@ -245,7 +246,7 @@ class RawPeer:
 
     async def _in_time(self, work: Awaitable[T], what: str, seconds: float) -> T:
         try:
-            async with asyncio.timeout(seconds):
+            async with deadline(seconds):
                 return await work
         except TimeoutError:
             raise DeadlineExceeded(

@@ -11,7 +11,6 @@ What passed is in `transcript`; a client whose story goes another way raises `Sc
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -22,6 +21,7 @@ from typing import Any, TypeAlias
 from dragoman.errors import LocalMistake
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.serve import serving
+from dragoman.testing.pace import deadline
 from dragoman.testing.script.agent_role import AgentRole
 from dragoman.testing.script.body import Body, Ghost
 from dragoman.testing.script.client_role import ClientRole
@@ -91,7 +91,7 @@ class ScriptedClient:
             role = ClientRole(self.script, transport, body=Ghost(transport), names=self.names)
             role.start()
             try:
-                async with asyncio.timeout(seconds):
+                async with deadline(seconds):
                     await role.tell()
             except TimeoutError:
                 why = f"the story took longer than {seconds:g} seconds"

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from dragoman.errors import KeyTaken, NobodyListens
 from dragoman.journal.shared import Bus, Held, Register
+from dragoman.testing.pace import deadline
 
 BOUND = 20.0
 """Seconds that one promise may take to keep."""
@@ -43,7 +44,7 @@ async def check_shared(make: MakeNode) -> None:
         name = (promise.__doc__ or promise.__name__).splitlines()[0]
         tasks = asyncio.all_tasks()
         try:
-            async with asyncio.timeout(BOUND), AsyncExitStack() as stack:
+            async with deadline(BOUND), AsyncExitStack() as stack:
                 one = await stack.enter_async_context(make(f"shared{number}"))
                 other = await stack.enter_async_context(make(f"shared{number}"))
                 await promise(one, other)

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from dragoman.errors import LinkClosed
+from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Transport
 
 Pair = tuple[Transport, Transport]
@@ -111,7 +112,7 @@ async def check_transport(make_pair: MakePair) -> None:
         name = (promise.__doc__ or promise.__name__).splitlines()[0]
         before = _descriptors(), asyncio.all_tasks()
         try:
-            async with asyncio.timeout(BOUND):
+            async with deadline(BOUND):
                 conversation = Conversation(await make_pair())
                 try:
                     await promise(conversation)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.agents.review.ground import APP_FINDINGS, APP_FIXED, findings_in, make_repository
 from tests.agents.review.process import COMMAND
 from tests.interop.judges import refused_by_python, refused_by_typescript, sent
@@ -27,7 +28,12 @@ def test_a_review_is_asked_for_followed_mended_and_loaded(client: list[str], tmp
     frames = tmp_path / "frames"
     agent = tapped(frames, [*COMMAND, "--sessions", str(tmp_path / "sessions.db")])
     run = subprocess.run(
-        [*client, str(folder), *agent], capture_output=True, text=True, check=False, timeout=55, cwd=ROOT
+        [*client, str(folder), *agent],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=patience(55),
+        cwd=ROOT,
     )
     assert run.returncode == 0, run.stderr
     report: dict[str, Any] = json.loads(run.stdout)

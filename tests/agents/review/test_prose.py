@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from dragoman.agents.code.config import Config
 from dragoman.agents.review.agent import review_agent
 from dragoman.schema.v1 import AgentMessageChunk, TextContent
 from dragoman.testing.models import ScriptedModel, Turn, fail, hold, scripted_model, think, turn
+from dragoman.testing.pace import deadline
 from tests.agents.review.ground import APP_FINDINGS, Editor, make_repository, say
 
 pytest.importorskip("pydantic_ai")
@@ -98,5 +98,5 @@ async def test_a_cancel_ends_the_models_answer_too(folder: Path) -> None:
                 case AgentMessageChunk(content=TextContent(text="It is")):
                     await session.cancel()
         assert turned.result.stop_reason == "cancelled"
-        async with asyncio.timeout(10):
+        async with deadline(10):
             assert (await say(session, "help")).stop == "end_turn"

@@ -12,6 +12,7 @@ import pytest
 from dragoman.cli import main
 from dragoman.cli.check_stand_in import recorder_for
 from dragoman.cli.recordings import read_recording
+from dragoman.testing.pace import patience
 
 RUN = [sys.executable, "-m", "dragoman", "run", "hello", "--no-history", "--approve", "all"]
 
@@ -90,7 +91,7 @@ def test_without_a_command_it_waits_for_somebody_to_use_the_stand_in(tmp_path: P
         hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
         stand_in = [server["command"], *server["args"]]
         done = subprocess.run(
-            stand_in, input=json.dumps(hello) + "\n", capture_output=True, text=True, timeout=60
+            stand_in, input=json.dumps(hello) + "\n", capture_output=True, text=True, timeout=patience(60)
         )
         report = waiting.stdout.read()
     assert json.loads(done.stdout)["result"]["protocolVersion"] == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli import main
+from dragoman.testing.pace import patience
 
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
 
@@ -76,12 +77,16 @@ def test_it_runs_in_a_real_terminal(tmp_path: Path) -> None:
 
     def tmux(*words: str) -> str:
         done = subprocess.run(
-            ["tmux", "-S", str(socket), *words], capture_output=True, text=True, check=True, timeout=30
+            ["tmux", "-S", str(socket), *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=patience(30),
         )
         return done.stdout
 
     def see(text: str) -> None:
-        until = time.monotonic() + 40
+        until = time.monotonic() + patience(40)
         shown = ""
         while time.monotonic() < until:
             shown = tmux("capture-pane", "-p", "-t", "chat")
@@ -100,11 +105,11 @@ def test_it_runs_in_a_real_terminal(tmp_path: Path) -> None:
         tmux("send-keys", "-t", "chat", "F1")
         see("Saying something")
         tmux("send-keys", "-t", "chat", "C-q")
-        until = time.monotonic() + 40
+        until = time.monotonic() + patience(40)
         while not (ended.exists() and ended.read_text()) and time.monotonic() < until:
             time.sleep(0.05)
         assert ended.read_text() == "0\n"
     finally:
         subprocess.run(
-            ["tmux", "-S", str(socket), "kill-server"], capture_output=True, check=False, timeout=30
+            ["tmux", "-S", str(socket), "kill-server"], capture_output=True, check=False, timeout=patience(30)
         )

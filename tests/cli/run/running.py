@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dragoman.testing.pace import patience
+
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
 RUN = [*DRAGOMAN, "run"]
 BOUND = 55.0
@@ -54,7 +56,7 @@ def run(
         capture_output=True,
         cwd=cwd or folder,
         env=env or home(folder),
-        timeout=BOUND,
+        timeout=patience(BOUND),
         check=False,
     )
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from dragoman.testing.pace import patience
 from tests.cli.run.running import RUN, home
 
 CTRL_C = "\x03"
@@ -40,7 +41,7 @@ class Teletype:
         return self.process.returncode
 
     def _read(self, is_there: Callable[[], bool], what: str, seconds: float) -> str:
-        give_up = time.monotonic() + seconds
+        give_up = time.monotonic() + patience(seconds)
         while not is_there():
             if time.monotonic() > give_up:
                 raise AssertionError(f"it did not {what} within {seconds:g} s, but showed {self.shown!r}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.run.exits import EXITS
+from dragoman.testing.pace import patience
 from tests.cli.run.running import RUN, home, run, scripted
 from tests.together import SideBySide
 
@@ -181,7 +182,7 @@ def test_a_closed_output_ends_the_run_and_the_agent(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert os.read(process.stdout.fileno(), 10)
         process.stdout.close()
-        assert process.wait(timeout=10) == 141
+        assert process.wait(timeout=patience(10)) == 141
 
 
 @together

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.cli.run.running import RUN, home
 
 MEBIBYTE = 1024 * 1024
@@ -47,7 +48,7 @@ def test_every_update_is_shown_in_order(how: str, tmp_path: Path) -> None:
     with running(tmp_path, "--format", how, "/stream 50000") as process:
         assert process.stdout is not None
         said = process.stdout.read()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=patience(30)) == 0
     if how == "json":
         events = [json.loads(line) for line in said.splitlines()]
         said = b"".join(event["text"].encode() for event in events if event["event"] == "text")
@@ -65,7 +66,7 @@ def test_a_reader_that_waits_makes_the_agent_wait(tmp_path: Path) -> None:
         assert grown < 24 * MEBIBYTE
         while data := os.read(fd, MEBIBYTE):
             received += len(data)
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=patience(30)) == 0
         assert received == 32 * MEBIBYTE + 1  # and the end of the last line
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.cli.run.running import RUN, home, scripted
 
 if sys.platform == "win32":
@@ -130,12 +131,12 @@ def test_a_signal_ends_the_run_and_the_agent_within_seconds(number: int, tmp_pat
         said = os.read(process.stdout.fileno(), 100).decode()
         child = int(said.split()[1].rstrip("."))
         process.send_signal(number)
-        assert process.wait(timeout=10) == 143
+        assert process.wait(timeout=patience(10)) == 143
         _gone(child)
 
 
 def _gone(pid: int) -> None:
-    give_up = time.monotonic() + 5
+    give_up = time.monotonic() + patience(5)
     while alive(pid):
         assert time.monotonic() < give_up, f"process {pid} was left behind"
         time.sleep(0.01)

@@ -26,6 +26,7 @@ from dragoman import Client, connect
 from dragoman.dialect import Ledger
 from dragoman.errors import CallFailed
 from dragoman.schema import v1
+from dragoman.testing.pace import patience
 from tests.agents.review.ground import APP_FINDINGS, APP_FIXED, findings_in, make_repository
 from tests.agents.review.process import COMMAND as REVIEWER
 from tests.dialect.crow.talking import AGENT, TRANSLATE, Frame, talking
@@ -215,7 +216,12 @@ async def test_a_client_of_the_official_python_sdk_drives_a_crow_agent() -> None
 def test_a_client_of_the_official_typescript_sdk_drives_a_crow_agent() -> None:
     client = Path(__file__).with_name("official_client.mjs")
     run = subprocess.run(
-        ["node", str(client), *BEHIND], cwd=ROOT, capture_output=True, text=True, check=False, timeout=40
+        ["node", str(client), *BEHIND],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=patience(40),
     )
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) == REPORT

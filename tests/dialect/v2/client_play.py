@@ -16,6 +16,7 @@ from dragoman.dialect.v2 import V2Client
 from dragoman.schema import v2
 from dragoman.schema.codec import examine
 from dragoman.schema.v2.methods import METHODS
+from dragoman.testing.pace import patience
 from tests.interop.judges import VALIDATOR, Sent
 
 UNIONS = (
@@ -158,7 +159,7 @@ def refused_by_typescript(values: list[Sent]) -> list[tuple[Sent, dict[str, str]
     questions = [{"version": "v2", "def": item.definition, "value": item.value} for item in known]
     lines = "".join(json.dumps(question) + "\n" for question in questions)
     run = subprocess.run(
-        ["node", VALIDATOR], input=lines, capture_output=True, text=True, check=True, timeout=50
+        ["node", VALIDATOR], input=lines, capture_output=True, text=True, check=True, timeout=patience(50)
     )
     verdicts = [json.loads(line) for line in run.stdout.splitlines()]
     pairs = zip(known, verdicts, strict=True)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialect.message import decode
+from dragoman.testing.pace import patience
 from tests.agents.review.ground import APP, APP_FINDINGS, APP_FIXED, findings_in, make_repository
 from tests.dialect.v2.client_play import deviations, judged
 from tests.interop.judges import frames
@@ -31,7 +32,13 @@ needs_sources = pytest.mark.skipif(
 
 def report(command: list[str], sdk: Path | None = None) -> Any:
     run = subprocess.run(
-        command, cwd=ROOT, env=environment(sdk), capture_output=True, text=True, check=False, timeout=50
+        command,
+        cwd=ROOT,
+        env=environment(sdk),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=patience(50),
     )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)

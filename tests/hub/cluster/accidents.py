@@ -14,6 +14,7 @@ from typing import Any
 
 from dragoman import Agent, Turn
 from dragoman.errors import LinkClosed
+from dragoman.testing.pace import deadline, patience
 from tests.hub.cluster.together import LEASE, Group, Member, nodes
 from tests.hub.sessions.stage import Talker
 
@@ -120,7 +121,7 @@ class Trial:
         for node, session, client, request, word in self.prompts:
             if not client.ended_with:
                 try:
-                    async with asyncio.timeout(20):
+                    async with deadline(20):
                         await client.until(lambda _, one=client, id=request: _has_end(one, id))  # type: ignore[misc]
                 except TimeoutError:
                     raise AssertionError(f"no answer for {word} in {session} at {node}") from None
@@ -142,7 +143,7 @@ class Trial:
     async def _caught_up(self, session: str, client: Talker) -> tuple[list[str], list[str]]:
         """What is stored and what it was told; turns of others may still be going on."""
         loop = asyncio.get_running_loop()
-        end = loop.time() + 20
+        end = loop.time() + patience(20)
         while True:
             stored, told = await self._stored(session), client.texts(session=session)
             if stored == told or client.ended_with or loop.time() > end:

@@ -17,6 +17,7 @@ from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_to
 from dragoman.hub.endpoint import Endpoint, Visit
 from dragoman.hub.listening import Keepalive, listening, open_socket
 from dragoman.sdk.serve import serving
+from dragoman.testing.pace import deadline
 from dragoman.transport.http_server import Bounds
 from dragoman.transport.messages import MessageTransport
 
@@ -155,6 +156,6 @@ def descriptors() -> int:
 async def until(true: object) -> None:
     """Wait for something that a thread does; `true` says whether it has."""
     assert callable(true)
-    async with asyncio.timeout(DEADLINE):
+    async with deadline(DEADLINE):
         while not true():  # noqa: ASYNC110 -- nothing else tells of it across threads
             await asyncio.sleep(0.01)

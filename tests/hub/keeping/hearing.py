@@ -11,6 +11,7 @@ import msgspec
 
 from dragoman.hub.keeping import place, records
 from dragoman.hub.keeping.kept import KeptAgent, find_kept
+from dragoman.testing.pace import patience
 from dragoman.transport.contract import Limits
 from dragoman.transport.waiting import Waiters
 
@@ -98,7 +99,7 @@ class RawHub:
         connection = place.connect(path)
         assert connection is not None
         self.socket = connection
-        self.socket.settimeout(30)
+        self.socket.settimeout(patience(30))
         self._buffer = b""
         secret = place.read_secret(path) if secret is None else secret
         self.socket.sendall(records.record(records.HELLO, version, secret))

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dragoman.testing.pace import patience
 from dragoman.transport.websocket import open_websocket
 from tests.hub.sessions.stage import Talker
 
@@ -113,7 +114,12 @@ class HubProcess:
     def command(self, *words: str) -> str:
         """What a command says, run by the same person."""
         run = subprocess.run(
-            [*DRAGOMAN, *words], cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=STARTING
+            [*DRAGOMAN, *words],
+            cwd=ROOT,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=patience(STARTING),
         )
         assert run.returncode == 0, run.stderr
         return run.stdout

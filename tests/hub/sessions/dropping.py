@@ -17,6 +17,7 @@ from typing import Any
 from dragoman.errors import LinkClosed
 from dragoman.hub.admission import Grant
 from dragoman.sdk.resuming.transport import ResumingTransport
+from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Sink, Transport
 from dragoman.transport.memory import memory_pair
 from dragoman.transport.passing import PassingTransport
@@ -133,7 +134,7 @@ class Trial:
         self.person = person = Person(transport)
         killing = asyncio.get_running_loop().create_task(self._kill())
         try:
-            async with asyncio.timeout(WITHIN * 10):
+            async with deadline(WITHIN * 10):
                 await hold_conversation(person, turns)
         finally:
             await transport.aclose()

@@ -22,6 +22,7 @@ from dragoman.hub.pool import AgentSpec
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from dragoman.sdk.serve import serving
+from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair
 
@@ -72,7 +73,7 @@ class Talker:
         return self._id
 
     async def until(self, found: Callable[[dict[str, Any]], bool], *, after: int = 0) -> dict[str, Any]:
-        async with asyncio.timeout(WITHIN):
+        async with deadline(WITHIN):
             while True:
                 for message in self.heard[after:]:
                     if found(message):
@@ -81,7 +82,7 @@ class Talker:
                 await self._news.wait()
 
     async def until_ended(self) -> None:
-        async with asyncio.timeout(WITHIN):
+        async with deadline(WITHIN):
             while not self.ended_with:
                 self._news.clear()
                 await self._news.wait()

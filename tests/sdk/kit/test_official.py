@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.testing.pace import patience
 from tests.interop.programs import ROOT, TS, needs_node
 
 AGENT = [sys.executable, str(ROOT / "examples" / "notes_agent.py")]
@@ -22,7 +23,7 @@ TYPESCRIPT = ["node", str(TS / "keeper.mjs")]
 )
 def test_a_session_is_talked_in_loaded_listed_forked_and_forgotten(client: list[str], tmp_path: Path) -> None:
     command = [*client, *AGENT, str(tmp_path / "sessions.db")]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50, cwd=ROOT)
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience(50), cwd=ROOT)
     assert run.returncode == 0, run.stderr
     report: dict[str, Any] = json.loads(run.stdout)
     assert report["modes"] == ["plain", "careful"]

@@ -17,6 +17,7 @@ from dragoman.errors import CallFailed, LinkClosed
 from dragoman.journal import open_journal
 from dragoman.schema import v1
 from dragoman.sdk.kit.recall import CUT_SHORT
+from dragoman.testing.pace import patience
 from tests.sdk.kit.keeping import Heard
 
 pytestmark = pytest.mark.bound(30)  # programs start slowly on a busy machine
@@ -124,7 +125,7 @@ async def test_a_session_cannot_be_taken_from_a_running_turn(tmp_path: Path) -> 
         session = await one.new_session(cwd="/tmp")
         turn = session.prompt("wait")
         going = asyncio.ensure_future(drained(turn))
-        await asyncio.wait_for(begun(path), 20)
+        await asyncio.wait_for(begun(path), patience(20))
         for take in (other.load_session, other.resume_session):
             with pytest.raises(CallFailed, match="running in this session elsewhere"):
                 await take(session.id, cwd="/tmp")

@@ -11,6 +11,7 @@ import pytest
 
 from dragoman import KitTurn, Limits
 from dragoman.errors import CallFailed, ErrorAnswer
+from dragoman.testing.pace import patience
 from tests.runtime.raw import until
 from tests.sdk.ends import cancel, raw_client
 from tests.sdk.kit.keeping import alive, eventually, handled_by, listening
@@ -74,7 +75,7 @@ async def test_commands_die_as_trees_and_the_answer_comes_right_after_that(tmp_p
         client.send(cancel(session_id))
         answer = await client.answer_to(1)
         assert answer["result"]["stopReason"] == "cancelled"
-        assert time.monotonic() - ended[0] < 4
+        assert time.monotonic() - ended[0] < patience(4)
         assert not any(alive(int(pid)) for pid in pids.read_text().split())
 
 

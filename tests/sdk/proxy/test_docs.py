@@ -18,6 +18,7 @@ from dragoman.schema.v1 import (
     SelectedPermissionOutcome,
     TextContent,
 )
+from dragoman.testing.pace import patience
 
 PAGE = Path("docs/proxies.md")
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
@@ -61,4 +62,4 @@ async def test_a_program_that_serves_answers_a_prompt(program: str, expected: st
 
 @pytest.mark.parametrize("program", OTHERS)
 def test_any_other_program_comes_to_its_end(program: str) -> None:
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=20)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=patience(20))

@@ -37,6 +37,7 @@ from dragoman.sdk.supervision.deadlines import Deadlines
 from dragoman.sdk.supervision.restarts import Restarts
 from dragoman.sdk.supervision.supervisor import Supervised
 from dragoman.testing import FAULTS, ScriptedAgent, Variant, faulty
+from dragoman.testing.pace import deadline
 from dragoman.transport.owned import owned_trees
 from tests.sdk.supervision.lives import AT_ONCE
 
@@ -137,7 +138,7 @@ async def meet(variant: Variant, folder: Path) -> str:
     began = time.monotonic()
     try:
         async with (
-            asyncio.timeout(PATIENCE),
+            deadline(PATIENCE),
             supervised(
                 command, client=friendly_client(), deadlines=deadlines, limits=limits, restarts=restarts
             ) as agent,

@@ -8,6 +8,8 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+from dragoman.testing.pace import patience
+
 PROGRAMS = ("git", "ls", "cat", "a", "b")
 REAL = ("sh", "bash", "timeout", "nohup")
 
@@ -45,7 +47,7 @@ class Recorder:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             check=False,
-            timeout=20,
+            timeout=patience(20),
         )
         found = (record.read_bytes().decode() for record in self._records.iterdir())
         return Counter(tuple(text.split("\x1f")[:-1]) for text in found)
@@ -56,5 +58,7 @@ class Recorder:
 
 def accepts(line: str, *, shell: str) -> bool:
     """Whether a shell takes a line for well-formed."""
-    done = subprocess.run([shell, "-n"], input=line.encode(), capture_output=True, check=False, timeout=20)
+    done = subprocess.run(
+        [shell, "-n"], input=line.encode(), capture_output=True, check=False, timeout=patience(20)
+    )
     return done.returncode == 0

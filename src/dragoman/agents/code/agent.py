@@ -12,13 +12,13 @@ from importlib import import_module
 from typing import Any
 
 from dragoman import Agent, Choice, Kit, KitSession, KitTurn, Option
-from dragoman.agents import VERSION
 from dragoman.agents.code.config import Config
 from dragoman.agents.code.conversation import Conversation
 from dragoman.agents.code.login import auth_methods, log_in, reach
 from dragoman.agents.code.permission import modes
 from dragoman.errors import ErrorAnswer
 from dragoman.schema.v1 import AuthenticateRequest
+from dragoman.version import VERSION
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from dragoman import Agent, Choice, Kit, Modes, Option
-from dragoman.agents import VERSION
+from dragoman.version import VERSION
 
 if TYPE_CHECKING:
     from dragoman import KitSession, KitTurn

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman import Client, TurnResult, supervised
-from dragoman.agents import VERSION
 from dragoman.cli.chat.changes import Look
 from dragoman.cli.chat.files import Files
 from dragoman.cli.chat.forms import ScreenForms
@@ -34,6 +33,7 @@ from dragoman.sdk.supervision.starting import Startable
 from dragoman.sdk.supervision.supervisor import Supervised
 from dragoman.tui.model.transcript import Transcript
 from dragoman.tui.ports import Behind, Happening, Listener, Person, Review, Wanted
+from dragoman.version import VERSION
 from dragoman.workspace.policy.elicitation import ElicitationDesk
 from dragoman.workspace.settings import FileSettings, TerminalSettings
 from dragoman.workspace.workspace import Workspace

@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 from dragoman import Limits
-from dragoman.agents import VERSION
 from dragoman.cli.run import aside, events
 from dragoman.cli.run.attach import read_attachments
 from dragoman.cli.run.drive import Drive, Plan
@@ -37,6 +36,7 @@ from dragoman.cli.run.target import find_target
 from dragoman.cli.run.texts import TextView
 from dragoman.cli.run.views import JsonView, QuietView, View
 from dragoman.transport.patient import claim_stderr
+from dragoman.version import VERSION
 
 log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman import Client
-from dragoman.agents import VERSION
 from dragoman.cli.run.permissions import Decisions, ToolCalls, make_desk
 from dragoman.cli.run.questions import Questions, at_terminal
 from dragoman.cli.run.reporter import Reporter
+from dragoman.version import VERSION
 from dragoman.workspace.policy.answers import Answers
 from dragoman.workspace.policy.loading import places
 from dragoman.workspace.policy.policy import Policy

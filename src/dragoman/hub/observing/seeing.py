@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dragoman.hub.observing.status import AgentState, SeenAgent, SeenConnection, SeenJournal, SeenSession
+from dragoman.version import VERSION
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
@@ -33,8 +34,6 @@ class SeenHub:
     """`journal` is where it is kept: the path of a file, or an address."""
 
     def __init__(self, hub: Hub, *, url: str, journal: str, observer: Observer) -> None:
-        from dragoman.hub.showing import VERSION
-
         self.version = VERSION
         self.url = url
         self.started = time.time()

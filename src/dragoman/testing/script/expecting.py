@@ -7,10 +7,10 @@ wait for their answers; `prompt` does not, so that what comes before its answer 
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
+from dragoman.testing.pace import deadline
 from dragoman.testing.script.forms import Form, form, is_chunk
 from dragoman.testing.script.scene import Action, Scene
 from dragoman.testing.script.statements import ScriptError, Statement
@@ -131,7 +131,7 @@ def _expected(statement: Statement, *, passing_over: bool) -> Action:
 
     async def act(scene: Scene) -> None:
         try:
-            async with asyncio.timeout(limit):
+            async with deadline(limit):
                 await _meet(scene, statement, wanted, passing_over=passing_over)
         except TimeoutError:
             why = f"{wanted.name} did not come within {limit:g} seconds"

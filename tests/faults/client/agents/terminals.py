@@ -7,6 +7,7 @@ import sys
 import time
 from typing import Any
 
+from dragoman.testing.pace import patience
 from tests.faults.client.agents.bare import SESSION, Agent, Message, at, main, usual
 
 PROMPT = "session/prompt"
@@ -131,12 +132,12 @@ def release_a_family(agent: Agent, request: Message) -> None:
     daemon = "setsid sh -c 'trap \"\" TERM HUP; sleep 300' </dev/null >/dev/null 2>&1 & "
     has_daemon = sys.argv[1] == "CTE-X05"
     terminal = terminals.start("sh", "-c", (daemon if has_daemon else "") + STUBBORN)
-    deadline = time.monotonic() + 8
+    deadline = time.monotonic() + patience(8)
     while (alive := len(_in_workspace(terminals.work))) < 3 + has_daemon and time.monotonic() < deadline:
         time.sleep(0.02)
     agent.note(alive=alive)
     agent.note(released=code(terminals.do("release", terminal)))
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + patience(5)
     while (left := _in_workspace(terminals.work)) and time.monotonic() < deadline:
         time.sleep(0.02)
     agent.note(left=len(left))

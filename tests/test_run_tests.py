@@ -1,0 +1,91 @@
+"""The runner answers for a run: failures are named and count, nothing is left running, a stuck run ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.testing.pace import patience
+from tests.progress import STUCK
+
+ROOT = Path(__file__).parent.parent
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux alone")
+
+
+def run_tests(
+    folder: Path, *arguments: str, before: str = "pass", **files: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the tests of a folder as `make test` runs ours; `before` changes the runner first."""
+    (folder / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    code = f"import sys, run_tests; {before}; sys.exit(run_tests.main(sys.argv[1:]))"
+    return subprocess.run(
+        [sys.executable, "-c", code, "-p", "no:dragoman", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'tools'}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=patience(50),
+    )
+
+
+UNSTEADY = """
+from pathlib import Path
+
+def test_unsteady():
+    mark = Path(__file__).with_name("was_here")
+    there = mark.exists()
+    mark.touch()
+    assert there, "the first time is the last"
+
+def test_later():
+    print("later")
+"""
+
+
+def test_a_failure_is_named_at_once_and_counts_though_it_passes_alone(tmp_path: Path) -> None:
+    result = run_tests(tmp_path, "-s", test_it=UNSTEADY)
+    assert result.returncode == 1
+    named = result.stdout.index("FAILED")
+    assert "the first time is the last" in result.stdout[named : result.stdout.index("later\n")]
+    assert "FAILED, though it passes alone: " in result.stdout
+
+
+LEAKY = """
+import subprocess
+
+def test_leaky():
+    subprocess.Popen(["sh", "-c", "sleep 987654 & echo"], stdout=subprocess.DEVNULL).wait()
+"""
+
+
+def test_a_process_left_running_is_named_with_its_test_ended_and_counts(tmp_path: Path) -> None:
+    result = run_tests(tmp_path, before="run_tests.GOODBYE = 0.1", test_it=LEAKY)
+    assert result.returncode == 1
+    assert "1 passed" in result.stdout
+    assert "LEFT RUNNING: sleep 987654 (started by" in result.stdout
+    assert "test_leaky" in result.stdout
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not any(b"987654" in command for command in commands)
+
+
+HANGS = """
+import threading
+
+def test_hangs():
+    threading.Event().wait()
+"""
+
+
+def test_a_run_in_which_nothing_happens_ends_and_names_what_is_under_way(tmp_path: Path) -> None:
+    impatient = "import tests.progress\ntests.progress.QUIET = 0.01\n"
+    result = run_tests(tmp_path, "-p", "no:timeout", conftest=impatient, test_it=HANGS)
+    assert result.returncode == STUCK
+    assert "test_hangs since" in result.stdout
