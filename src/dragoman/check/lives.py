@@ -7,6 +7,7 @@ Nothing is known about sessions of other connections.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -177,6 +178,29 @@ def is_fair(story: Story, exchange: Exchange) -> bool:
         and (exchange.has_result or exchange.has_error)
         and exchange.code != LOGIN_NEEDED
         and is_ready(story, exchange.request)
+        and is_well_formed(story, exchange.request)
+    )
+
+
+def is_well_formed(story: Story, request: Frame) -> bool:
+    """Whether a request is one by JSON-RPC 2.0, with an id of its own: whoever refuses another one is right.
+
+    https://www.jsonrpc.org/specification, "Request object"
+    """
+    message = request.message
+    ids = remembered(story, f"ids {request.direction}", lambda: _ids(story, request.direction))
+    return (
+        message.get("jsonrpc") == "2.0"
+        and type(message.get("params", {})) in (dict, list)
+        and ids[repr(message.get("id"))] == 1
+    )
+
+
+def _ids(story: Story, direction: Direction) -> Counter[str]:
+    return Counter(
+        repr(frame.message.get("id"))
+        for frame in story.frames
+        if frame.direction == direction and frame.is_request
     )
 
 

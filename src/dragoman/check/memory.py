@@ -79,14 +79,22 @@ def chunks(frames: list[Frame], kind: str) -> list[str]:
 
 def recalls(story: Story, turn: Turn) -> bool | None:
     """Whether a turn that asks for something said earlier tells it: the fact `word`, in a stretch `recall`.
-    None if it asks for nothing, or if it is not sure that the word was said.
+
+    None if it asks for nothing, if it is not sure that the word was said, or if this agent does not repeat
+    words at all: it has forgotten one only if it repeats it where word and question are in one prompt, in a
+    stretch `recall control`.
     """
     word = text(story.recording.facts.get("word")).lower()
     if not word or not marked(story, turn.exchange.request, "recall"):
         return None
     if word in "".join(chunks(turn.during, "agent_message_chunk")).lower():
         return True
-    return False if word in _said_before(story, turn).lower() else None
+    return False if word in _said_before(story, turn).lower() and _repeats(story, word) else None
+
+
+def _repeats(story: Story, word: str) -> bool:
+    asked = [one for one in story.turns if marked(story, one.exchange.request, "recall control")]
+    return any(word in "".join(chunks(one.during, "agent_message_chunk")).lower() for one in asked)
 
 
 def _said_before(story: Story, turn: Turn) -> str:

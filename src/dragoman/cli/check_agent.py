@@ -14,6 +14,7 @@ from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options,
 if TYPE_CHECKING:
     from dragoman.check.agent.examination import Examination
     from dragoman.check.agent.stage import Settings
+    from dragoman.check.recording import Recording
 
 INTERRUPTED = 130
 
@@ -101,7 +102,17 @@ def _run(chosen: argparse.Namespace) -> int:
         names=saved or names,
         lines=[frame_lines(path) for path in saved],
         blocked=_why_blocked(found),
+        look_again=lambda scenes: _look_again(settings, scenes, quiet=chosen.quiet),
     )
+
+
+def _look_again(settings: Settings, scenes: set[str], *, quiet: bool) -> list[Recording]:
+    from dragoman.check.agent.examination import examine_again
+
+    if not quiet:
+        names = ", ".join(sorted(scenes))
+        print(f"something failed: played again to be sure: {names}", file=sys.stderr, flush=True)
+    return asyncio.run(examine_again(settings, scenes))
 
 
 def _settings(chosen: argparse.Namespace) -> Settings:

@@ -10,13 +10,16 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from dragoman.check.manifest import Side
     from dragoman.check.recording import Recording
     from dragoman.check.report import Report
     from dragoman.check.waivers import Waiver
+
+LookAgain: TypeAlias = "Callable[[set[str]], Sequence[Recording]]"
+"""Plays scenes of these names once more."""
 
 CLEAN, BROKEN, MISTAKEN, BLOCKED, UNEXAMINED = 0, 1, 2, 3, 4
 
@@ -74,9 +77,20 @@ class Wishes:
         lines: Sequence[Sequence[int]] = (),
         blocked: str = "",
         complaints: Sequence[str] = (),
+        look_again: LookAgain | None = None,
     ) -> int:
-        """Judge, waive, report; the exit status. `blocked` says why most could not be tried."""
-        report = self.report(recordings, sides=sides, title=title, names=names, lines=lines, blocked=blocked)
+        """Judge, waive, report; the exit status. `blocked` says why most could not be tried; `look_again`
+        plays scenes in which something failed once more.
+        """
+        report = self.report(
+            recordings,
+            sides=sides,
+            title=title,
+            names=names,
+            lines=lines,
+            blocked=blocked,
+            look_again=look_again,
+        )
         report.complaints = [*complaints, *report.complaints]
         self.show(report)
         return self.status(report)
@@ -90,9 +104,11 @@ class Wishes:
         names: Sequence[str] = (),
         lines: Sequence[Sequence[int]] = (),
         blocked: str = "",
+        look_again: LookAgain | None = None,
     ) -> Report:
         import datetime
 
+        from dragoman.check.confirmation import blame_once, keep_confirmed, scenes_to_repeat
         from dragoman.check.packs import judge_pack
         from dragoman.check.report import Part, Report, block, peer_name
         from dragoman.check.verdict import judge
@@ -105,6 +121,11 @@ class Wishes:
             )
             for side in sides
         ]
+        for part in parts:
+            scenes = scenes_to_repeat(part.verdicts, recordings)
+            if scenes is not None and look_again is not None:
+                keep_confirmed(part.verdicts, judge(look_again(scenes), part.side, only=self.only))
+            blame_once(part.verdicts, recordings)
         if blocked:
             for part in parts:
                 block(part.verdicts, blocked)

@@ -13,16 +13,22 @@
 | `lazy` | ends a turn only when it is cancelled |
 | `second` | speaks the second version of the protocol, and no other |
 | `stubborn` | lives on when its input ends |
+| `strict` | refuses capabilities of the wrong type |
+| `kills` | can close sessions, and kills their MCP servers then |
+| `unsteady` | agrees to version 65535, once: a file in its folder remembers that |
 """
 
 import json
+import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 fault = sys.argv[1] if len(sys.argv) > 1 else ""
 sessions: set[str] = set()
 open_turns: list[Any] = []
+servers: list[subprocess.Popen[str]] = []
 
 
 def send(**fields: Any) -> None:
@@ -56,10 +62,44 @@ def prompt(request_id: Any, params: Any) -> None:
             return send(id=request_id, result={"stopReason": "end_turn"})
 
 
+def is_first(params: Any) -> bool:
+    """Whether nobody has asked for version 65535 before."""
+    mark = Path("asked")
+    if params.get("protocolVersion") != 65535 or mark.exists():
+        return False
+    mark.touch()
+    return True
+
+
+def mount(server: Any) -> None:
+    """Start an MCP server and ask it for its tools."""
+    command = [server["command"], *server["args"]]
+    servers.append(
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+    )
+    stdin, stdout = servers[-1].stdin, servers[-1].stdout
+    for number, (method, params) in enumerate([("initialize", {"protocolVersion": "1"}), ("tools/list", {})]):
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        print(json.dumps(request), file=stdin, flush=True)
+        stdout.readline() if stdout else None
+
+
+def kill_servers() -> None:
+    while servers:
+        with servers.pop() as server:
+            server.kill()
+
+
 def initialize(request_id: Any, params: Any) -> None:
     info = {"name": "raw", "version": "1"}
+    if fault == "strict" and not isinstance(params.get("clientCapabilities", {}).get("fs", {}), dict):
+        return refuse(request_id, -32602)
     if fault != "second":
-        return send(id=request_id, result={"protocolVersion": 1, "agentCapabilities": {}, "agentInfo": info})
+        can: Any = {"sessionCapabilities": {"close": {}}} if fault == "kills" else {}
+        version = params.get("protocolVersion") if fault == "unsteady" and is_first(params) else 1
+        return send(
+            id=request_id, result={"protocolVersion": version, "agentCapabilities": can, "agentInfo": info}
+        )
     if params.get("protocolVersion") == 1:
         return refuse(request_id, -32022)
     return send(id=request_id, result={"protocolVersion": 2, "capabilities": {"session": {}}, "info": info})
@@ -74,6 +114,13 @@ def answer(message: dict[str, Any]) -> None:
         return None
     if method == "initialize":
         return initialize(request_id, params)
+    if fault == "kills" and method == "session/new":
+        for server in params["mcpServers"]:
+            mount(server) if "command" in server else None
+    if fault == "kills" and method == "session/close":
+        kill_servers()
+        sessions.discard(params.get("sessionId"))
+        return send(id=request_id, result={})
     if method == "session/new" and fault != "login":
         sessions.add(f"session-{len(sessions)}")
         return send(id=request_id, result={"sessionId": f"session-{len(sessions) - 1}"})

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.check.confirmation import NOT_CONFIRMED
 from dragoman.cli import main
 from dragoman.cli.recordings import read_recording
 from tests.check.agent.agents import raw
@@ -32,6 +33,25 @@ def test_recordings_are_kept_and_can_be_judged_again(
     recording = read_recording(folder / "04-version-65535.ndjson")
     assert recording.facts["scene"] == "version 65535"
     assert recording.marked("initialize")[0][0].params["protocolVersion"] == 65535
+
+
+def test_a_failure_that_does_not_show_again_is_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wishes = ["--scene", "versions", "--only", "INIT-07", "--format", "json", "--cwd", str(tmp_path)]
+    assert check(*wishes, "--", *raw("unsteady")) == 0
+    out, err = capsys.readouterr()
+    [verdict] = json.loads(out)["parts"][0]["verdicts"]
+    assert (verdict["status"], verdict["reason"]) == ("warned", NOT_CONFIRMED)
+    assert verdict["findings"], "its frames are shown"
+    assert "played again to be sure: versions" in err
+
+
+def test_a_failure_that_shows_again_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wishes = ["--scene", "versions", "--only", "INIT-15", "--format", "json", "--cwd", str(tmp_path)]
+    assert check(*wishes, "--", *raw("strict")) == 1
+    [verdict] = json.loads(capsys.readouterr().out)["parts"][0]["verdicts"]
+    assert (verdict["status"], verdict["reason"]) == ("failed", "")
 
 
 def test_an_agent_behind_a_login_has_an_exit_status_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:

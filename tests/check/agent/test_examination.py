@@ -4,6 +4,7 @@ import pytest
 
 from dragoman.check.agent import connection
 from dragoman.check.agent.examination import Examination, examine
+from dragoman.check.confirmation import blame_once
 from dragoman.check.verdict import judge
 from tests.check.agent.agents import settings
 
@@ -29,6 +30,27 @@ async def test_an_agent_of_the_second_version_is_examined_in_it() -> None:
     assert names(found) == ["hello", "bare"], "what only the first version has is not tried"
     verdicts = {one.requirement: one.status for one in judge(found.recordings, "agent", only=["TURN-03"])}
     assert verdicts == {"TURN-03": "passed"}
+
+
+async def test_an_agent_that_kills_the_servers_of_a_closed_session_has_ended_them() -> None:
+    found = await examine(settings("kills"), scenes=("servers",))
+    [logs] = [one.facts["logs"] for one in found.recordings if "logs" in one.facts]
+    assert [log[-2:] for log in logs] == [["tools/list", "ended"]] * 2
+    assert [one.status for one in judge(found.recordings, "agent", only=["CLO-03"])] == ["passed"]
+
+
+async def test_a_refusal_of_malformed_capabilities_is_one_finding() -> None:
+    found = await examine(settings("strict"), scenes=("versions",))
+    verdicts = judge(found.recordings, "agent", only=["INIT-06", "INIT-13", "INIT-15", "LEN-01"])
+    blame_once(verdicts, found.recordings)
+    statuses = {one.requirement: one.status for one in verdicts}
+    assert statuses == {
+        "INIT-06": "passed",
+        "INIT-13": "recorded",
+        "INIT-15": "failed",
+        "LEN-01": "recorded",
+    }
+    assert verdicts[-1].reason == "shown by the same refusal as INIT-15"
 
 
 async def test_an_agent_that_ends_at_once_cannot_be_examined() -> None:

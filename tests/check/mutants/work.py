@@ -319,6 +319,10 @@ def _memory(talk: Script) -> None:
         talk.ask("recall", "session/prompt", prompt(S, "Which word was it?"))
         say(talk, "recall, words", "It was lighthouse.", message="msg-12")
         end(talk, "recall")
+    with talk.stretch("recall control"):
+        talk.ask("recall control", "session/prompt", prompt(S, "The word is lighthouse. Which word is it?"))
+        say(talk, "recall control, words", "It is lighthouse.", message="msg-17")
+        end(talk, "recall control")
 
 
 def _ends(talk: Script) -> None:

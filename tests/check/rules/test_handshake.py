@@ -118,6 +118,12 @@ def test_init_06_07_08_a_version_is_no_error() -> None:
     kept("INIT-08", *shake({**FINE, "protocolVersion": 0}, code=-32022))
 
 
+def test_init_06_a_refusal_of_malformed_capabilities_is_no_refusal_of_the_version() -> None:
+    odd = {**FINE, "clientCapabilities": {"fs": []}}
+    silent("INIT-06", *shake(odd, code=-32602))
+    broken("INIT-15", *shake(odd, code=-32602))
+
+
 def test_init_06_version_2_is_agreed_upon_in_its_own_words() -> None:
     second = {"protocolVersion": 2, "capabilities": {}, "info": {"name": "a", "version": "1"}}
     kept("INIT-06", *shake({**FINE, "protocolVersion": 2}, second))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from tests.check.conversations import agent
 from tests.check.rules.talks import Talk, breaks, keeps, says_nothing, update
 
 ITEM: dict[str, Any] = {"sessionId": "s", "cwd": "/w", "title": "x", "updatedAt": "2026-01-02T03:04:05Z"}
@@ -26,8 +28,20 @@ def test_lst_01_only_agents_that_can_list_are_asked_to() -> None:
 
 
 def test_lst_02_no_params_are_needed() -> None:
-    keeps("LST-02", listing(None))
+    keeps("LST-02", listing({}))
     breaks("LST-02", failing({}))
+
+
+def test_lst_02_who_refuses_what_is_no_request_is_not_blamed() -> None:
+    says_nothing("LST-02", failing(None, -32600))
+    frames: list[dict[str, object]] = [
+        {"id": 7, "method": "session/list", "params": {}},
+        {"jsonrpc": "1.0", "id": 7, "method": "session/list", "params": {}},
+        {"jsonrpc": "2.0", "id": 7, "method": "session/list", "params": None},
+    ]
+    for frame in frames:
+        refused = agent(id=7, error={"code": -32600, "message": "Invalid Request"})
+        says_nothing("LST-02", Talk().add(("to_agent", json.dumps(frame).encode()), refused))
 
 
 def test_lst_03_there_is_a_list() -> None:

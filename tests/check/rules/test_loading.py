@@ -6,7 +6,7 @@ from typing import Any
 
 from dragoman.check.memory import told
 from tests.check.conversations import Said
-from tests.check.rules.talks import EVERYTHING, Talk, breaks, keeps, says, says_nothing, update
+from tests.check.rules.talks import EVERYTHING, Talk, breaks, keeps, says, says_nothing, status, update
 
 SETUP: dict[str, Any] = {"sessionId": "s", "cwd": "/w", "mcpServers": []}
 MODES = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "A"}]}
@@ -103,7 +103,17 @@ def test_load_08_and_turn_15_what_was_said_is_known() -> None:
         recalled = load().prompt("s", "which?", says("s", "It was Heron.")).mark("recall", last=3)
         keeps(requirement, recalled.facts(word="heron", told=fact))
         forgotten = load().prompt("s", "which?", says("s", "Who knows?")).mark("recall", last=3)
-        breaks(requirement, forgotten.facts(word="heron", told=fact))
+        control = forgotten.prompt("s", "heron: which?", says("s", "Heron!")).mark("recall control", last=3)
+        breaks(requirement, control.facts(word="heron", told=fact))
+
+
+def test_load_08_and_turn_15_a_model_that_never_repeats_a_word_has_forgotten_nothing() -> None:
+    fact = {"s": {"user": ["remember: heron"]}}
+    for requirement in ("LOAD-08", "TURN-15"):
+        asked = load().prompt("s", "which?", says("s", "Who knows?")).mark("recall", last=3)
+        assert status(requirement, asked.facts(word="heron", told=fact)) != "warned"
+        control = asked.prompt("s", "heron: which?", says("s", "Hm.")).mark("recall control", last=3)
+        assert status(requirement, control.facts(word="heron", told=fact)) != "warned"
 
 
 def test_turn_15_what_was_never_said_need_not_be_known() -> None:

@@ -12,12 +12,12 @@ import random
 import time
 from collections.abc import Callable, Collection
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragoman.check.agent.connection import Gone, Silence
 from dragoman.check.agent.scenes import SCENES, Scene
 from dragoman.check.agent.scenes.handshake import first_meeting
-from dragoman.check.agent.stage import Profile, Settings, Stage
+from dragoman.check.agent.stage import PLAYED, Profile, Settings, Stage
 from dragoman.check.recording import Recording
 from dragoman.errors import SpawnFailed
 
@@ -56,6 +56,13 @@ async def examine(
     )
 
 
+async def examine_again(settings: Settings, scenes: Collection[str]) -> list[Recording]:
+    """The same scenes with new processes, one after the other and in another order."""
+    other = structs.replace(settings, seed=settings.seed + 1, jobs=1)
+    found = await examine(other, scenes=scenes)
+    return found.recordings
+
+
 async def _meet(stage: Stage) -> str:
     try:
         await first_meeting(stage)
@@ -87,6 +94,7 @@ async def _play_all(stage: Stage, progress: Progress, wanted: Collection[str] | 
         async with room:
             begun += 1
             progress(scene.name, begun, len(scenes))
+            PLAYED.set(scene.name)  # each scene is a task, with a context of its own
             try:
                 await scene.play(stage)
             except (Gone, Silence, SpawnFailed):

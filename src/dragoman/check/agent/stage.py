@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -26,6 +27,9 @@ from dragoman.check.recording import Recording
 
 APP = "import os\n\n\ndef greet(name):\n    return 'Hello ' + name\n"
 """A file to work on. Its first line is not needed: something to mend."""
+
+PLAYED: ContextVar[str] = ContextVar("played", default="")
+"""The name of the scene that is being played; a scene may make recordings of several names."""
 
 DEATHS = 12
 """How many connections one list of steps may cost; an agent that dies more often has shown enough."""
@@ -138,6 +142,8 @@ class Stage:
         )
         talk.version = 2 if self.profile.version == 2 else 1
         talk.facts["scene"] = scene
+        if played := PLAYED.get():
+            talk.facts["played"] = played
         self.recordings.append(talk.recording)
         async with talk:
             try:

@@ -86,7 +86,7 @@ def a_closed_session_is_gone(story: Story) -> Iterator[Seen]:
     for log in logs if type(logs) is list and closed else ():
         if type(log) is list and "initialize" in log:
             last = [one.answer for one in closes(story) if one.has_result][-1]
-            yield kept_if("ended" in log, last, "an MCP server of a closed session goes on")
+            yield kept_if("ended" in log, last, "an MCP server of a closed session still runs")
 
 
 @rule_v1("CLO-04", side="agent", fix="Answer session/close with an empty object.")

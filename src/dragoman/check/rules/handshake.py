@@ -134,7 +134,8 @@ def _is_first_shape(one: Exchange) -> bool:
 @rule("INIT-06", side="agent", fix="Answer with the version that was asked for if you speak it.")
 def a_version_that_exists_is_agreed_upon(story: Story) -> Iterator[Seen]:
     for one in handshakes(story):
-        if wanted(one) == 1 and one.answer is not None and read_frame(one.request, story).refused is None:
+        odd = read_frame(one.request, story).refused is not None or _is_malformed(one.request, story)
+        if wanted(one) == 1 and one.answer is not None and not (odd and one.has_error):
             # An agent that speaks the second version only says so.
             fine = one.has_result and one.result.get("protocolVersion") in KNOWN
             yield kept_if(

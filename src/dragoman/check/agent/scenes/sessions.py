@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from dragoman.check.agent.connection import Gone, Silence
+from dragoman.check.agent.scenes.turns import ask_to_recall
 from dragoman.check.agent.stage import Stage
 from dragoman.check.agent.talk import Talk
 from dragoman.check.memory import told
@@ -63,8 +65,8 @@ async def _reopen(stage: Stage, scene: str, name: str, setup: dict[str, Any], be
         talk.facts |= {"session": setup["sessionId"], "word": stage.prompts.word, "told": before}
         found = await talk.call(f"session/{name}", setup, name=name)
         await talk.quiet()
-        if "result" in found.message and (recall := stage.say("recall", folder)):
-            await talk.prompt(setup["sessionId"], recall, name="recall")
+        if "result" in found.message:
+            await ask_to_recall(stage, talk, setup["sessionId"], folder)
         if stage.profile.has("sessionCapabilities", "close"):
             await talk.call("session/close", {"sessionId": setup["sessionId"]}, name="close")
         talk.facts["exit"] = await talk.close_input()
@@ -167,7 +169,7 @@ async def servers(stage: Stage) -> None:
         if stage.profile.has("sessionCapabilities", "close"):
             await talk.call("session/close", {"sessionId": session}, name="close")
             if told:
-                await _logged(logs, "ended", seconds=talk.patience / 3)
+                await _ended(logs, seconds=talk.patience / 3)
         if told:
             talk.facts["logs"] = [_lines(log) for log in logs]
         talk.facts["exit"] = await talk.close_input()
@@ -180,6 +182,31 @@ async def _logged(logs: list[Path], word: str, *, seconds: float) -> bool:
     while time.monotonic() < until and not all(word in _lines(log) for log in logs):  # noqa: ASYNC110
         await asyncio.sleep(0.05)
     return all(word in _lines(log) for log in logs)
+
+
+async def _ended(logs: list[Path], *, seconds: float) -> None:
+    """Until every server has ended, by itself or because it was killed; the latter is noted for it."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and any(_runs(log) for log in logs):  # noqa: ASYNC110 nobody tells us
+        await asyncio.sleep(0.05)
+    for log in logs:
+        if "ended" not in _lines(log) and _lines(log) and not _runs(log):
+            with log.open("a") as file:
+                file.write("ended\n")
+
+
+def _runs(log: Path) -> bool:
+    """Whether the server that writes this log is a living process; an unreaped one has ended."""
+    started = next((line.split()[1] for line in _lines(log) if line.startswith("started ")), "")
+    if not started or "ended" in _lines(log):
+        return False
+    try:
+        os.kill(int(started), 0)
+        return Path(f"/proc/{started}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except ProcessLookupError:
+        return False
+    except OSError:  # no /proc here, or not ours: it answered the signal
+        return True
 
 
 def _lines(log: Path) -> list[str]:

@@ -58,7 +58,7 @@ async def story(stage: Stage) -> None:
         await change_settings(talk, setup)
         await _blocks(stage, talk, session, folder)
         await play("remember", "remember")
-        await play("recall", "recall")
+        await ask_to_recall(stage, talk, session, folder)
         await play("stray", "stray")
         for trigger in stage.prompts.extra:
             await play(trigger, trigger)
@@ -66,6 +66,20 @@ async def story(stage: Stage) -> None:
         await play("tool", "work at last")
         await talk.quiet()
         talk.facts["exit"] = await talk.close_input()
+
+
+async def ask_to_recall(stage: Stage, talk: Talk, session: str, folder: Path) -> None:
+    """Ask for the word that was said before. If it does not come, ask with the word in the same prompt: an
+    agent that does not repeat it even then tells nothing about its memory.
+    """
+    recall, remember = stage.say("recall", folder), stage.say("remember", folder)
+    if not recall:
+        return
+    first = talk.here
+    await talk.prompt(session, recall, name="recall")
+    heard = b"".join(frame.raw for frame in talk.recording.frames[first:] if frame.direction == "to_client")
+    if stage.prompts.word.encode() not in heard and remember:
+        await talk.prompt(session, f"{remember}\n\n{recall}", name="recall control")
 
 
 class Played:
