@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from dragoman.errors import CallFailed, DragomanError, JournalError, LinkClosed
+from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
 from dragoman.hub.frames import Head, encoded, merged, object_of, parts_of, value_of
 from dragoman.hub.log import SessionLog
@@ -198,6 +198,8 @@ class HubSession:
             await self.hub.extras.before_turn(self)
         except CallFailed as error:
             self._not_begun(item, error.code, error.message, error.data)
+        except AgentFailed as error:
+            self._not_begun(item, INTERNAL_ERROR, str(error), error.details)
         except (DragomanError, TimeoutError, OSError) as error:
             self._not_begun(item, INTERNAL_ERROR, f"the agent could not be reached: {error}")
         else:
@@ -227,8 +229,7 @@ class HubSession:
         self.memory.see([stored])
         self.starting = None
         if life.over:  # it died before it heard of it
-            why = f"the turn was cut short: {life.over}"
-            self.end_turn(item.key, by=item.by, error={"code": INTERNAL_ERROR, "message": why})
+            self.end_turn(item.key, by=item.by, error=_cut_short(life))
             return
         life.say(self, said, stored.sequence)
         self.title_from(item)
@@ -324,8 +325,7 @@ class HubSession:
         turn = self.memory.turn
         if turn is not None:
             self.log.add([("note", note("agent_gone", reason=life.over))])
-            why = f"the turn was cut short: {life.over}"
-            self.end_turn(turn.key, by=turn.by, error={"code": INTERNAL_ERROR, "message": why})
+            self.end_turn(turn.key, by=turn.by, error=_cut_short(life))
         self.hub.resting(self)
 
     async def stop(self, within: float) -> None:
@@ -392,6 +392,12 @@ class HubSession:
             self.state = state
             self.hub.describe(self, state=state)
         self.hub.noticed(self)
+
+
+def _cut_short(life: Life) -> dict[str, Any]:
+    """The error of a turn whose agent has ended."""
+    message = f"the turn was cut short: {life.over}"
+    return {"code": INTERNAL_ERROR, "message": message, "data": life.failure().details}
 
 
 def _answer(request_id: Id, result: Raw | None, error: Any) -> bytes:

@@ -24,6 +24,7 @@ from dragoman.hub.pool import AgentSpec
 from dragoman.hub.settings import AgentSettings
 from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known.finding import BUILT_IN
+from dragoman.workspace.policy.redaction import is_secret_name
 
 BUILT_IN_NAMES = frozenset(agent.name for agent in BUILT_IN)
 
@@ -65,7 +66,14 @@ def _spec(name: str, settings: AgentSettings, folder: Path, lease: Callable[[], 
         restarts=settings.restarts,
         open=reach if settings.url else start,
         adopt=None if settings.url else adopt,
+        secrets=_secrets(settings),
     )
+
+
+def _secrets(settings: AgentSettings) -> tuple[str, ...]:
+    """What the agent is trusted with, and nobody who reads its last words is."""
+    environment = agent_environment(allow=settings.allow, explicit=settings.env)
+    return tuple(value for name, value in environment.items() if is_secret_name(name))
 
 
 def command_of(name: str, settings: AgentSettings) -> list[str]:
