@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dragoman.errors import AgentFailed, CallFailed, DragomanError, LocalMistake, SpawnFailed
+from dragoman.errors import AgentFailed, CallFailed, DragomanError, LinkClosed, LocalMistake, SpawnFailed
 from dragoman.hub.agent_end import AgentEnd
 from dragoman.hub.frames import object_of, value_of
 from dragoman.hub.life import Life
@@ -282,6 +282,8 @@ class Pool:
             own = life.bound.get(session.id)
             if own is None:
                 own = await self._bring_back(session, life)
+            if session.is_closed:
+                raise LinkClosed("the session was closed while its agent was being started")
             self.join(session, life, own)
             return life
 

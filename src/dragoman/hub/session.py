@@ -63,10 +63,13 @@ class HubSession:
         self.over = asyncio.Event()
         """A turn has ended; whoever waits for that clears it."""
         self.owed: list[Receipt] = []  # for what the agent said and is not stored yet
+        self.is_closed = False
+        """Whether somebody else has it from here on, or nobody: no process is bound to it any more."""
         self._cancelled = False  # while starting
+        self._giving = False  # the prompt that is starting is being stored for its agent
         self._held = False
         self._expiries: dict[int, asyncio.TimerHandle] = {}
-        self._mentioned_end: set[str] = set()
+        self._ending: set[str] = set()  # keys of turns whose end is being stored
 
     # What is going on.
 
@@ -182,20 +185,27 @@ class HubSession:
     def is_starting(self, key: str) -> bool:
         return self.starting is not None and self.starting.key == key
 
+    def is_ending(self, key: str) -> bool:
+        """Whether its end is known, and perhaps not stored yet: nothing else becomes of it."""
+        return key in self._ending or key in self.memory.answers
+
     def _begin(self, item: Waiting) -> None:
         self.starting = item
-        self._cancelled = False
+        self._cancelled = self._giving = False
         self.changed()
         self.hub.owner.start(self._start(item))
 
     async def _start(self, item: Waiting) -> None:
-        """Bring the agent there, then give it the prompt."""
+        """Bring the agent there, then give it the prompt. A prompt that was cancelled meanwhile has its
+        answer: the start goes on for those that come behind it.
+        """
         try:
             await self.hub.will_run(self)
             life = await self.hub.pool.bind(self)
             if self.remind:
                 await self.hub.extras.recall(self)
-            await self.hub.extras.before_turn(self)
+            if self.starting is item:
+                await self.hub.extras.before_turn(self)
         except CallFailed as error:
             self._not_begun(item, error.code, error.message, error.data)
         except AgentFailed as error:
@@ -203,18 +213,26 @@ class HubSession:
         except (DragomanError, TimeoutError, OSError) as error:
             self._not_begun(item, INTERNAL_ERROR, f"the agent could not be reached: {error}")
         else:
+            if self.starting is not item:
+                return
             if self._cancelled:
-                self.starting = None
-                self.end_turn(item.key, by=item.by, result=Raw(CANCELLED))
+                self._cancel_start(item)
             else:
                 self._give(item, life)
 
+    def _cancel_start(self, item: Waiting) -> None:
+        self.starting = None
+        self.end_turn(item.key, by=item.by, result=Raw(CANCELLED))
+
     def _not_begun(self, item: Waiting, code: int, message: str, data: Any = None) -> None:
+        if self.starting is not item:
+            return
         self.starting = None
         error = {"code": code, "message": message} | ({} if data is None else {"data": data})
         self.end_turn(item.key, by=item.by, error=error)
 
     def _give(self, item: Waiting, life: Life) -> None:
+        self._giving = True
         number = life.next_id()
         params = bytes(item.params)
         shown = request(number, "session/prompt", params)[:-1]
@@ -237,18 +255,19 @@ class HubSession:
             self.cancel()
 
     def end_turn(self, key: str, **ending: Any) -> None:
-        """Tell everybody, settle what is open, and go on with the next."""
-        if key in self._mentioned_end:
+        """Tell everybody, settle what is open, and go on with the next. A turn ends once."""
+        if self.is_ending(key):
             return
-        self._mentioned_end.add(key)
+        self._ending.add(key)
         for sequence in list(self.requests):
             self.settle(sequence, outcome="cancelled", by="")
-        self.log.add([("note", note("turn_ended", key=key, **ending))], self._ended)
+        end = note("turn_ended", key=key, **ending)
+        self.log.add([("note", end)], lambda stored: self._ended(key, stored))
 
-    def _ended(self, stored: Stored) -> None:
+    def _ended(self, key: str, stored: Stored) -> None:
         self.memory.see([stored])
         self.changed()
-        self._mentioned_end.clear()
+        self._ending.discard(key)
         self.over.set()
         self.go_on()
 
@@ -260,9 +279,11 @@ class HubSession:
             self.hub.resting(self)
 
     def cancel(self) -> None:
-        """The turn is to end; the agent says when it has."""
+        """The turn is to end; the agent says when it has, if it has heard of it."""
         if self.starting is not None:
             self._cancelled = True
+            if not self._giving:
+                self._cancel_start(self.starting)
             return
         life = self.life
         if self.memory.turn is None or life is None:
@@ -347,6 +368,7 @@ class HubSession:
         self.log.add([("note", note(kind, **members))], lambda stored: self.memory.see([stored]))
 
     async def aclose(self) -> None:
+        self.is_closed = True
         for timer in self._expiries.values():
             timer.cancel()
         for follower in list(self.followers.values()):
