@@ -108,6 +108,7 @@ class HubSession:
         self.memory.see_updates(frames)
         if self.memory.title != title:
             self.hub.describe(self, title=self.memory.title)
+        self.hub.changes.on_updates(self.id, frames)
         self.log.add_heard(frames)
         self._mark(number, receipt)
 
@@ -205,7 +206,7 @@ class HubSession:
             if self.remind:
                 await self.hub.extras.recall(self)
             if self.starting is item:
-                await self.hub.extras.before_turn(self)
+                await self.hub.changes.begin(self, item.key)
         except CallFailed as error:
             self._not_begun(item, error.code, error.message, error.data)
         except AgentFailed as error:
@@ -214,8 +215,8 @@ class HubSession:
             self._not_begun(item, INTERNAL_ERROR, f"the agent could not be reached: {error}")
         else:
             if self.starting is not item:
-                return
-            if self._cancelled:
+                self.hub.changes.end(self.id, item.key)
+            elif self._cancelled:
                 self._cancel_start(item)
             else:
                 self._give(item, life)
@@ -268,6 +269,7 @@ class HubSession:
         self.memory.see([stored])
         self.changed()
         self._ending.discard(key)
+        self.hub.changes.end(self.id, key)
         self.over.set()
         self.go_on()
 
@@ -322,6 +324,8 @@ class HubSession:
                 self.log.add([("to_agent", frame)], lambda stored: life.say(self, frame, stored.sequence))
             if result is not None and one.method in ASKED:
                 members["result"] = result
+            if result is not None and one.method == "fs/write_text_file":
+                self.hub.changes.on_write(self.id, one.params)
         self.log.add([("note", note("settled", **members))], lambda _: self.hub.settled(self, one, outcome))
         self.changed()
         return True
