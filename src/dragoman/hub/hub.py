@@ -63,6 +63,8 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     expire: float = 0.0
     on_expiry: str = "reject"
     policy: str = ""
+    audit: str = ""
+    """The file in which decisions of the policy are written down; none if it is empty."""
     on_last_leave: str = "go-on"
     leave_after: float = 0.0
     lender_grace: float = 30.0
