@@ -54,7 +54,7 @@ def show(told: Told) -> str:
 def show_agents(told: Told) -> str:
     """Only the agents, and below them why some of them do not run."""
     agents = _dicts(told.get("agents"))
-    errors = [_text(agent.get("lastError")) for agent in agents]
+    errors = [harmless_line(_text(agent.get("lastError"))) for agent in agents]
     return _table(AGENTS, map(_agent, agents)) + "".join(f"{error}\n" for error in errors if error)
 
 

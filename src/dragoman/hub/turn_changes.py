@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -186,6 +187,7 @@ class TurnChanges:
         self._clock = clock or (lambda: asyncio.get_running_loop().time())
         self._turns: dict[str, FolderTurn] = {}  # by session, the last turn of each
         self._pauses: dict[str, _Pause] = {}
+        self._looks: Counter[str] = Counter()  # by folder, those that somebody waits for
         self._owner: Owner | None = None
 
     async def open(self) -> None:
@@ -296,13 +298,21 @@ class TurnChanges:
         assert self._owner is not None
         base = self._base(folder, turn)
         looking = asyncio.ensure_future(_snapshot(folder, base))
+        # Looks at one folder wait for each other: how long they take then says nothing of the folder.
+        was_alone = folder not in self._looks
+        self._looks[folder] += 1
         try:
             done, _ = await asyncio.wait([looking], timeout=LOOK_SECONDS)
+            was_alone = was_alone and self._looks[folder] == 1
         except asyncio.CancelledError:
             self._owner.start(_abandon(looking))
             raise
+        finally:
+            self._looks = self._looks - Counter({folder: 1})
         if not done:
             self._owner.start(_abandon(looking))
+            if not was_alone:
+                raise LookFailed(f"changes in {folder} are not known: too many turns began or ended at once")
             raise self._too_slow(folder)
         try:
             snapshot = looking.result()
