@@ -27,9 +27,3 @@ async def test_a_scope_alone_is_enough_for_its_method(scope: Scope, method: str)
         assert await client.call(method)
         made = await client.refusal("session/new", {"cwd": "/tmp", "mcpServers": []})
         assert made["data"] == {"scope": "prompt"}
-
-
-async def test_a_token_without_any_scope_sees_nothing() -> None:
-    async with staged({"one": obedient}) as stage:
-        client = await stage.client(Grant("none", scopes=frozenset())).begin()
-        assert (await client.refusal("session/list"))["data"] == {"scope": "observe"}
