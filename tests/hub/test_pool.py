@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from dragoman.errors import AgentFailed
 from dragoman.hub.keeping.kept import find_kept, keep
 from dragoman.hub.keeping.lease import now
 from dragoman.hub.line import Lasting, Line
 from dragoman.hub.pool import AgentSpec, Pool
+from tests.runtime.raw import until
 
 LEASE = 0.25
 SLOW = 4 * LEASE
@@ -63,6 +65,26 @@ async def test_an_agent_whose_start_takes_longer_than_several_leases_starts(tmp_
         renewing.cancel()
         await asyncio.wait([renewing])
         await pool.aclose()
+
+
+@pytest.mark.bound(20)  # a keeper's start
+async def test_an_agent_that_has_not_answered_yet_ends_with_its_hub(tmp_path: Path) -> None:
+    place = tmp_path / "late.sock"
+
+    async def open_() -> Line:
+        return await keep([sys.executable, "-c", LATE % 600.0], socket=place)
+
+    async def adopt() -> Line | None:
+        return await find_kept(place)
+
+    pool = Pool({"late": AgentSpec(name="late", open=open_, adopt=adopt)}, remember=_remember)
+    pool.start()
+    starting = asyncio.create_task(pool.life("late"))
+    await until(lambda: pool.seats["late"].beginning is not None, turns=10_000_000)
+    await pool.leave()
+    with pytest.raises(AgentFailed):
+        await starting
+    assert await find_kept(place) is None
 
 
 def _remember(name: str, answer: dict[str, Any] | None) -> dict[str, Any]:

@@ -111,7 +111,8 @@ class Pool:
             else:
                 self.seats[name] = Seat(spec)
         for name, seat in list(self.seats.items()):
-            if name not in specs and (seat.life is None or seat.life.over):
+            rests = seat.life is None or seat.life.over
+            if name not in specs and rests and not seat.starting.locked():
                 del self.seats[name]
 
     def seat(self, name: str) -> Seat:
@@ -345,8 +346,15 @@ class Pool:
                     await life.line.aclose()
 
     async def leave(self) -> None:
-        """Let go of agents that outlive us, and end the others."""
-        await self._end(lambda life: life.line.leave() if life.survives else life.line.aclose())
+        """Let go of agents that outlive us, and end the others; one that has not answered to `initialize` is
+        of no use to the next hub.
+        """
+        useless = {seat.beginning for seat in self.seats.values()}
+
+        def how(life: Life) -> Awaitable[None]:
+            return life.line.leave() if life.survives and life not in useless else life.line.aclose()
+
+        await self._end(how)
 
     async def aclose(self) -> None:
         """End all agents."""

@@ -69,7 +69,7 @@ class HubSession:
         self._giving = False  # the prompt that is starting is being stored for its agent
         self._held = False
         self._expiries: dict[int, asyncio.TimerHandle] = {}
-        self._ending: set[str] = set()  # keys of turns whose end is being stored
+        self.ending: set[str] = set()  # keys of prompts whose end is being stored
 
     # What is going on.
 
@@ -181,14 +181,15 @@ class HubSession:
     def knows(self, key: str) -> bool:
         waiting = any(one.key == key for one in self.memory.queue)
         turn = self.memory.turn
-        return waiting or (turn is not None and turn.key == key) or self.is_starting(key)
+        open_ = turn is not None and turn.key == key
+        return waiting or open_ or self.is_starting(key) or key in self.ending
 
     def is_starting(self, key: str) -> bool:
         return self.starting is not None and self.starting.key == key
 
     def is_ending(self, key: str) -> bool:
         """Whether its end is known, and perhaps not stored yet: nothing else becomes of it."""
-        return key in self._ending or key in self.memory.answers
+        return key in self.ending or key in self.memory.answers
 
     def _begin(self, item: Waiting) -> None:
         self.starting = item
@@ -259,7 +260,7 @@ class HubSession:
         """Tell everybody, settle what is open, and go on with the next. A turn ends once."""
         if self.is_ending(key):
             return
-        self._ending.add(key)
+        self.ending.add(key)
         for sequence in list(self.requests):
             self.settle(sequence, outcome="cancelled", by="")
         end = note("turn_ended", key=key, **ending)
@@ -268,7 +269,7 @@ class HubSession:
     def _ended(self, key: str, stored: Stored) -> None:
         self.memory.see([stored])
         self.changed()
-        self._ending.discard(key)
+        self.ending.discard(key)
         self.hub.changes.end(self.id, key)
         self.over.set()
         self.go_on()

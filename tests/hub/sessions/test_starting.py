@@ -117,6 +117,26 @@ async def test_a_turn_ends_once_although_it_is_cancelled_while_its_end_is_being_
     assert len(ends) == 1
 
 
+async def test_a_prompt_that_is_sent_again_while_it_is_being_withdrawn_is_not_begun_anew() -> None:
+    gate, journal = Gate(), HeldJournal()
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        client.prompt(session, "wait")
+        await gate.waiting.wait()
+        first = client.prompt(session, "say 1", key="key-of-a-prompt")
+        client.say({"method": "$/cancel_request", "params": {"requestId": first}})
+        await journal.reached.wait()
+        again = client.prompt(session, "say 1", key="key-of-a-prompt")
+        await client.call("_dragoman/hub/agents")  # what was said before it has been heard
+        journal.free.set()
+        gate.open.set()
+        assert (await client.answer(again))["result"] == {"stopReason": "cancelled"}
+        ends = [one for one in await _notes(journal, session) if one.get("key") == "key-of-a-prompt"]
+        assert [one["hub"] for one in ends] == ["queued", "withdrawn", "turn_ended"]
+    assert gate.prompts == ["wait"]
+
+
 async def _notes(journal: MemoryJournal, session: str) -> list[dict[str, Any]]:
     return [
         json.loads(one.frame)
