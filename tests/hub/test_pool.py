@@ -14,6 +14,8 @@ from dragoman.hub.keeping.kept import find_kept, keep
 from dragoman.hub.keeping.lease import now
 from dragoman.hub.line import Lasting, Line
 from dragoman.hub.pool import AgentSpec, Pool
+from dragoman.hub.settings import AgentSettings
+from dragoman.hub.starting import specs_of
 from tests.runtime.raw import until
 
 LEASE = 0.25
@@ -85,6 +87,18 @@ async def test_an_agent_that_has_not_answered_yet_ends_with_its_hub(tmp_path: Pa
     with pytest.raises(AgentFailed):
         await starting
     assert await find_kept(place) is None
+
+
+@pytest.mark.bound(20)  # two keepers' starts
+async def test_a_keeper_whose_start_takes_longer_than_the_lease_is_started_under_a_newer_one(
+    tmp_path: Path,
+) -> None:
+    leases = iter([Lasting(1.0, now() - 10.0), Lasting(60.0, now())])
+    agents = {"cat": AgentSettings(command=("cat",), dialect="v1")}
+    spec = specs_of(agents, tmp_path, lease=lambda: next(leases))["cat"]
+    line = await spec.open()
+    assert line.pid > 0
+    await line.aclose()
 
 
 def _remember(name: str, answer: dict[str, Any] | None) -> dict[str, Any]:
