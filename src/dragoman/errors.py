@@ -133,6 +133,14 @@ class CrashLoop(PeerDied):
         self.seconds = seconds
 
 
+class AgentFailed(LinkClosed):
+    """An agent of a hub ended or could not be started: one line that says why, and details for programs."""
+
+    def __init__(self, message: str, details: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.details = details
+
+
 class DeadlineExceeded(DragomanError):
     """Somebody took longer than the deadline that was set for it."""
 

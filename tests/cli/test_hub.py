@@ -33,7 +33,10 @@ class Running:
         self.config = folder / "hub.toml"
         self.config.write_text('listen = "127.0.0.1:0"\ndefault_agent = "echo"\nknown_agents = false\n')
         kept = {name: value for name, value in os.environ.items() if "DRAGOMAN" not in name}
-        self.env = {**kept, "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+        self.env = {
+            **kept,
+            **dict.fromkeys(("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(folder)),
+        }
         self.log = (folder / "log").open("wb")
         command = [*DRAGOMAN, "hub", "--config", str(self.config), "--json"]
         self.process = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, stderr=self.log)
@@ -44,6 +47,14 @@ class Running:
     async def client(self, **ours: Any) -> Talker:
         headers = {"authorization": f"Bearer {self.token}"}
         return await Talker(await open_websocket(self.url, headers=headers), **ours).begin()
+
+    async def hang_up(self, said: str) -> None:
+        """Send SIGHUP, and wait until the log says this once more."""
+        log = self.folder / "log"
+        known = log.read_text().count(said)
+        self.process.send_signal(signal.SIGHUP)
+        while log.read_text().count(said) == known:  # noqa: ASYNC110  # a log tells nobody that it grew
+            await asyncio.sleep(0.01)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         env = {**self.env, "DRAGOMAN_TOKEN": self.token}
@@ -113,6 +124,29 @@ async def test_a_hangup_reads_the_configuration_again(hub: Running) -> None:
     assert client.heard[0]["result"]["_meta"]["dragoman"]["agent"] == "echo"
     await client.transport.aclose()
     hub.config.write_text(before)
+
+
+async def test_a_hangup_loads_the_policy_and_a_broken_one_changes_nothing(hub: Running) -> None:
+    before = hub.config.read_text()
+    policy, made = hub.folder / "rules.toml", hub.folder / "denied"
+    policy.write_text('default = "deny"\n')
+    hub.config.write_text(f'{before}[approvals]\npolicy = "{policy}"\n')
+    client = await hub.client()
+    session = await client.new(str(hub.folder))
+    for text, said in (('default = "deny"\n', "read again"), ("nonsense = 1\n", "policy stays as it was")):
+        policy.write_text(text)
+        await hub.hang_up(said)
+        await client.answer(client.prompt(session, f"/ask {made}"))  # nobody was asked
+        assert not made.exists()
+    audit = (hub.folder / "dragoman/audit.jsonl").read_text().splitlines()
+    lines = [json.loads(line) for line in audit]
+    assert [(line["session"], line["agent"], line["outcome"]) for line in lines] == [
+        (session, "echo", "deny"),
+        (session, "echo", "deny"),
+    ]
+    hub.config.write_text(before)
+    await hub.hang_up("read again")
+    await client.transport.aclose()
 
 
 async def test_a_token_that_is_revoked_ends_its_connections(hub: Running) -> None:

@@ -69,6 +69,20 @@ def test_an_agent_that_cannot_be_started_is_127_and_said_so() -> None:
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [("sys.exit(3)", 3), ("os.kill(os.getpid(), 9)", 137), ("sys.exit(0)", 0)],
+)
+def test_the_status_and_the_last_words_of_an_agent_pass_through(code: str, status: int) -> None:
+    agent = f"import os, sys; print('no API key', file=sys.stderr, flush=True); {code}"
+    command = [*TRANSLATE, "--client", "v1", "--agent", "v1", "--", sys.executable, "-c", agent]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as run:  # its input stays open
+        assert run.wait(timeout=50) == status
+        assert run.stderr is not None
+        assert run.stderr.read() == b"no API key\n"
+
+
 def test_losses_are_said_at_the_end_and_written_to_the_ledger(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
     ways = ["--client", "haven", "--agent", "v1", "--ledger", str(ledger)]

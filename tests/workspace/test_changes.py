@@ -302,3 +302,37 @@ async def test_snapshots_may_be_taken_at_the_same_time(root: Path) -> None:
     await one.aclose()
     assert told(await two.compare(), root) == {"new": "added"}
     await two.aclose()
+
+
+async def test_a_snapshot_that_is_retaken_shares_what_is_kept_and_tells_what_lay_between(
+    root: Path, tmp_path: Path
+) -> None:
+    first = await take_snapshot([str(root)])
+    (root / "text.txt").write_text("1\ntwo\n3\n")
+    second = await first.retake()
+    assert len(list((tmp_path / "tmp").glob("*/*-*"))) == 1
+    (root / "text.txt").write_text("later\n")
+    (root / "new.txt").write_text("later\n")
+    between = await first.compare(second)
+    assert [change.path for change in between.files] == [str(root / "text.txt")]
+    assert "+two" in between.diff
+    with pytest.raises(RevertRefused):
+        await between.revert(str(root / "text.txt"))
+    await first.aclose()
+    since = await second.compare()
+    assert told(since, root) == {"new.txt": "added", "text.txt": "modified"}
+    assert "-two" in since.diff
+    await second.aclose()
+    assert not list((tmp_path / "tmp").iterdir())
+
+
+async def test_one_file_of_a_snapshot_can_be_taken_from_another(root: Path) -> None:
+    async with await take_snapshot([str(root)]) as first:
+        (root / "text.txt").write_text("two\n")
+        (root / "new.txt").write_text("new\n")
+        async with await first.retake() as second:
+            (root / "text.txt").write_text("1\n2\n3\n")
+            (root / "new.txt").unlink()
+            async with await first.retake() as third:
+                second.adopt(str(root / "text.txt"), third)
+            assert told(await first.compare(second), root) == {"new.txt": "added"}

@@ -174,7 +174,7 @@ function start(): void {
 }
 
 function changes(): void {
-  if (app.open?.changes?.length) showChanges(app, app.open);
+  if (app.open?.changes?.length || app.open?.others.length) showChanges(app, app.open);
   else app.say("The last turn changed no files.");
 }
 

@@ -38,7 +38,7 @@ def show(told: Told) -> str:
     parts = [
         _heading(told, now),
         _table(NODES, map(_node, _dicts(told.get("nodes")))) if told.get("nodes") else "",
-        _table(AGENTS, map(_agent, _dicts(told.get("agents")))),
+        show_agents(told),
         _several(
             SESSIONS, [_session(one, now) for one in _dicts(told.get("sessions"))], _counts(told, "sessions")
         ),
@@ -52,8 +52,10 @@ def show(told: Told) -> str:
 
 
 def show_agents(told: Told) -> str:
-    """Only the agents."""
-    return _table(AGENTS, map(_agent, _dicts(told.get("agents"))))
+    """Only the agents, and below them why some of them do not run."""
+    agents = _dicts(told.get("agents"))
+    errors = [harmless_line(_text(agent.get("lastError"))) for agent in agents]
+    return _table(AGENTS, map(_agent, agents)) + "".join(f"{error}\n" for error in errors if error)
 
 
 def _heading(told: Told, now: float) -> str:

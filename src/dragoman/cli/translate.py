@@ -33,10 +33,11 @@ standard error at the end, and written to --ledger FILE as JSON. Where a dialect
 permission, nobody consents, unless --policy FILE allows it (docs/policy.md).
 
 exit status:
-    0  the conversation ended
+    0  the client ended the conversation
     2  the command line makes no sense
     3  --strict, and something could not be carried
   127  the agent could not be started
+An agent that ends by itself gives its own status (128 and the number of a signal).
 """
 
 
@@ -83,7 +84,7 @@ def _run(chosen: argparse.Namespace) -> int:
         print(f"dragoman translate: {error}", file=sys.stderr)
         return 2
     try:
-        ledger, stopped_by = stand_between(
+        ledger, stopped_by, status = stand_between(
             chosen.command,
             client=chosen.client,
             agent=chosen.agent,
@@ -98,7 +99,9 @@ def _run(chosen: argparse.Namespace) -> int:
     _say(ledger, stopped_by)
     if chosen.ledger:
         _write(chosen.ledger, ledger)
-    return LOST if stopped_by else 0
+    if stopped_by:
+        return LOST
+    return status if status >= 0 else 128 - status
 
 
 def _settings(chosen: argparse.Namespace) -> Settings:

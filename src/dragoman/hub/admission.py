@@ -63,7 +63,8 @@ class Grant(Struct, frozen=True):
     """Which token of that name it came from: a rotated one is another. Says nothing about the token."""
 
     def may(self, scope: Scope) -> bool:
-        return scope in self.scopes
+        """Each other scope includes `observe`: nobody can drive, answer or run what they cannot see."""
+        return scope in self.scopes or (scope == "observe" and bool(self.scopes))
 
     def may_use(self, agent: str) -> bool:
         return not self.agents or any(fnmatchcase(agent, each) for each in self.agents)

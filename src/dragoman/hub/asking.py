@@ -21,6 +21,8 @@ from dragoman.hub.recall import ASKED, OpenRequest
 from dragoman.hub.risks import Risks, told
 from dragoman.wire import error_object, failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+from dragoman.workspace.policy.audit import AuditLog
+from dragoman.workspace.policy.reading import PolicyError
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
@@ -36,7 +38,8 @@ class Desk:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._lending = Lending()
-        self._judge = Judge(hub.options.policy) if hub.options.policy else None
+        audit = AuditLog(hub.options.audit) if hub.options.audit else None
+        self._judge = Judge(hub.options.policy, audit=audit)
         self._terminals: set[tuple[str, str]] = set()  # sessions and terminals that we lend ourselves
         self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
         self._risks = Risks(hub)
@@ -47,6 +50,14 @@ class Desk:
         await self._lending.aclose()
         await self._risks.aclose()
 
+    def load_policy(self, file: str) -> str:
+        """Take over the policy as it is now; says why it stays as it was, if it does."""
+        try:
+            self._judge.load(file)
+        except PolicyError as error:
+            return f"the policy stays as it was: {error}"
+        return ""
+
     # Requests come and go.
 
     def asked(self, session: HubSession, one: OpenRequest) -> None:
@@ -54,7 +65,7 @@ class Desk:
         if one.method not in ASKED:
             self._lend(session, one)
             return
-        if self._judge is not None and one.method == "session/request_permission":
+        if one.method == "session/request_permission":
             verdict = self._judge.about(session, one)
             one.rule = verdict.rule
             if verdict.result is not None:

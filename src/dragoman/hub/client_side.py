@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Raw
 
-from dragoman.errors import CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
+from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
 from dragoman.hub.admission import Grant, Scope
 from dragoman.hub.frames import encoded, object_of, value_of
 from dragoman.runtime.owner import Owner
@@ -221,6 +221,10 @@ class HubClient:
             answer = failure(request_id, error_object(error.code, error.message, error.data))
         except CallFailed as error:
             answer = failure(request_id, error_object(error.code, error.message, error.data))
+        except AgentFailed as error:
+            log.info("%s failed: %s", method, error)
+            why = f"Internal error: {error}"
+            answer = failure(request_id, error_object(INTERNAL_ERROR, why, error.details))
         except (DragomanError, TimeoutError) as error:
             log.info("%s failed: %s", method, error)
             answer = failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {_why(error)}"))

@@ -36,6 +36,7 @@ from dragoman.hub.recovery import recover
 from dragoman.hub.rendering import Position
 from dragoman.hub.session import HubSession
 from dragoman.hub.showing import Showing
+from dragoman.hub.turn_changes import KEPT_SECONDS, TurnChanges
 from dragoman.journal import Journal
 from dragoman.runtime.owner import Owner
 from dragoman.runtime.turnstile import Turnstile
@@ -62,12 +63,16 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     expire: float = 0.0
     on_expiry: str = "reject"
     policy: str = ""
+    audit: str = ""
+    """The file in which decisions of the policy are written down; none if it is empty."""
     on_last_leave: str = "go-on"
     leave_after: float = 0.0
     lender_grace: float = 30.0
     """Seconds that a request for a client's files waits for the client to come back."""
     changes: bool = False
     """Whether what a turn changes on disk is looked at."""
+    changes_kept: float = KEPT_SECONDS
+    """Seconds for which that is known after the turn, or after the last question about it."""
     prompt_rate: Callable[[str], float] | None = None
     """Seconds that the holder of a token has to wait before its next prompt; 0 if it may go on."""
 
@@ -97,7 +102,8 @@ class Hub:
         self.clients: set[HubClient] = set()
         self.methods = Methods(self)
         self.desk = Desk(self)
-        self.extras = Extras(self, changes=self.options.changes)
+        self.extras = Extras(self)
+        self.changes = TurnChanges(enabled=self.options.changes, kept=self.options.changes_kept)
         self.showing = Showing(self)
         self.trace = trace
         self.status_of: Callable[[], Awaitable[Any]] | None = None
@@ -116,6 +122,7 @@ class Hub:
         self.owner = Owner("hub")
         self.pool.start()
         self.pool.find = self._find
+        await self.changes.open()
         await recover(self)
         return self
 
@@ -136,7 +143,7 @@ class Hub:
                 await session.log.flush(STORE_SECONDS)
             await session.aclose()
         self.sessions.clear()
-        await self.extras.aclose()
+        await self.changes.aclose()
         await self.desk.aclose()
 
     # Clients.
@@ -236,6 +243,7 @@ class Hub:
         await session.log.flush(STORE_SECONDS)
         self.described.get(session.stream, {}).pop("state", None)
         await self.journal.describe(session.stream, state="closed")
+        self.changes.forget(session.id)
         await self._forget(session)
 
     async def delete(self, session: HubSession) -> None:
@@ -252,6 +260,7 @@ class Hub:
             client.followed.pop(session.id, None)
         self.sessions.pop(session.id, None)
         self.desk.forgotten(session)
+        self.extras.forget(session)
         await session.aclose()
         await self.belonging.release(session.claim)
 

@@ -17,10 +17,10 @@ from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.workspace.policy.audit import AuditLog, entry
 from dragoman.workspace.policy.decision import Decision
-from dragoman.workspace.policy.loading import places
+from dragoman.workspace.policy.loading import load, places, read_file
 from dragoman.workspace.policy.options import choose
-from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.question import Question, Setting, about_tool_call
+from dragoman.workspace.policy.reading import PolicyError
 
 if TYPE_CHECKING:
     from dragoman.hub.recall import OpenRequest
@@ -37,20 +37,31 @@ class Verdict(Struct, frozen=True):
 
 
 class Judge:
-    """One policy for all sessions of a hub; the project's own is behind it."""
+    """One policy for all sessions of a hub; the project's own is behind it. The hub's file is read when the
+    hub starts and when it is told to: a mistake in it changes nothing until it is mended.
+    """
 
     def __init__(self, file: str, *, audit: AuditLog | None = None) -> None:
+        """Raises `PolicyError` for a file that cannot be used; without a file, people answer everything."""
         self._file = file
+        self._rules = read_file(file) if file else None
         self._audit = audit
+
+    def load(self, file: str) -> None:
+        """Read the hub's policy anew. Raises `PolicyError`, and then the old one holds."""
+        self._rules = read_file(file) if file else None
+        self._file = file
 
     def about(self, session: HubSession, one: OpenRequest) -> Verdict:
         """What cannot be read, or cannot be written down, is left to people."""
+        if self._rules is None:
+            return Verdict(None)
         roots = [session.memory.cwd, *session.memory.folders]
         try:
             request = read(one.params, v1.RequestPermissionRequest)
-            policy = Policy.load(roots=roots, file=self._file, approve="none")
-        except (SchemaError, ValueError, OSError) as error:
-            log.warning("a request for permission cannot be judged: %s", type(error).__name__)
+            policy = load(roots=roots, file=self._file, rules=self._rules, approve="none")
+        except (SchemaError, PolicyError, ValueError, OSError) as error:
+            log.warning("session %s: a request for permission is left to people: %s", session.id, error)
             return Verdict(None)
         setting = Setting(agent=session.memory.agent, roots=_and_real(roots), home=places().home)
         question = about_tool_call(request.tool_call, setting, session_id=session.id)

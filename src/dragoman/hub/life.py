@@ -11,13 +11,14 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw, UnsetType
 
-from dragoman.errors import CallFailed, LinkClosed
+from dragoman.errors import AgentFailed, CallFailed, LinkClosed
+from dragoman.hub.agent_end import AgentEnd, StderrLines
 from dragoman.hub.beyond import told_beyond
 from dragoman.hub.frames import (
     Head,
@@ -69,7 +70,9 @@ class Life:
         origin: int = 0,
         on_end: Callable[[Life], None],
         find: Callable[[Life, str], Awaitable[None]],
+        secrets: Iterable[str] = (),
     ) -> None:
+        """`secrets` are values of the agent's environment that nobody is shown."""
         self.agent = agent
         self.line = line
         self.process = origin + line.pid
@@ -88,8 +91,11 @@ class Life:
         self.used = asyncio.get_running_loop().time()
         self.over = ""
         """Why it has ended; empty while it lives."""
-        self.complaints: deque[str] = deque(maxlen=20)
-        """The last lines of its standard error."""
+        self.end: AgentEnd | None = None
+        """How it has ended; None while it lives."""
+        self.dismissed = False
+        """Whether we have ended it ourselves, because nobody needs it."""
+        self._stderr = StderrLines(secrets)
         self._calls: dict[Id, asyncio.Future[Raw]] = {}
         self._turns: dict[Id, HubSession] = {}
         self._next = int(time.time() * 1000)  # higher than any id of an earlier hub
@@ -148,9 +154,18 @@ class Life:
         future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
         self._calls[number] = future
         future.add_done_callback(lambda _: self._calls.pop(number, None))
-        if self.over:
-            future.set_exception(LinkClosed(self.over))
+        if self.end is not None:
+            future.set_exception(self.failure())
         return future
+
+    def failure(self) -> AgentFailed:
+        """Why nothing more can be expected of it."""
+        end = self.end or self.ended_so_far("it was given up")
+        return AgentFailed(end.message, end.details())
+
+    def ended_so_far(self, reason: str, exit_status: int | None = None) -> AgentEnd:
+        """What can be said of its end, with what it has written to standard error until now."""
+        return AgentEnd(agent=self.agent, exit_status=exit_status, reason=reason, stderr=self._stderr.lines())
 
     @contextmanager
     def making(self) -> Iterator[None]:
@@ -320,18 +335,18 @@ class Life:
             self._write(failure(head.id, error))
 
     def stderr(self, line: bytes) -> None:
-        self.complaints.append(line.decode(errors="replace").rstrip()[:500])
+        self._stderr.add(line)
 
     def oversized(self, number: int, size: int) -> None:
         log.warning("%s sent a message of %d bytes, which was skipped", self.agent, size)
         self.stored(self._open(Receipt(number)))
 
     def ended(self, reason: str, exit_status: int | None) -> None:
-        status = "" if exit_status is None else f" (exit status {exit_status})"
-        self.over = f"the agent has ended{status}: {reason}" if reason else f"the agent has ended{status}"
+        self.end = self.ended_so_far(reason, exit_status)
+        self.over = self.end.message
         for future in list(self._calls.values()):
             if not future.done():
-                future.set_exception(LinkClosed(self.over))
+                future.set_exception(self.failure())
         self._on_end(self)
 
     # Receipts and back-pressure.

@@ -172,7 +172,8 @@ class HubMethods:
         return found
 
     async def _changes(self, client: HubClient, params: Params) -> dict[str, Any]:
-        return {"files": await self._hub.extras.changes(await self._session(client, params))}
+        session = await self._session(client, params)
+        return await self._hub.changes.changes(session.id)
 
     async def _status(self, client: HubClient, params: Params) -> dict[str, Any]:
         client.needs("admin")
@@ -221,9 +222,8 @@ class HubMethods:
         client.needs("approve")
         session = await self._session(client, params)
         hunks = value_of(params.get("hunks"))
-        await self._hub.extras.revert(
-            session, client.text(params, "path"), hunks if isinstance(hunks, list) else None
-        )
+        chosen = [one for one in hunks if isinstance(one, int)] if isinstance(hunks, list) else None
+        await self._hub.changes.revert(session.id, client.text(params, "path"), chosen)
         return {}
 
     # Inside.

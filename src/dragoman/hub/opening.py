@@ -100,6 +100,8 @@ async def lose(hub: Hub, session: HubSession) -> None:
     followers = list(session.followers)
     await session.aclose()
     hub.desk.forgotten(session)
+    hub.extras.forget(session)
+    hub.changes.forget(session.id)
     for client in followers:
         client.followed.pop(session.id, None)
         client.forget(session.id)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dragoman.errors import CallFailed, DragomanError, LocalMistake
+from dragoman.errors import AgentFailed, CallFailed, DragomanError, LinkClosed, LocalMistake, SpawnFailed
+from dragoman.hub.agent_end import AgentEnd
 from dragoman.hub.frames import object_of, value_of
 from dragoman.hub.life import Life
 from dragoman.hub.line import Lasting, Line
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-INITIALIZE_SECONDS = 60.0
+INITIALIZE_SECONDS = 300.0
+"""An agent that fetches its own packages first takes minutes."""
 LOAD_SECONDS = 300.0
 CALM_SECONDS = 60.0
 """A process that lived so long did not die of its start."""
@@ -57,6 +59,8 @@ class AgentSpec(Struct, frozen=True, kw_only=True):
     description: str = ""
     idle: float = 600.0
     restarts: int = 5
+    secrets: tuple[str, ...] = ()
+    """Values of its environment that must not be shown with its last words."""
 
 
 class Seat:
@@ -65,11 +69,15 @@ class Seat:
     def __init__(self, spec: AgentSpec) -> None:
         self.spec = spec
         self.life: Life | None = None
+        self.beginning: Life | None = None
+        """A process that has not answered to `initialize` yet."""
         self.starting = asyncio.Lock()
         self.failures = 0
         self.starts = 0
         self.not_before = 0.0
         self.initialized: dict[str, Any] = {}  # what it answered last
+        self.last_error = ""
+        """Why its last process could not be started or has ended; empty once one has started since."""
 
 
 class Pool:
@@ -103,7 +111,8 @@ class Pool:
             else:
                 self.seats[name] = Seat(spec)
         for name, seat in list(self.seats.items()):
-            if name not in specs and (seat.life is None or seat.life.over):
+            rests = seat.life is None or seat.life.over
+            if name not in specs and rests and not seat.starting.locked():
                 del self.seats[name]
 
     def seat(self, name: str) -> Seat:
@@ -122,9 +131,11 @@ class Pool:
             await self._wait_for_turn(seat)
             seat.starts += 1
             try:
-                life = await self._begin(seat, await seat.spec.open())
-            except BaseException:
+                life = await self._begin(seat, await _opened(seat.spec))
+            except BaseException as error:
                 self._failed(seat)
+                if isinstance(error, DragomanError):
+                    seat.last_error = str(error)
                 raise
             return life
 
@@ -143,7 +154,13 @@ class Pool:
             lasting = self.lease()
             line.lease(lasting.seconds, since=lasting.since)
         return Life(
-            seat.spec.name, line, survives=survives, origin=self.origin, on_end=self._ended, find=self.find
+            seat.spec.name,
+            line,
+            survives=survives,
+            origin=self.origin,
+            on_end=self._ended,
+            find=self.find,
+            secrets=seat.spec.secrets,
         )
 
     def renew(self, lasting: Lasting) -> None:
@@ -162,6 +179,7 @@ class Pool:
         """End all agents at once; what they were doing is for others to write down."""
         lives = self._lives()
         for life in lives:
+            life.dismissed = True
             for session in list(life.sessions.values()):
                 session.life = None
             life.sessions.clear()
@@ -169,31 +187,39 @@ class Pool:
         await asyncio.gather(*(life.line.aclose() for life in lives), return_exceptions=True)
 
     def _lives(self) -> list[Life]:
-        return [seat.life for seat in self.seats.values() if seat.life is not None and not seat.life.over]
+        """All processes that run, those included that have not answered yet: their leases run too."""
+        found = [life for seat in self.seats.values() for life in (seat.life, seat.beginning)]
+        return [life for life in found if life is not None and not life.over]
 
     async def _begin(self, seat: Seat, line: Line) -> Life:
         survives = seat.spec.adopt is not None
         life = self._life(seat, line, survives=survives)
+        seat.beginning = life
         life.start()
         try:
             answer = await life.call("initialize", CLIENT, within=INITIALIZE_SECONDS)
         except TimeoutError:
+            end = life.ended_so_far(f"it did not answer initialize within {INITIALIZE_SECONDS:g} s")
             await line.aclose()
-            raise LocalMistake(f"{seat.spec.name} did not answer within {INITIALIZE_SECONDS:g} s") from None
+            raise AgentFailed(f"agent {end.agent}: {end.reason}", end.details()) from None
         except BaseException:
             await line.aclose()
             raise
+        finally:
+            seat.beginning = None
         life.initialized = seat.initialized = value_of(answer, {})
         self._remember(seat.spec.name, life.initialized)
         seat.life = life
+        seat.last_error = ""
         return life
 
     async def _wait_for_turn(self, seat: Seat) -> None:
         if seat.failures > seat.spec.restarts:
-            last = " | ".join(seat.life.complaints) if seat.life is not None else ""
             seat.failures = seat.spec.restarts  # the next prompt may try once more
+            times = seat.spec.restarts + 1
             raise LocalMistake(
-                f"{seat.spec.name} has ended {seat.spec.restarts + 1} times in a row. {last[-300:]}".strip()
+                f"{seat.last_error or f'agent {seat.spec.name} ended'} ({times} times in a row; "
+                "the next request tries once more)"
             )
         left = seat.not_before - asyncio.get_running_loop().time()
         if left > 0:
@@ -219,7 +245,11 @@ class Pool:
             for session in list(life.sessions.values()):
                 session.life = None  # what becomes of its turn, the other hub writes down
             return
-        log.info("%s: %s", life.agent, life.over)
+        if life.dismissed:
+            log.info("agent %s has ended", life.agent)
+        else:
+            seat.last_error = life.over
+            log.warning("%s", life.over)
         for session in list(life.sessions.values()):
             session.agent_gone(life)
 
@@ -253,6 +283,8 @@ class Pool:
             own = life.bound.get(session.id)
             if own is None:
                 own = await self._bring_back(session, life)
+            if session.is_closed:
+                raise LinkClosed("the session was closed while its agent was being started")
             self.join(session, life, own)
             return life
 
@@ -310,11 +342,19 @@ class Pool:
                     continue
                 if now - life.used > seat.spec.idle:
                     log.info("%s is stopped: nobody has used it for %g s", life.agent, seat.spec.idle)
+                    life.dismissed = True
                     await life.line.aclose()
 
     async def leave(self) -> None:
-        """Let go of agents that outlive us, and end the others."""
-        await self._end(lambda life: life.line.leave() if life.survives else life.line.aclose())
+        """Let go of agents that outlive us, and end the others; one that has not answered to `initialize` is
+        of no use to the next hub.
+        """
+        useless = {seat.beginning for seat in self.seats.values()}
+
+        def how(life: Life) -> Awaitable[None]:
+            return life.line.leave() if life.survives and life not in useless else life.line.aclose()
+
+        await self._end(how)
 
     async def aclose(self) -> None:
         """End all agents."""
@@ -323,10 +363,21 @@ class Pool:
     async def _end(self, how: Callable[[Life], Awaitable[None]]) -> None:
         if self._owner is not None:
             await self._owner.aclose()
+        for life in self._lives():
+            life.dismissed = True
         ended = await asyncio.gather(*(how(life) for life in self._lives()), return_exceptions=True)
         for error in ended:
             if isinstance(error, Exception) and not isinstance(error, DragomanError):
                 log.error("an agent could not be ended", exc_info=error)
+
+
+async def _opened(spec: AgentSpec) -> Line:
+    try:
+        return await spec.open()
+    except SpawnFailed as error:
+        message = f"agent {spec.name}: {error}"
+        log.warning("%s", message)
+        raise AgentFailed(message, AgentEnd(agent=spec.name).details()) from error
 
 
 async def _nobody(life: Life, session_id: str) -> None:

@@ -28,15 +28,19 @@ def edit(session: HubSession, key: str, params: dict[str, Raw]) -> None:
 def withdraw(session: HubSession, key: str) -> bool:
     """Take a prompt back; whoever waits for it hears that it was cancelled. False if it is too late."""
     memory = session.memory
-    if session.is_starting(key) or not any(one.key == key for one in memory.queue):
+    if session.is_starting(key) or session.is_ending(key):
+        return False
+    if not any(one.key == key for one in memory.queue):
         return False
     memory.queue = [one for one in memory.queue if one.key != key]
+    session.ending.add(key)  # who sends it again waits for its end, and does not begin it anew
     session.log.add([("note", note("withdrawn", key=key))])
 
     def withdrawn(stored: Stored) -> None:
         failed = memory.failed  # how the last turn that was run has ended
         memory.see([stored])
         memory.failed = failed
+        session.ending.discard(key)
         session.changed()
 
     session.log.add([("note", note("turn_ended", key=key, result=Raw(CANCELLED)))], withdrawn)

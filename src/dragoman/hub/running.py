@@ -35,6 +35,7 @@ from dragoman.hub.starting import Introductions, specs_of
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Limits
 from dragoman.transport.http_connection import Bounds
+from dragoman.workspace.policy.loading import places
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +130,8 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
             hub.options = options_of(fresh)
             hub.default_agent = fresh.default_agent
             hub.pool.offer(specs_of(offered_agents(fresh), folder / "agents", lease=place.lease))
-            return [f"{name} waits for a restart" for name in waiting]
+            stays = hub.desk.load_policy(fresh.approvals.policy)
+            return [*([stays] if stays else []), *(f"{name} waits for a restart" for name in waiting)]
 
         try:
             yield Running(hub, app, door.url, token, store, reload, place.cluster)
@@ -183,6 +185,7 @@ def options_of(settings: HubSettings) -> HubOptions:
         expire=settings.approvals.expire,
         on_expiry=settings.approvals.on_expiry,
         policy=settings.approvals.policy,
+        audit=places().audit,
         on_last_leave=settings.detached.on_last_leave,
         leave_after=settings.detached.after,
         prompt_rate=Buckets(settings.limits.prompt_rate).take,

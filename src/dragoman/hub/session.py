@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from dragoman.errors import CallFailed, DragomanError, JournalError, LinkClosed
+from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
 from dragoman.hub.frames import Head, encoded, merged, object_of, parts_of, value_of
 from dragoman.hub.log import SessionLog
@@ -63,10 +63,13 @@ class HubSession:
         self.over = asyncio.Event()
         """A turn has ended; whoever waits for that clears it."""
         self.owed: list[Receipt] = []  # for what the agent said and is not stored yet
+        self.is_closed = False
+        """Whether somebody else has it from here on, or nobody: no process is bound to it any more."""
         self._cancelled = False  # while starting
+        self._giving = False  # the prompt that is starting is being stored for its agent
         self._held = False
         self._expiries: dict[int, asyncio.TimerHandle] = {}
-        self._mentioned_end: set[str] = set()
+        self.ending: set[str] = set()  # keys of prompts whose end is being stored
 
     # What is going on.
 
@@ -105,6 +108,7 @@ class HubSession:
         self.memory.see_updates(frames)
         if self.memory.title != title:
             self.hub.describe(self, title=self.memory.title)
+        self.hub.changes.on_updates(self.id, frames)
         self.log.add_heard(frames)
         self._mark(number, receipt)
 
@@ -177,42 +181,60 @@ class HubSession:
     def knows(self, key: str) -> bool:
         waiting = any(one.key == key for one in self.memory.queue)
         turn = self.memory.turn
-        return waiting or (turn is not None and turn.key == key) or self.is_starting(key)
+        open_ = turn is not None and turn.key == key
+        return waiting or open_ or self.is_starting(key) or key in self.ending
 
     def is_starting(self, key: str) -> bool:
         return self.starting is not None and self.starting.key == key
 
+    def is_ending(self, key: str) -> bool:
+        """Whether its end is known, and perhaps not stored yet: nothing else becomes of it."""
+        return key in self.ending or key in self.memory.answers
+
     def _begin(self, item: Waiting) -> None:
         self.starting = item
-        self._cancelled = False
+        self._cancelled = self._giving = False
         self.changed()
         self.hub.owner.start(self._start(item))
 
     async def _start(self, item: Waiting) -> None:
-        """Bring the agent there, then give it the prompt."""
+        """Bring the agent there, then give it the prompt. A prompt that was cancelled meanwhile has its
+        answer: the start goes on for those that come behind it.
+        """
         try:
             await self.hub.will_run(self)
             life = await self.hub.pool.bind(self)
             if self.remind:
                 await self.hub.extras.recall(self)
-            await self.hub.extras.before_turn(self)
+            if self.starting is item:
+                await self.hub.changes.begin(self, item.key)
         except CallFailed as error:
             self._not_begun(item, error.code, error.message, error.data)
+        except AgentFailed as error:
+            self._not_begun(item, INTERNAL_ERROR, str(error), error.details)
         except (DragomanError, TimeoutError, OSError) as error:
             self._not_begun(item, INTERNAL_ERROR, f"the agent could not be reached: {error}")
         else:
-            if self._cancelled:
-                self.starting = None
-                self.end_turn(item.key, by=item.by, result=Raw(CANCELLED))
+            if self.starting is not item:
+                self.hub.changes.end(self.id, item.key)
+            elif self._cancelled:
+                self._cancel_start(item)
             else:
                 self._give(item, life)
 
+    def _cancel_start(self, item: Waiting) -> None:
+        self.starting = None
+        self.end_turn(item.key, by=item.by, result=Raw(CANCELLED))
+
     def _not_begun(self, item: Waiting, code: int, message: str, data: Any = None) -> None:
+        if self.starting is not item:
+            return
         self.starting = None
         error = {"code": code, "message": message} | ({} if data is None else {"data": data})
         self.end_turn(item.key, by=item.by, error=error)
 
     def _give(self, item: Waiting, life: Life) -> None:
+        self._giving = True
         number = life.next_id()
         params = bytes(item.params)
         shown = request(number, "session/prompt", params)[:-1]
@@ -227,8 +249,7 @@ class HubSession:
         self.memory.see([stored])
         self.starting = None
         if life.over:  # it died before it heard of it
-            why = f"the turn was cut short: {life.over}"
-            self.end_turn(item.key, by=item.by, error={"code": INTERNAL_ERROR, "message": why})
+            self.end_turn(item.key, by=item.by, error=_cut_short(life))
             return
         life.say(self, said, stored.sequence)
         self.title_from(item)
@@ -236,18 +257,20 @@ class HubSession:
             self.cancel()
 
     def end_turn(self, key: str, **ending: Any) -> None:
-        """Tell everybody, settle what is open, and go on with the next."""
-        if key in self._mentioned_end:
+        """Tell everybody, settle what is open, and go on with the next. A turn ends once."""
+        if self.is_ending(key):
             return
-        self._mentioned_end.add(key)
+        self.ending.add(key)
         for sequence in list(self.requests):
             self.settle(sequence, outcome="cancelled", by="")
-        self.log.add([("note", note("turn_ended", key=key, **ending))], self._ended)
+        end = note("turn_ended", key=key, **ending)
+        self.log.add([("note", end)], lambda stored: self._ended(key, stored))
 
-    def _ended(self, stored: Stored) -> None:
+    def _ended(self, key: str, stored: Stored) -> None:
         self.memory.see([stored])
         self.changed()
-        self._mentioned_end.clear()
+        self.ending.discard(key)
+        self.hub.changes.end(self.id, key)
         self.over.set()
         self.go_on()
 
@@ -259,9 +282,11 @@ class HubSession:
             self.hub.resting(self)
 
     def cancel(self) -> None:
-        """The turn is to end; the agent says when it has."""
+        """The turn is to end; the agent says when it has, if it has heard of it."""
         if self.starting is not None:
             self._cancelled = True
+            if not self._giving:
+                self._cancel_start(self.starting)
             return
         life = self.life
         if self.memory.turn is None or life is None:
@@ -300,6 +325,8 @@ class HubSession:
                 self.log.add([("to_agent", frame)], lambda stored: life.say(self, frame, stored.sequence))
             if result is not None and one.method in ASKED:
                 members["result"] = result
+            if result is not None and one.method == "fs/write_text_file":
+                self.hub.changes.on_write(self.id, one.params)
         self.log.add([("note", note("settled", **members))], lambda _: self.hub.settled(self, one, outcome))
         self.changed()
         return True
@@ -324,8 +351,7 @@ class HubSession:
         turn = self.memory.turn
         if turn is not None:
             self.log.add([("note", note("agent_gone", reason=life.over))])
-            why = f"the turn was cut short: {life.over}"
-            self.end_turn(turn.key, by=turn.by, error={"code": INTERNAL_ERROR, "message": why})
+            self.end_turn(turn.key, by=turn.by, error=_cut_short(life))
         self.hub.resting(self)
 
     async def stop(self, within: float) -> None:
@@ -347,6 +373,7 @@ class HubSession:
         self.log.add([("note", note(kind, **members))], lambda stored: self.memory.see([stored]))
 
     async def aclose(self) -> None:
+        self.is_closed = True
         for timer in self._expiries.values():
             timer.cancel()
         for follower in list(self.followers.values()):
@@ -392,6 +419,12 @@ class HubSession:
             self.state = state
             self.hub.describe(self, state=state)
         self.hub.noticed(self)
+
+
+def _cut_short(life: Life) -> dict[str, Any]:
+    """The error of a turn whose agent has ended."""
+    message = f"the turn was cut short: {life.over}"
+    return {"code": INTERNAL_ERROR, "message": message, "data": life.failure().details}
 
 
 def _answer(request_id: Id, result: Raw | None, error: Any) -> bytes:

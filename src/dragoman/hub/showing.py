@@ -181,7 +181,9 @@ class Showing:
             state = "up" if life else "starting" if seat.starting.locked() else "stopped"
             if not life and seat.failures > seat.spec.restarts:
                 state = "failed"
-            more = {} if life is None else {"pid": life.line.pid, "started": life.started}
+            more: dict[str, Any] = {} if life is None else {"pid": life.line.pid, "started": life.started}
+            if seat.last_error:
+                more["lastError"] = seat.last_error
             sessions = 0 if life is None else len(life.sessions)
             shown.append(
                 {

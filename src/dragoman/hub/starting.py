@@ -17,13 +17,18 @@ from typing import Any
 
 import msgspec
 
-from dragoman.errors import LocalMistake
+from dragoman.errors import LocalMistake, SpawnFailed
+from dragoman.hub.keeping.keeper import TOO_LATE
 from dragoman.hub.keeping.kept import find_kept, keep
 from dragoman.hub.line import DirectLine, Lasting, Line
 from dragoman.hub.pool import AgentSpec
 from dragoman.hub.settings import AgentSettings
 from dragoman.sdk.environment import agent_environment
 from dragoman.sdk.known.finding import BUILT_IN
+from dragoman.workspace.policy.redaction import is_secret_name
+
+STARTS = 3
+"""How often a keeper is started whose lease runs out meanwhile."""
 
 BUILT_IN_NAMES = frozenset(agent.name for agent in BUILT_IN)
 
@@ -39,6 +44,16 @@ def _spec(name: str, settings: AgentSettings, folder: Path, lease: Callable[[], 
     place = folder / f"{file_name(name)}.sock"
 
     async def start() -> Line:
+        # A busy machine may need longer than a lease for the start of a keeper: then there is a newer lease.
+        for _ in range(STARTS - 1):
+            try:
+                return await start_once()
+            except SpawnFailed as error:
+                if TOO_LATE not in str(error):
+                    raise
+        return await start_once()
+
+    async def start_once() -> Line:
         lasting = None if lease is None else lease()
         return await keep(
             command_of(name, settings),
@@ -65,7 +80,14 @@ def _spec(name: str, settings: AgentSettings, folder: Path, lease: Callable[[], 
         restarts=settings.restarts,
         open=reach if settings.url else start,
         adopt=None if settings.url else adopt,
+        secrets=_secrets(settings),
     )
+
+
+def _secrets(settings: AgentSettings) -> tuple[str, ...]:
+    """What the agent is trusted with, and nobody who reads its last words is."""
+    environment = agent_environment(allow=settings.allow, explicit=settings.env)
+    return tuple(value for name, value in environment.items() if is_secret_name(name))
 
 
 def command_of(name: str, settings: AgentSettings) -> list[str]:

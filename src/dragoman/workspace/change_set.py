@@ -49,6 +49,8 @@ class Found(NamedTuple):
     """Relative to the source's root."""
     before: Entry | None
     after: Entry | None
+    is_past: bool = False
+    """Whether the content after it is kept too, and need not be what is on disk."""
 
     @property
     def full_path(self) -> str:
@@ -118,7 +120,7 @@ def _diff(found: Found) -> Diff | None:
         return None
     try:
         old = None if before is None else found.source.content(before)
-        new = None if after is None else _current(found)
+        new = None if after is None else _after(found, after)
     except OSError:
         return None
     diff = unified(found.path, old, new)
@@ -139,6 +141,10 @@ def _header(found: Found) -> str:
 
 
 _MODES = {"file": "100644", "program": "100755", "link": "120000"}
+
+
+def _after(found: Found, after: Entry) -> bytes:
+    return found.source.content(after) if found.is_past else _current(found)
 
 
 def _current(found: Found) -> bytes:

@@ -6,6 +6,9 @@
     await changes.revert("/project/file.py")
     await snapshot.aclose()
 
+`later = await snapshot.retake()` looks again and shares what is kept; `snapshot.compare(later)` tells what
+changed between the two, whatever happened since.
+
 In a git work tree git does the looking (`git_ground`), elsewhere we do (`plain_ground`). Both are bounded in
 time and size, and what they did not cover is in the notes. Nothing in the folders is written, not even in
 `.git`; what is kept lies in a private store that is gone with the snapshot, or with the next one if we are
@@ -36,8 +39,9 @@ class Ground(Protocol):
 
     root: str
     algorithm: str
+    kept_bytes: int
 
-    def capture(self) -> Capture: ...
+    def capture(self, *, keep: bool) -> Capture: ...
     def content(self, entry: Entry) -> bytes: ...
 
 
@@ -45,7 +49,10 @@ async def take_snapshot(
     roots: Sequence[str], *, settings: SnapshotSettings = DEFAULT_SNAPSHOT, store: str | None = None
 ) -> Snapshot:
     """Look at these folders. `store` is where to keep things, if not in the folder for temporary files."""
-    snapshot = Snapshot(roots, settings, store)
+    return await _taken(Snapshot(_Archive(roots, settings, store)))
+
+
+async def _taken(snapshot: Snapshot) -> Snapshot:
     try:
         await asyncio.to_thread(snapshot.take)
     except BaseException:
@@ -54,42 +61,102 @@ async def take_snapshot(
     return snapshot
 
 
-class Snapshot:
-    """What was there. Made by `take_snapshot`; also an `async with`."""
+class _Archive:
+    """The contents of some folders, for all snapshots that were taken of them one after the other."""
 
     def __init__(self, roots: Sequence[str], settings: SnapshotSettings, store: str | None) -> None:
         self.roots = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
-        self.notes: list[str] = []
-        """What it does not cover."""
-        self._settings = settings
-        self._store = Store(store)
-        self._stop = threading.Event()
-        self._working = threading.Lock()  # a thread goes on although nobody waits for it any more
-        self._before: list[tuple[Ground, Capture]] = []
+        self.settings = settings
+        self.stop = threading.Event()
+        self.working = threading.Lock()  # a thread goes on although nobody waits for it any more
+        self.grounds: list[Ground] = []
+        self.users = 0
+        self._base = store
+        self._store: Store | None = None
+        self.first_bytes: int | None = None  # what the first snapshot kept
 
-    def take(self) -> None:
-        with self._working:
-            self._take()
-
-    def _take(self) -> None:
+    def open(self) -> None:
+        """In a thread: stores of the dead are removed first, which may take a while."""
+        if self._store is None:
+            self._store = Store(self._base)
         for number, root in enumerate(self.roots):
             if not os.path.isdir(root):
                 raise LocalMistake(f"{root!r} is no folder")
-            folder = self._store.path / str(number)
-            folder.mkdir()
-            ground = _ground(root, folder, self._settings, self._stop)
-            capture = ground.capture()
-            self.notes += capture.notes
-            self._before.append((ground, capture))
+            if number == len(self.grounds):
+                folder = self._store.path / str(number)
+                folder.mkdir()
+                self.grounds.append(_ground(root, folder, self.settings, self.stop))
 
-    async def compare(self) -> Changes:
-        """What has changed since. May be asked again."""
-        return await asyncio.to_thread(self._compare)
+    def close(self) -> None:
+        with self.working:
+            if self._store is not None:
+                self._store.close()
+
+
+class Snapshot:
+    """What was there. Made by `take_snapshot`, or from an earlier one; also an `async with`."""
+
+    def __init__(self, archive: _Archive) -> None:
+        self.roots = archive.roots
+        self.notes: list[str] = []
+        """What it does not cover."""
+        self._archive = archive
+        self._captures: list[Capture] = []
+        self._closed = False
+        archive.users += 1
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    @property
+    def growth(self) -> int:
+        """Bytes that later snapshots have added to what the first one kept, and that stay as long as any of
+        them does.
+        """
+        kept = sum(ground.kept_bytes for ground in self._archive.grounds)
+        return kept - (self._archive.first_bytes or 0)
+
+    def take(self) -> None:
+        with self._archive.working:
+            self._archive.open()
+            for ground in self._archive.grounds:
+                capture = ground.capture(keep=True)
+                self.notes += capture.notes
+                self._captures.append(capture)
+            if self._archive.first_bytes is None:
+                self._archive.first_bytes = sum(ground.kept_bytes for ground in self._archive.grounds)
+
+    async def retake(self) -> Snapshot:
+        """Look again. What is as it was is neither read nor kept a second time; each of the two snapshots is
+        closed for itself.
+        """
+        if self._closed:
+            raise LocalMistake("this snapshot is closed")
+        return await _taken(Snapshot(self._archive))
+
+    async def compare(self, later: Snapshot | None = None) -> Changes:
+        """What has changed since, until now or until a snapshot that was retaken. May be asked again."""
+        return await asyncio.to_thread(self._compare, later)
+
+    def adopt(self, path: str, other: Snapshot) -> None:
+        """From now on one file counts as it was when `other` was taken, which shares our contents."""
+        for ground, ours, theirs in zip(self._archive.grounds, self._captures, other._captures, strict=True):
+            if path.startswith(f"{ground.root}/"):
+                name = path[len(ground.root) + 1 :]
+                ours.entries.pop(name, None)
+                if name in theirs.entries:
+                    ours.entries[name] = theirs.entries[name]
 
     async def aclose(self) -> None:
         """Forget everything. Closing twice is fine."""
-        self._stop.set()
-        await asyncio.to_thread(self._close)
+        if self._closed:
+            return
+        self._closed = True
+        self._archive.users -= 1
+        if not self._archive.users:
+            self._archive.stop.set()
+            await asyncio.to_thread(self._archive.close)
 
     async def __aenter__(self) -> Snapshot:
         return self
@@ -97,26 +164,22 @@ class Snapshot:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    def _close(self) -> None:
-        with self._working:
-            self._store.close()
-
-    def _compare(self) -> Changes:
-        with self._working:
-            if self._stop.is_set():
+    def _compare(self, later: Snapshot | None) -> Changes:
+        with self._archive.working:
+            if self._closed or (later is not None and later._closed):
                 raise LocalMistake("this snapshot is closed")
-            return self._compared()
+            return self._compared(later)
 
-    def _compared(self) -> Changes:
+    def _compared(self, later: Snapshot | None) -> Changes:
         notes = list(self.notes)
         found: dict[str, Found] = {}
         files: list[Change] = []
-        room = self._settings.diff_bytes
-        for ground, before in self._before:
-            after = ground.capture()
+        room = self._archive.settings.diff_bytes
+        for number, (ground, before) in enumerate(zip(self._archive.grounds, self._captures, strict=True)):
+            after = ground.capture(keep=False) if later is None else later._captures[number]
             notes += [note for note in after.notes if note not in notes]
             for path, old, new in _differences(before, after):
-                one = Found(ground, path, old, new)
+                one = Found(ground, path, old, new, is_past=later is not None)
                 if one.full_path in found:  # a root within a root
                     continue
                 found[one.full_path] = one

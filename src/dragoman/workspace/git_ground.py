@@ -114,7 +114,7 @@ class GitGround:
         objects = os.path.realpath(repository.objects).replace("\\", "\\\\").replace('"', '\\"')
         self._env_with_objects = {**self._env, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{objects}"'}
         self._deadline = Deadline(settings.seconds, stop)
-        self._kept = 0
+        self.kept_bytes = 0
         self._prepare()
 
     def _prepare(self) -> None:
@@ -159,8 +159,8 @@ class GitGround:
         files.append(self._repository.exclude.parent / "attributes")
         return not any(file.is_file() and _CONVERTING.search(file.read_bytes()) for file in files)
 
-    def capture(self) -> Capture:
-        """What is there now; new contents are kept by git."""
+    def capture(self, *, keep: bool) -> Capture:
+        """What is there now; git keeps new contents in any case."""
         self._deadline = Deadline(self._settings.seconds, self._stop)
         capture = Capture()
         try:
@@ -209,9 +209,9 @@ class GitGround:
         return by_date
 
     def _is_full(self, size: int) -> bool:
-        if self._kept + size > self._settings.total_bytes:
+        if self.kept_bytes + size > self._settings.total_bytes:
             return True
-        self._kept += size
+        self.kept_bytes += size
         return False
 
     def _list(self, capture: Capture) -> None:

@@ -42,11 +42,11 @@ class PlainGround:
         self._store = store
         self._settings = settings
         self._read: dict[str, tuple[Entry, Entry]] = {}  # by path: the record, and what it stood for
-        self._kept = 0
-        self._is_first = True
+        self.kept_bytes = 0
+        self._kept: set[str] = set()  # digests of what is in the store
 
-    def capture(self) -> Capture:
-        """What is there now. Only what the first call finds is kept."""
+    def capture(self, *, keep: bool) -> Capture:
+        """What is there now; with `keep`, its contents are kept."""
         capture = Capture()
         by_date: list[str] = []
         ignored: set[str] = set()
@@ -59,20 +59,21 @@ class PlainGround:
                     continue
                 if len(capture.entries) >= self._settings.most_files:
                     raise OutOfTime
-                capture.entries[path] = entry = self._entry(path, name, folder, recorded(status, kind))
+                capture.entries[path] = entry = self._entry(
+                    path, name, folder, recorded(status, kind), keep=keep
+                )
                 if not entry.is_kept:
                     by_date.append(path)
         except OutOfTime:
             capture.is_complete = False
             capture.notes.append(f"{self.root}: too much to look at; only {len(capture.entries)} files were")
-        self._is_first = False
         capture.notes += noted(self.root, "too large to be kept, compared by date", by_date)
         capture.notes += noted(self.root, "not looked into", sorted(ignored))
         capture.notes += noted(self.root, "not ours to look into", sorted(closed))
         return capture
 
     def content(self, entry: Entry) -> bytes:
-        """What the first capture found under this digest; FileNotFoundError if it was not kept."""
+        """What was kept under this digest; FileNotFoundError if nothing was."""
         return (self._store / entry.digest).read_bytes()
 
     def _walk(
@@ -100,12 +101,12 @@ class PlainGround:
     def _is_wanted(self, name: str) -> bool:
         return name not in self._settings.ignore and not name.startswith(BASE)
 
-    def _entry(self, path: str, name: str, folder: int, record: Entry) -> Entry:
+    def _entry(self, path: str, name: str, folder: int, record: Entry, *, keep: bool) -> Entry:
         before = self._read.get(path)
-        if before is not None and before[0] == record:
+        if before is not None and before[0] == record and (not keep or self._has(before[1])):
             return before[1]
         if record.size > self._settings.file_bytes or (
-            self._is_first and self._kept + record.size > self._settings.total_bytes
+            keep and self.kept_bytes + record.size > self._settings.total_bytes
         ):
             self._read[path] = (record, record)
             return record
@@ -115,17 +116,21 @@ class PlainGround:
         except OSError:  # not ours to read, or gone
             return record
         entry = Entry(record.kind, blob_digest(data, self.algorithm), len(data))
-        if self._is_first:
+        if keep:
             self._keep(entry, data)
         if _changed_at(record) < begun - _TICK:
             self._read[path] = (record, entry)
         return entry
 
+    def _has(self, entry: Entry) -> bool:
+        """Whether all that can be kept of it is."""
+        return not entry.is_kept or entry.digest in self._kept
+
     def _keep(self, entry: Entry, data: bytes) -> None:
-        path = self._store / entry.digest
-        if not path.exists():
-            path.write_bytes(data)
-            self._kept += len(data)
+        if entry.digest not in self._kept:
+            (self._store / entry.digest).write_bytes(data)
+            self._kept.add(entry.digest)
+            self.kept_bytes += len(data)
 
 
 def noted(root: str, what: str, names: list[str]) -> list[str]:

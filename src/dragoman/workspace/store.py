@@ -12,6 +12,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 if sys.platform != "win32":
@@ -22,18 +23,26 @@ _LOCK = "lock"
 BASE = "dragoman-snapshots"
 """What the names of folders full of stores begin with."""
 
+MADE_WITHIN = 60.0
+"""Seconds after which a store that has no name yet was not made, but left."""
+
 
 class Store:
     """A folder of our own."""
 
     def __init__(self, base: str | None = None) -> None:
         self._base = Path(base) if base else _default_base()
-        _claim(self._base)
-        remove_stale(self._base)
         self.path = self._base / f"{os.getpid()}-{secrets.token_hex(6)}"
         # Locked before it has its name, or somebody might take it for abandoned.
         made = self.path.with_suffix(".new")
-        made.mkdir(mode=0o700)
+        while True:
+            _claim(self._base)
+            remove_stale(self._base)
+            try:
+                made.mkdir(mode=0o700)
+                break
+            except FileNotFoundError:  # whoever closed the last store has removed the folder meanwhile
+                continue
         self._lock = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         _try_lock(self._lock)
         made.rename(self.path)
@@ -50,20 +59,40 @@ class Store:
                 pass
 
 
+def remove_abandoned() -> None:
+    """Remove what killed processes of this user have left among the temporary files."""
+    base = _default_base()
+    try:
+        _check(base)
+        remove_stale(base)
+        base.rmdir()
+    except OSError:  # there is nothing, it is not ours, or stores are in use
+        pass
+
+
 def remove_stale(base: Path) -> None:
     """Remove stores whose owners are gone."""
     for path in base.glob("*-*"):
-        if path.suffix:  # being made just now, or killed in that moment: then it is empty
+        if path.suffix and not _is_old(path):  # being made just now
             continue
         try:
             lock = os.open(path / _LOCK, os.O_RDWR | os.O_CLOEXEC)
-        except OSError:  # being removed by its owner
+        except OSError:  # being removed by its owner, or killed before it had a lock
+            if path.suffix:
+                shutil.rmtree(path, ignore_errors=True)
             continue
         try:
             if _try_lock(lock):
                 shutil.rmtree(path, ignore_errors=True)
         finally:
             os.close(lock)
+
+
+def _is_old(path: Path) -> bool:
+    try:
+        return time.time() - path.lstat().st_mtime > MADE_WITHIN
+    except OSError:  # it has its name by now
+        return False
 
 
 def _try_lock(fd: int) -> bool:
@@ -86,7 +115,11 @@ def _claim(base: Path) -> None:
     try:
         base.mkdir(mode=0o700, parents=True)
     except FileExistsError:
-        status = base.lstat()
-        mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-        if not stat.S_ISDIR(status.st_mode) or not mine or status.st_mode & 0o077:
-            raise PermissionError(f"{base} is not a private folder of this user") from None
+        _check(base)
+
+
+def _check(base: Path) -> None:
+    status = base.lstat()
+    mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    if not stat.S_ISDIR(status.st_mode) or not mine or status.st_mode & 0o077:
+        raise PermissionError(f"{base} is not a private folder of this user")

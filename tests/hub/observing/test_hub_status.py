@@ -77,6 +77,12 @@ def test_the_tables_fit_into_eighty_columns_and_show_what_matters() -> None:
     assert "journal 123 MB" in text
 
 
+def test_why_an_agent_does_not_run_stands_below_the_agents() -> None:
+    error = "agent claude ended with status 3: no API key"
+    shown = show_agents({"agents": [{"name": "claude", "state": "stopped", "lastError": error}]})
+    assert shown.splitlines()[-1] == error
+
+
 def test_many_sessions_are_counted() -> None:
     text = show(told(30))
     assert "… 30 in all: 30 waiting" in text

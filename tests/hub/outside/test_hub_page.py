@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from dragoman.cli.parser import make_parser
-from dragoman.hub import extras, log
+from dragoman.hub import agent_end, extras, log, pool, turn_changes
 from dragoman.hub.settings import HubSettings
 from dragoman.transport import http_outlet
 
@@ -29,4 +29,6 @@ def test_the_limits_on_the_page_are_the_defaults() -> None:
     assert (limits.unread, limits.prompts_queued) == (8 << 20, 32)
     assert (str(limits.prompt_rate), str(limits.connect_rate)) == ("60/min", "120/min")
     assert (log.WAITING_BYTES, http_outlet.PATIENCE) == (4 << 20, 60.0)
-    assert (extras.REMINDER, extras.SNAPSHOT_SECONDS) == (24_000, 3.0)
+    assert (extras.REMINDER, turn_changes.LOOK_SECONDS) == (24_000, 3.0)
+    assert (turn_changes.FIRST_PAUSE, turn_changes.LONGEST_PAUSE) == (30.0, 3600.0)
+    assert (turn_changes.KEPT_SECONDS, pool.INITIALIZE_SECONDS, agent_end.LINES) == (1800.0, 300.0, 20)

@@ -37,6 +37,9 @@ export class Conversation {
   pages = 0;
   sending: Sending[] = [];
   changes: FileChange[] | null = null;
+  /** What changed while the turn ran and is not known to be this session's. */
+  others: FileChange[] = [];
+  changeNotes: string[] = [];
   /** The cursor up to which a reconnected page still has to hear; empty when it is up to date. */
   behind = "";
   private kept = new Set<string>();
@@ -173,6 +176,8 @@ export class Conversation {
     const one: Sending = { key: uniqueName(), prompt };
     this.sending.push(one);
     this.changes = null;
+    this.others = [];
+    this.changeNotes = [];
     this.keepOutbox();
     void this.deliver(rpc, one);
     this.changed();
@@ -223,10 +228,14 @@ export class Conversation {
   /** What the last turn changed on disk; a hub that cannot tell is not asked again until the next turn. */
   async review(rpc: Rpc): Promise<void> {
     try {
-      const answer = await rpc.call<{ files: FileChange[] }>("_dragoman/hub/changes", { sessionId: this.id });
+      const answer = await rpc.call<{ files: FileChange[]; others?: FileChange[]; notes?: string[] }>("_dragoman/hub/changes", { sessionId: this.id });
       this.changes = (answer.files ?? []).filter((file) => this.unkept(file));
+      this.others = answer.others ?? [];
+      this.changeNotes = answer.notes ?? [];
     } catch {
       this.changes = null;
+      this.others = [];
+      this.changeNotes = [];
     }
     this.changed();
   }

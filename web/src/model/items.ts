@@ -36,7 +36,7 @@ export interface Plan extends Common {
 export interface End extends Common {
   kind: "end";
   stopReason?: string;
-  error?: { code?: number; message: string };
+  error?: { code?: number; message: string; data?: { stderr?: unknown } };
   usage?: { totalTokens?: number; inputTokens?: number; outputTokens?: number } | null;
   started?: number;
 }

@@ -154,6 +154,8 @@ export interface FileChange {
   kind: string;
   diff?: string | null;
   hunks?: { id: string | number; text: string }[];
+  /** Who changed it, where that was not this session for certain: `others` or `unknown`. */
+  by?: string;
 }
 
 /** A message of a session: a notification or a request, as it stood on the wire. */

@@ -15,7 +15,12 @@ export function showChanges(app: App, open: Conversation): void {
   const draw = (): void => {
     const files = open.changes ?? [];
     const nodes: Node[] = files.map((file) => fileView(app, open, file, draw));
-    if (!files.length) nodes.push(el("p", "faint", "Nothing is left to look at: all is kept or put back."));
+    if (!files.length && !open.others.length) nodes.push(el("p", "faint", "Nothing is left to look at: all is kept or put back."));
+    if (open.others.length) {
+      nodes.push(el("h3", "faint", "Changed meanwhile by others, or nobody knows by whom"));
+      nodes.push(...open.others.map((file) => foreignView(open, file)));
+    }
+    nodes.push(...open.changeNotes.map((note) => el("p", "faint", shown(note))));
     body.replaceChildren(layoutSwitch(draw), ...nodes);
   };
   draw();
@@ -55,6 +60,18 @@ function fileView(app: App, open: Conversation, file: FileChange, draw: () => vo
   if (!hunks.length) for (const hunk of whole) made.append(table(hunk));
   for (const hunk of hunks) made.append(hunkView(app, open, file, hunk, draw));
   if (!whole.length && !hunks.length) made.append(el("p", "faint", "Not shown: binary, or too large."));
+  return made;
+}
+
+/** A change that is not this session's to keep or to put back. */
+function foreignView(open: Conversation, file: FileChange): HTMLElement {
+  const whole = parseUnified(file.diff ?? "");
+  const name = el("span", "path", shown(within(file.path, open.info?.cwd ?? ""), true));
+  name.title = file.path;
+  const who = file.by === "others" ? "by another session" : "by whom is not known";
+  const made = el("section", "file foreign", el("div", "file-head", name, el("span", "faint", `${file.kind} ${who}`), tally(whole)));
+  made.setAttribute("aria-label", file.path);
+  made.append(...whole.map(table));
   return made;
 }
 

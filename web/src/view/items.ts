@@ -164,6 +164,10 @@ function drawEnd(target: HTMLElement, end: End): void {
   if (end.error) {
     target.className = "end bad";
     target.append(el("span", "", "The turn failed: ", shown(end.error.message || "no reason was given")));
+    const words = end.error.data?.stderr;
+    if (typeof words === "string" && words.includes("\n")) {
+      target.append(el("details", "last-words", el("summary", "", "What the agent wrote last"), el("pre", "", shown(words))));
+    }
     return;
   }
   const word = STOPS[end.stopReason ?? ""];

@@ -82,13 +82,15 @@ function waiting(app: App, open: Conversation): TemplateResult | typeof nothing 
 }
 
 function changed(open: Conversation, acts: Acts): TemplateResult | typeof nothing {
-  const files = open.changes;
-  if (!files?.length || open.fold.turn) return nothing;
+  const files = open.changes ?? [];
+  const others = open.others.length;
+  if ((!files.length && !others) || open.fold.turn) return nothing;
   const sum = files.map((file) => counts(parseUnified(file.diff ?? "")));
   const added = sum.reduce((total, one) => total + one.added, 0);
   const removed = sum.reduce((total, one) => total + one.removed, 0);
   return html`<button type="button" class="changed-bar" @click=${acts.changes}>
     <span>${files.length} ${files.length === 1 ? "file" : "files"} changed</span>
+    ${others ? html`<span class="faint">${others} more by others or unknown</span>` : nothing}
     <span class="tally"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span><span class="go">Review</span></button>`;
 }
 

@@ -95,15 +95,20 @@ class HubTalking(Talking):
     async def review(self) -> Review | None:
         told = await asked(self._hub, "_dragoman/hub/changes", {"sessionId": self.session.id})
         files = [_file(one) for one in _listed(told, "files") if isinstance(one, dict)]
-        return HubReview(self._hub, self.session.id, files) if files else None
+        others = [_file(one).path for one in _listed(told, "others") if isinstance(one, dict)]
+        notes = [one for one in _listed(told, "notes") if isinstance(one, str)]
+        notes += [f"{path}: changed meanwhile by others, or nobody knows by whom" for path in others]
+        return HubReview(self._hub, self.session.id, files, notes) if files else None
 
 
 class HubReview:
     """A `Review`."""
 
-    def __init__(self, hub: AgentHandle, session_id: str, files: Sequence[ChangedFile]) -> None:
+    def __init__(
+        self, hub: AgentHandle, session_id: str, files: Sequence[ChangedFile], notes: Sequence[str]
+    ) -> None:
         self.files = files
-        self.notes: Sequence[str] = ()
+        self.notes = notes
         self._hub = hub
         self._session_id = session_id
 

@@ -38,6 +38,8 @@ HELLO_WITHIN = 5.0
 FIRST_HUB = 60.0
 """Seconds that whoever started us has to come, however short the time between two hubs may be."""
 
+TOO_LATE = "the lease ran out before the agent was started"
+
 LIMITS = Limits(high=DEFAULT_LIMITS.high, low=0)
 """Of the agent's pipes: `Deliveries` gives it one write at a time and waits until all of it is through."""
 
@@ -88,7 +90,7 @@ class Keeper:
     def _spawn(self) -> ChildTransport:
         order = self._order
         if order.lease is not None and order.lease <= lease.now():
-            raise SpawnFailed("the lease ran out before the agent was started; renew it, and try again")
+            raise SpawnFailed(f"{TOO_LATE}; renew it, and try again")
         return spawn(order.command, cwd=order.cwd, env=order.env, limits=LIMITS, on_stderr=self._complained)
 
     async def run(self) -> None:

@@ -77,6 +77,7 @@ def _agent(seat: Seat) -> SeenAgent:
         sessions=0 if life is None else len(life.sessions),
         restarts=max(0, seat.starts - 1),
         started=None if life is None else life.started,
+        last_error=seat.last_error,
     )
 
 

@@ -43,6 +43,8 @@ class SeenAgent(Struct, frozen=True, kw_only=True, rename="camel"):
     """Since the hub was started."""
     started: float | None = None
     """When its process was, in seconds since 1970."""
+    last_error: str = ""
+    """Why its last process could not be started or has ended; empty once one has started since."""
 
 
 class SeenSession(Struct, frozen=True, kw_only=True, rename="camel"):

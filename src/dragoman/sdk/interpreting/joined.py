@@ -13,6 +13,7 @@ from functools import partial
 from types import TracebackType
 
 from dragoman.dialect import Decision, Entry, Ledger, Settings
+from dragoman.errors import PeerDied
 from dragoman.runtime.relay import LAST_WORDS, Relay
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.sdk.leaving import first_of
@@ -56,6 +57,12 @@ class Joined:
         """How the agent's side has ended, None if it has not."""
         way = self._relay.to_client
         return None if not way.over.is_set() else str(way.reason or "it hung up")
+
+    @property
+    def agent_died(self) -> PeerDied | None:
+        """How the agent's process ended, if it did so by itself."""
+        reason = self._relay.to_client.reason
+        return reason if isinstance(reason, PeerDied) else None
 
     async def aclose(self, *, grace: float = LAST_WORDS) -> None:
         await self._relay.aclose(grace=grace)

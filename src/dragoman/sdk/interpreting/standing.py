@@ -11,14 +11,24 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from dragoman.dialect import Decision, Entry, Ledger, Settings
 from dragoman.sdk.interpreting.joined import Joined
 from dragoman.sdk.leaving import Leaving, first_of
 from dragoman.sdk.proxy.target import shown
-from dragoman.transport.contract import Transport
 
 EOF_GRACE = 2.0
+
+
+class InterpreterResult(NamedTuple):
+    """What came of a conversation."""
+
+    ledger: Ledger
+    stopped_by: Entry | None
+    """The loss that ended it, if one did."""
+    agent_status: int
+    """Of an agent that ended by itself, negative for a signal; 0 if we had to end it."""
 
 
 def stand_between(
@@ -31,17 +41,17 @@ def stand_between(
     quirks: bool = True,
     on_decision: Callable[[Decision], None] | None = None,
     cwd: str | os.PathLike[str] | None = None,
-) -> tuple[Ledger, Entry | None]:
-    """Interpret until one side ends; blocks. Gives the ledger, and the loss that ended it, if one did."""
+) -> InterpreterResult:
+    """Interpret until one side ends; blocks."""
     from dragoman.transport.process import spawn
     from dragoman.transport.stdio import claim_stdio
 
     stdio = claim_stdio()
 
-    async def interpret(leaving: Leaving) -> Joined:
+    async def interpret(leaving: Leaving) -> InterpreterResult:
         leaving.listen()
         ours = stdio.open()
-        child: Transport = spawn(command, cwd=cwd, on_stderr=shown())
+        child = spawn(command, cwd=cwd, on_stderr=shown())
         joined = Joined(
             ours,
             child,
@@ -56,9 +66,11 @@ def stand_between(
             await first_of(joined.wait_ended(), leaving.asked.wait())
             leaving.begin()
             await joined.aclose(grace=0 if leaving.asked.is_set() else EOF_GRACE)
-        return joined
+        if leaving.asked.is_set():  # then its status is our doing
+            return InterpreterResult(joined.ledger, joined.stopped_by, 0)
+        died, status = joined.agent_died, child.tree.returncode or 0
+        return InterpreterResult(joined.ledger, joined.stopped_by, status if died else max(0, status))
 
     with Leaving() as leaving, contextlib.suppress(KeyboardInterrupt):
-        joined = asyncio.run(interpret(leaving))
-        return joined.ledger, joined.stopped_by
-    return Ledger(), None
+        return asyncio.run(interpret(leaving))
+    return InterpreterResult(Ledger(), None, 0)

@@ -69,14 +69,15 @@ def load(
     *,
     roots: Sequence[str] = (),
     file: str | None = None,
+    rules: Rulebook | None = None,
     approve: Approve | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Policy:
-    """Every layer that there is; a file that is named must be there."""
+    """Every layer that there is; a file that is named must be there, unless its `rules` were read before."""
     where = places(environ)
     layers: list[Layer] = []
     if file is not None:
-        layers.append(_layer(file, _read(file, required=True)))
+        layers.append(_layer(file, read_file(file) if rules is None else rules))
     user = _read(where.policy)
     project = project_file(roots)
     if project is not None:
@@ -126,13 +127,17 @@ def read_text(path: str) -> str | None:
         raise PolicyError(path, data[: error.start].count(b"\n") + 1, "is not UTF-8 text") from None
 
 
-def _read(path: str, *, required: bool = False) -> Rulebook:
+def read_file(path: str) -> Rulebook:
+    """What a file says; `PolicyError` if there is none or it cannot be used."""
     text = read_text(path)
     if text is None:
-        if required:
-            raise PolicyError(path, 0, "there is no such file")
-        return _NOTHING
+        raise PolicyError(path, 0, "there is no such file")
     return read_policy(text, path)
+
+
+def _read(path: str) -> Rulebook:
+    text = read_text(path)
+    return _NOTHING if text is None else read_policy(text, path)
 
 
 def _layer(name: str, book: Rulebook, *, only_stricter: bool = False) -> Layer:

@@ -40,6 +40,11 @@ _NAMED: Final = re.compile(
 _FLAG: Final = re.compile(rf"(--?{_NAMES})(\s+)(?!-)(\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'&;]+)", re.IGNORECASE)
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or a flag of this name holds a secret."""
+    return re.fullmatch(_NAMES, name, re.IGNORECASE) is not None
+
+
 def redact(text: str) -> str:
     """The same text, with what looks like a secret covered."""
     text = _WHOLE.sub(REDACTED, text)

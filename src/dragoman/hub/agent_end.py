@@ -1,0 +1,110 @@
+"""How an agent's process ended: its status, its last words, and one line that says both.
+
+Pure. What an agent wrote to its standard error is shown to clients, in the status and in the log, so it is
+bounded, free of control sequences, and without what looks like a secret or is known to be one. Lines of our
+own programs that stand between (keeper, interpreter) are not the agent's words: they count only if it had
+none.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from dragoman.workspace.policy.redaction import REDACTED, redact
+from dragoman.workspace.policy.rendering import harmless
+
+LINES = 20
+LINE = 500
+"""Lines of standard error that are kept, and characters of each: the end of a traceback."""
+
+HEADLINE = 200
+"""Characters of the one line that goes into a message; all of it is in the details."""
+
+SHORTEST_SECRET = 6
+"""A shorter value stands in too many words to be covered in all of them."""
+
+_OWN = re.compile(r"(?:dragoman translate|keeper): ")
+_NOISE = re.compile(r"\s+at .*|Node\.js v[\d.]+|[\s^~]*")
+"""What runtimes print below an error: the stack, the version, the mark under a column."""
+_CONTROL = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
+_CANNOT_START = "cannot start "
+
+
+class StderrLines:
+    """The last lines of an agent's standard error, safe to show. `secrets` are values to cover."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._secrets = sorted((one for one in secrets if len(one) >= SHORTEST_SECRET), key=len, reverse=True)
+        self._lines: deque[str] = deque(maxlen=LINES)
+
+    def add(self, line: bytes) -> None:
+        # Secrets are covered before the line is cut: half of one would not be recognised.
+        text = _CONTROL.sub("", line.decode(errors="replace")).rstrip()
+        for secret in self._secrets:
+            text = text.replace(secret, REDACTED)
+        self._lines.append(harmless(redact(text), keep="\t")[:LINE])
+
+    def lines(self) -> tuple[str, ...]:
+        return tuple(self._lines)
+
+
+class AgentEnd(Struct, frozen=True, kw_only=True):
+    """How one process of an agent ended."""
+
+    agent: str
+    exit_status: int | None = None
+    """Negative for a signal; None if nobody knows it."""
+    reason: str = ""
+    """What whoever watched the process says of its end."""
+    stderr: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """One line: who, how, and why as far as the agent said it."""
+        headline = headline_of(self.stderr)
+        if headline.startswith(_CANNOT_START):  # an interpreter before it found no program
+            return f"agent {self.agent}: {headline}"
+        if self.exit_status is None:
+            return f"agent {self.agent} ended: {headline or self.reason or 'it said nothing'}"
+        circumstance = self.reason.partition("; ")[2]
+        words = "; ".join(part for part in (headline, circumstance) if part)
+        return f"agent {self.agent} ended with {self._how()}" + (f": {words}" if words else "")
+
+    def details(self) -> dict[str, Any]:
+        """The same for programs, with all that was kept of its words."""
+        return {
+            "agent": self.agent,
+            "exitStatus": None if self.exit_status is None or self.exit_status < 0 else self.exit_status,
+            "signal": self._signal(),
+            "stderr": "\n".join(self.stderr),
+        }
+
+    def _how(self) -> str:
+        name, status = self._signal(), self.exit_status
+        if name is None:
+            return f"status {status}"
+        return f"signal {name}" if status is not None and status < 0 else f"status {status} ({name})"
+
+    def _signal(self) -> str | None:
+        """A shell, and whatever stands between, says 128 and the signal's number."""
+        status = self.exit_status
+        number = 0 if status is None else -status if status < 0 else status - 128
+        try:
+            return signal.Signals(number).name
+        except ValueError:
+            return None
+
+
+def headline_of(lines: Iterable[str]) -> str:
+    """The line that says most about the end: the last one that is the agent's and no ornament."""
+    shown = [line for line in lines if not _NOISE.fullmatch(line)]
+    own = [line for line in shown if not _OWN.match(line)]
+    chosen = own[-1] if own else _OWN.sub("", shown[-1]) if shown else ""
+    chosen = chosen.strip()
+    return chosen if len(chosen) <= HEADLINE else chosen[: HEADLINE - 1] + "…"
