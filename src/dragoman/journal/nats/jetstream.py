@@ -33,8 +33,11 @@ AGAIN = frozenset({10008, 10009, 10015, 10076, 10120, 10158, 10201})
 """What passes: no leader at the moment, or the same message still under way."""
 
 NO_PEERS = frozenset({10005, 10074})
+NOT_YET = NO_PEERS | {NO_STREAM}
 PEER_SECONDS = 8.0
-"""A cluster that has just begun does not know all its servers yet; one that is too small never will."""
+"""A cluster that has just begun does not know all its servers yet; one that is too small never will. And a
+server that has not caught up does not know a stream yet that was made at another one.
+"""
 
 FIRST_ANSWER_SECONDS, MOST_ANSWER_SECONDS = 0.75, 3.0
 """How long one try waits. An answer takes milliseconds; a leader that steps down never gives one, and asking
@@ -249,7 +252,7 @@ class JetStream:
             error_said = answer.error
             if error_said is None or error_said.err_code in allow:
                 return answer
-            if error_said.err_code in NO_PEERS and tries.spent < PEER_SECONDS:
+            if error_said.err_code in NOT_YET and tries.spent < PEER_SECONDS:
                 await tries.again(NoAnswer(error_said.description))
                 continue
             if error_said.passes:
