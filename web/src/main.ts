@@ -81,7 +81,7 @@ function after(): void {
   if (!open) return;
   composer.update();
   const list = timeline();
-  list.update(open.fold.items, open.more, open.pages);
+  list.update(open.fold.items, open.fold.takeChanged(), open.more);
   pendingPrompts(list.tail);
   announce();
   if (wanted && wanted.sessionId === open.id && open.state === "open") void seek();
@@ -138,7 +138,7 @@ async function seek(): Promise<void> {
   for (let pages = 0; pages < 100; pages += 1) {
     const item = open.fold.where.get(found.cursor);
     if (item) {
-      timeline().update(open.fold.items, open.more, open.pages);
+      timeline().update(open.fold.items, open.fold.takeChanged(), open.more);
       timeline().reveal(found.cursor, item);
       return;
     }
@@ -254,7 +254,7 @@ window.addEventListener("drop", (event) => {
 // The seconds until the next try count down; "5 min" becomes "6 min".
 window.setInterval(() => (app.health === "offline" ? redraw() : undefined), 1000);
 window.setInterval(redraw, 30_000);
-listenToKeys({ app, composer, search, start, changes, help, go, toEnd: () => app.open && timeline().toEnd() });
+listenToKeys({ app, composer, search, start, changes, help, go, toEnd: () => app.open && timeline().toEnd(), toStart: () => app.open && timeline().toStart() });
 
 if ("serviceWorker" in navigator) {
   const policy = (window as any).trustedTypes?.createPolicy("dragoman", { createScriptURL: (url: string) => (url === "/sw.js" ? url : "") });

@@ -109,11 +109,16 @@ class AgentView implements ItemView {
   }
 }
 
+/** Characters of a thought that are read to fill its folded line. */
+const GIST = 160;
+
 class ThoughtView implements ItemView {
   readonly element = el("details", "thought");
   private body = el("div", "thought-body");
   private growing = new Growing(this.body);
   private gist = el("span", "gist");
+  private gistLength = 0;
+  private gistParts: Part[] = [];
 
   constructor(private item: Speech, opened: Map<number, boolean>) {
     this.element.append(el("summary", "", el("span", "thought-word", "Thought"), this.gist), this.body);
@@ -126,8 +131,14 @@ class ThoughtView implements ItemView {
   }
 
   update(): void {
-    const text = textOf(this.item.parts);
-    this.gist.replaceChildren(shown(text.slice(0, 160).replace(/\s+/g, " ").replace(/[*_`#]/g, "")));
+    // The beginning of a thought is all that the folded line shows; once it is full, a longer thought changes nothing.
+    const { parts } = this.item;
+    if (this.gistLength < GIST || this.gistParts !== parts) {
+      const text = textOf(parts).slice(0, GIST);
+      this.gistLength = text.length;
+      this.gistParts = parts;
+      this.gist.replaceChildren(shown(text.replace(/\s+/g, " ").replace(/[*_`#]/g, "")));
+    }
     if (this.element.open) this.growing.follow(this.item.parts);
   }
 }
