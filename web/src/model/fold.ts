@@ -96,6 +96,11 @@ export class Fold {
     if (this.where.size > MOST_PLACES + PLACES_TO_FORGET) this.forgetPlaces();
   }
 
+  /** The item that a message went into; of a message that was forgotten, the one that began with it. */
+  find(cursor: string): Item | undefined {
+    return this.where.get(cursor) ?? this.items.find((item) => item.cursor === cursor);
+  }
+
   private forgetPlaces(): void {
     for (const cursor of this.where.keys()) {
       if (this.where.size <= MOST_PLACES) return;

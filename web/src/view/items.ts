@@ -11,6 +11,8 @@ import { ToolView } from "./tool";
 export interface ItemView {
   element: HTMLElement;
   update(): void;
+  /** Shows what is folded, because somebody looks for something in it. */
+  unfold?(): void;
 }
 
 export function viewOf(item: Item, opened: Map<number, boolean>): ItemView {
@@ -120,7 +122,7 @@ class ThoughtView implements ItemView {
   private gistLength = 0;
   private gistParts: Part[] = [];
 
-  constructor(private item: Speech, opened: Map<number, boolean>) {
+  constructor(private item: Speech, private opened: Map<number, boolean>) {
     this.element.append(el("summary", "", el("span", "thought-word", "Thought"), this.gist), this.body);
     this.element.open = opened.get(item.id) ?? false;
     this.element.addEventListener("toggle", () => {
@@ -140,6 +142,12 @@ class ThoughtView implements ItemView {
       this.gist.replaceChildren(shown(text.replace(/\s+/g, " ").replace(/[*_`#]/g, "")));
     }
     if (this.element.open) this.growing.follow(this.item.parts);
+  }
+
+  unfold(): void {
+    this.opened.set(this.item.id, true);
+    this.element.open = true;
+    this.update();
   }
 }
 

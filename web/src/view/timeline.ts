@@ -10,6 +10,7 @@ import { Anchor } from "./anchor";
 import { button, el } from "./dom";
 import { type ItemView, viewOf } from "./items";
 import { isDrawing } from "./later";
+import { type Wanted, locate, markMatches, scrollToRange } from "./match";
 
 const ITEMS_IN_GROUP = 32;
 /** Whoever comes so close to the end stays there. */
@@ -383,19 +384,32 @@ export class Timeline {
     if (!this.jump.hidden) this.jump.textContent = this.unseen ? `${this.unseen} new below` : "To the end";
   }
 
-  /** Brings the item of a search result to the middle of the screen; false when it is not here. */
-  reveal(cursor: string, item: Item | undefined): boolean {
-    const place = item && this.places.get(item);
-    if (!place) return false;
+  /** Brings what a search found to the middle of the screen and marks it, or else the item that it is in. */
+  async reveal(item: Item, wanted: Wanted): Promise<void> {
+    const place = this.places.get(item);
+    if (!place) return;
     this.stays = "here";
-    this.open(place.group);
-    this.fill(place);
-    place.shell.scrollIntoView({ block: "center" });
-    this.anchor.remember();
+    this.bring(place);
+    // Colours replace the text of code blocks, and with it what would be marked.
+    if (place.shell.querySelector(".code")) await import("./highlight");
+    if (!place.view) return;
+    const match = locate(place.view, wanted);
+    this.bring(place, match);
+    if (match) markMatches(place.view.element, wanted, match);
     place.shell.classList.add("found");
-    place.shell.dataset.found = cursor;
     window.setTimeout(() => place.shell.classList.remove("found"), 2500);
-    return true;
+  }
+
+  /** What is drawn around it pushes it away again, until everything on the screen is drawn. */
+  private bring(place: Place, match: Range | null = null): void {
+    for (let tries = 0; tries < 3; tries += 1) {
+      this.open(place.group);
+      this.fill(place);
+      if (match) scrollToRange(match, this.element);
+      else place.shell.scrollIntoView({ block: "center" });
+      this.anchor.remember();
+      this.settle();
+    }
   }
 }
 
