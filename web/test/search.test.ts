@@ -21,6 +21,7 @@ test("of several matches, the one of the excerpt is meant", () => {
   const span = findExcerpt(text, "parser", "…nothing. At last the **parser** joins what…");
   assert.equal(span?.from, text.lastIndexOf("parser"));
   assert.equal(findExcerpt(text, "parser", "")?.from, text.indexOf("parser"));
+  assert.equal(findExcerpt(text, "last parser", "First the parser splits.")?.from, text.indexOf("last"));
   assert.equal(findExcerpt(text, "absent", "absent"), null);
 });
 
@@ -28,5 +29,6 @@ test("an excerpt of markdown reads as it is drawn", () => {
   assert.equal(plainText("## What I found The function `split` **lost one** character"), "What I found The function split lost one character");
   assert.equal(plainText("…```python def split(text, at): ``` See [the notes](https://docs.example/x)…"), "… def split(text, at): See the notes…");
   assert.equal(plainText("…lf** of it | half | before | |---|---| | left | `text[:at]` |"), "…lf of it half before left text[:at]");
+  assert.equal(plainText("…the notes](https://docs.example/x) and [more](https://docs.exam…"), "…the notes and more…");
   assert.equal(plainText("a < b, 3 * 4, f_x and C#"), "a < b, 3 * 4, f_x and C#");
 });

@@ -25,7 +25,7 @@ export function findWords(text: string, query: string): Span[] {
   return wordsOf(text).flatMap((word) => match(word, terms) ?? []);
 }
 
-/** The one match that an excerpt shows: that whose neighbours are most like the neighbours there. */
+/** The match that is meant: where most words of the query stand together, and among those, as an excerpt shows it. */
 export function findExcerpt(text: string, query: string, excerpt: string): Span | null {
   const terms = wordsOf(query);
   const shown = wordsOf(excerpt);
@@ -36,12 +36,15 @@ export function findExcerpt(text: string, query: string, excerpt: string): Span 
   words.forEach((word, at) => {
     const found = match(word, terms);
     if (!found) return;
+    const around = words.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1);
+    const together = terms.filter((term) => around.some((near) => match(near, [term]))).length;
     let alike = 0;
-    for (let by = -CONTEXT; by <= CONTEXT; by += 1) {
-      if (centre >= 0 && words[at + by] && words[at + by].folded === shown[centre + by]?.folded) alike += 1;
+    for (let by = -CONTEXT; by <= CONTEXT && centre >= 0; by += 1) {
+      if (words[at + by] && words[at + by].folded === shown[centre + by]?.folded) alike += 1;
     }
-    if (alike <= most) return;
-    most = alike;
+    const score = together * (2 * CONTEXT + 2) + alike;
+    if (score <= most) return;
+    most = score;
     best = found;
   });
   return best;
@@ -75,12 +78,15 @@ const HEADING = /(^|\s|…)#{1,6}(?=\s)/g;
 /** Without its line, a bullet can be told from a product by what stands before it. */
 const BULLET = /(^|…|[.:;!?]\s)[*+](?=\s)/g;
 const TABLE_LINE = /\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?)?/g;
-/** What an excerpt was cut through has only one of its two marks. */
+/** What an excerpt was cut through has only one of its two marks, and of a link only a part. */
 const LONE_MARKS = /\*\*|__|~~|`/g;
+const LINK_AT_START = /^…([^[\]]*)\]\([^)\s]*\)/;
+const LINK_AT_END = /\[([^\]]*)\]\([^)]*…$/;
 
 /** A piece of markdown on one line, as it reads when it is drawn. */
 export function plainText(markdown: string): string {
-  const flat = markdown.replace(FENCE, "$1").replace(TABLE_LINE, " ").replace(HEADING, "$1").replace(BULLET, "$1").replaceAll("|", " ");
+  const whole = markdown.replace(LINK_AT_START, "…$1").replace(LINK_AT_END, "$1…");
+  const flat = whole.replace(FENCE, "$1").replace(TABLE_LINE, " ").replace(HEADING, "$1").replace(BULLET, "$1").replaceAll("|", " ");
   return parseInline(flat).map(textOf).join("").replace(/\s+/g, " ").trim();
 }
 

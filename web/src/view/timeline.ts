@@ -10,7 +10,7 @@ import { Anchor } from "./anchor";
 import { button, el } from "./dom";
 import { type ItemView, viewOf } from "./items";
 import { isDrawing } from "./later";
-import { type Wanted, locate, markMatches, scrollToRange } from "./match";
+import { type Wanted, forgetMatches, locate, markMatches, scrollToRange } from "./match";
 
 const ITEMS_IN_GROUP = 32;
 /** Whoever comes so close to the end stays there. */
@@ -389,6 +389,7 @@ export class Timeline {
     const place = this.places.get(item);
     if (!place) return;
     this.stays = "here";
+    forgetMatches();
     this.bring(place);
     // Colours replace the text of code blocks, and with it what would be marked.
     if (place.shell.querySelector(".code")) await import("./highlight");
