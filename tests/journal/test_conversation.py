@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.journal import Direction, Stored
-from dragoman.journal.conversation import LONGEST, moments
+from dragoman.journal.conversation import LONGEST, LONGEST_OUTPUT, Moment, moments
 
 
 def update(**fields: Any) -> tuple[Direction, Any]:
@@ -20,12 +20,17 @@ def chunk(kind: str, text: str, **fields: Any) -> tuple[Direction, Any]:
     return update(sessionUpdate=kind, content={"type": "text", "text": text}, **fields)
 
 
+def moments_of(*frames: tuple[Direction, Any]) -> list[Moment]:
+    return list(
+        moments(
+            Stored(n, direction, json.dumps(value).encode(), float(n))
+            for n, (direction, value) in enumerate(frames, 1)
+        )
+    )
+
+
 def told(*frames: tuple[Direction, Any]) -> list[tuple[str, str]]:
-    stored = [
-        Stored(n, direction, json.dumps(value).encode(), float(n))
-        for n, (direction, value) in enumerate(frames, 1)
-    ]
-    return [(moment.kind, moment.text) for moment in moments(stored)]
+    return [(moment.kind, moment.text) for moment in moments_of(*frames)]
 
 
 def test_a_whole_turn_is_told() -> None:
@@ -59,6 +64,30 @@ def test_a_whole_turn_is_told() -> None:
         ("mode", "code"),
         ("end", "end_turn"),
     ]
+
+
+def test_what_a_tool_printed_and_wrote_is_searched_once_it_has_ended() -> None:
+    def printed(text: str) -> dict[str, Any]:
+        return {"type": "content", "content": {"type": "text", "text": text}}
+
+    diff = {"type": "diff", "path": "/x", "oldText": "a", "newText": "needle"}
+    long = [printed("x" * LONGEST_OUTPUT * 2)]
+    found = moments_of(
+        update(sessionUpdate="tool_call", toolCallId="t", title="Run", status="pending"),
+        update(sessionUpdate="tool_call_update", toolCallId="t", content=[printed("one")]),
+        update(sessionUpdate="tool_call_update", toolCallId="t", content=[printed("one two"), diff]),
+        update(sessionUpdate="tool_call_update", toolCallId="t", status="completed"),
+        update(sessionUpdate="tool_call", toolCallId="u", title="Read", status="failed", content=[diff]),
+        update(sessionUpdate="tool_call", toolCallId="v", title="Cat", status="completed", content=long),
+    )
+    assert [moment.text for moment in found] == [
+        "Run (pending)",
+        "Run: completed",
+        "Read (failed)",
+        "Cat (completed)",
+    ]
+    assert [moment.output for moment in found] == ["", "one two\nneedle", "needle", "x" * LONGEST_OUTPUT]
+    assert found[1].searched == "Run: completed\none two\nneedle"
 
 
 def test_messages_with_ids_of_their_own_are_two() -> None:

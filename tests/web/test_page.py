@@ -250,8 +250,7 @@ def test_search_files_commands_and_the_way_out(visitor: Visitor, hub: RunningHub
     page.keyboard.press("/")
     page.fill(".search-field", "zebra")
     page.click(".found-one")
-    page.wait_for_selector(".item[data-found]")
-    assert "zebra crossing" in page.inner_text(".item[data-found]")
+    page.wait_for_selector(".item.found >> text=zebra crossing")
 
 
 def test_there_are_no_barriers_on_a_full_screen(visitor: Visitor, hub: RunningHub) -> None:

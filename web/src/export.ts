@@ -3,6 +3,7 @@
 import type { Conversation } from "./model/conversation";
 import { el, shown } from "./view/dom";
 import { viewOf } from "./view/items";
+import { finishDrawing } from "./view/later";
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:";
 
@@ -16,6 +17,7 @@ export async function exported(open: Conversation): Promise<Blob> {
     // What is folded is drawn when it is opened; in a file nobody could.
     const view = viewOf(item, new Map([[item.id, true]])).element;
     if (item.kind === "thought") view.removeAttribute("open");
+    finishDrawing(view);
     body.append(el("div", `item drawn of-${item.kind}`, view));
   }
   // Colours come a moment later.

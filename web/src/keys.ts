@@ -12,6 +12,7 @@ export interface Reach {
   help(): void;
   go(hash: string): void;
   toEnd(): void;
+  toStart(): void;
 }
 
 export function listenToKeys(reach: Reach): void {
@@ -25,6 +26,7 @@ export function listenToKeys(reach: Reach): void {
     m: () => reach.composer.field.focus(),
     a: () => document.querySelector<HTMLElement>(".card")?.focus(),
     c: reach.changes,
+    Home: reach.toStart,
     End: reach.toEnd,
   };
   document.addEventListener("keydown", (event) => {

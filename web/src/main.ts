@@ -14,16 +14,17 @@ import { el } from "./view/dom";
 import { inbox, sessionList, sidebarHead } from "./view/home";
 import { blockView } from "./view/blocks";
 import { forgetCards } from "./view/question";
+import { searchAll } from "./view/search";
 import { sessionView } from "./view/session";
 import { Timeline } from "./view/timeline";
-import { banner, menu, newSession, searchAll, signIn } from "./view/windows";
+import { banner, menu, newSession, signIn } from "./view/windows";
 
 const root = document.getElementById("page")!;
 const app = new App(redraw, notifyOf, notifyEnd, redraw);
 const composer = new Composer(app, () => timeline().toEnd());
 const timelines = new WeakMap<object, Timeline>();
 let asked = false;
-let wanted: Found | null = null;
+let wanted: { found: Found; query: string } | null = null;
 let announced = "";
 
 /** At most one drawing a frame; a page that is not looked at gets no frames, but goes on folding. */
@@ -81,10 +82,10 @@ function after(): void {
   if (!open) return;
   composer.update();
   const list = timeline();
-  list.update(open.fold.items, open.more, open.pages);
+  list.update(open.fold.items, open.fold.takeChanged(), open.more);
   pendingPrompts(list.tail);
   announce();
-  if (wanted && wanted.sessionId === open.id && open.state === "open") void seek();
+  if (wanted && wanted.found.sessionId === open.id && open.state === "open") void seek();
 }
 
 function pendingPrompts(tail: HTMLElement): void {
@@ -132,15 +133,14 @@ function announce(): void {
 
 /** A search result may stand pages back: they are fetched until it is here. */
 async function seek(): Promise<void> {
-  const found = wanted!;
+  const { found, query } = wanted!;
   wanted = null;
   const open = app.open!;
   for (let pages = 0; pages < 100; pages += 1) {
-    const item = open.fold.where.get(found.cursor);
+    const item = open.fold.find(found.cursor);
     if (item) {
-      timeline().update(open.fold.items, open.more, open.pages);
-      timeline().reveal(found.cursor, item);
-      return;
+      timeline().update(open.fold.items, open.fold.takeChanged(), open.more);
+      return timeline().reveal(item, { query, excerpt: found.excerpt });
     }
     if (!(await open.earlier(app.rpc))) break;
   }
@@ -162,8 +162,8 @@ function follow(): void {
 }
 
 function search(): void {
-  searchAll(app, (found) => {
-    wanted = found;
+  searchAll(app, (found, query) => {
+    wanted = { found, query };
     if (app.open?.id === found.sessionId) void seek();
     else openSession(found.sessionId);
   });
@@ -254,7 +254,7 @@ window.addEventListener("drop", (event) => {
 // The seconds until the next try count down; "5 min" becomes "6 min".
 window.setInterval(() => (app.health === "offline" ? redraw() : undefined), 1000);
 window.setInterval(redraw, 30_000);
-listenToKeys({ app, composer, search, start, changes, help, go, toEnd: () => app.open && timeline().toEnd() });
+listenToKeys({ app, composer, search, start, changes, help, go, toEnd: () => app.open && timeline().toEnd(), toStart: () => app.open && timeline().toStart() });
 
 if ("serviceWorker" in navigator) {
   const policy = (window as any).trustedTypes?.createPolicy("dragoman", { createScriptURL: (url: string) => (url === "/sw.js" ? url : "") });

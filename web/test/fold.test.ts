@@ -120,6 +120,30 @@ test("what a search found is found again after pages were put in front", () => {
   assert.ok(fold.items.includes(fold.where.get("8")!));
 });
 
+test("every message that shows something can be found by its cursor", () => {
+  const fold = folded(STORY);
+  const unseen = STORY.map((_, at) => String(at + 1)).filter((cursor) => !fold.find(cursor));
+  assert.deepEqual(unseen, []);
+});
+
+test("only what changed has to be drawn", () => {
+  const fold = folded(STORY);
+  fold.takeChanged();
+  fold.apply(toolUpdate("t1", { title: "Read it again" }), "90");
+  fold.apply(say("once more"), "91");
+  fold.apply(say(" and more"), "92");
+  assert.deepEqual(shape([...fold.takeChanged()]), [["tool", "Read it again", "completed", 1], ["agent", "once more and more"]]);
+  assert.equal(fold.takeChanged().size, 0);
+});
+
+test("a tool of an earlier page is stopped with the turn that runs", () => {
+  const fold = folded([say("x")], 3);
+  fold.begin({ turn: { key: "k" } });
+  prepend(fold, folded([started("k", "go"), tool("t", { title: "Run", status: "in_progress" })], 1));
+  fold.apply(ended("k", { stopReason: "cancelled" }), "9");
+  assert.ok(fold.tools.get("t")?.stopped);
+});
+
 test("messages that make no sense are passed over", () => {
   const odd: any[] = [
     {}, { method: "session/update" }, { method: "session/update", params: { update: null } }, update("tool_call", {}), update("plan", { entries: 3 }),

@@ -22,6 +22,12 @@ Kind: TypeAlias = Literal[
 LONGEST = 64 * 1024
 """Characters of one moment; a longer speech is shown as several, so that memory stays bounded."""
 
+LONGEST_OUTPUT = 16 * 1024
+"""Characters of what one tool call printed or wrote that can be searched: an index must not outgrow its journal."""
+
+MOST_OUTPUTS = 64
+"""Tool calls whose output is kept until they end; of agents that start more at once, the oldest are let go."""
+
 CHUNKS: dict[str, Kind] = {
     "agent_message_chunk": "message",
     "agent_thought_chunk": "thought",
@@ -39,6 +45,12 @@ class Moment(Struct, frozen=True, kw_only=True):
     first: int
     last: int
     time: float
+    output: str = ""
+    """What a tool printed or wrote by its end: searched, but not shown."""
+
+    @property
+    def searched(self) -> str:
+        return f"{self.text}\n{self.output}" if self.output else self.text
 
 
 def moments(stored: Iterable[Stored]) -> Iterator[Moment]:
@@ -55,6 +67,7 @@ class Said(NamedTuple):
     kind: Kind
     text: str
     run: str | None = None
+    output: str = ""
 
 
 class Fold:
@@ -67,6 +80,7 @@ class Fold:
         self._parts: list[str] = []
         self._size = 0
         self._titles: dict[str, str] = {}
+        self._outputs: dict[str, str] = {}  # of tool calls that have not ended
         self._options: dict[str, str] = {}  # permission options by id, as a person reads them
 
     def add(self, stored: Stored) -> Iterator[Moment]:
@@ -76,7 +90,12 @@ class Fold:
                 yield from self.finish()
             if self._first is None:
                 self._first = Moment(
-                    kind=said.kind, text="", first=stored.sequence, last=stored.sequence, time=stored.time
+                    kind=said.kind,
+                    text="",
+                    first=stored.sequence,
+                    last=stored.sequence,
+                    time=stored.time,
+                    output=said.output,
                 )
                 self._run = said.run
             self._last = stored.sequence
@@ -136,11 +155,18 @@ class Fold:
     def _tool(self, update: dict[str, Any]) -> Iterator[Said]:
         ident, title, status = (_text(update.get(key)) for key in ("toolCallId", "title", "status"))
         known = self._titles.get(ident)
+        # Content is sent whole with every update; what counts is what it was in the end.
+        if content := "\n".join(map(_tool_content, _list(update.get("content")))):
+            self._outputs[ident] = content[:LONGEST_OUTPUT]
+            if len(self._outputs) > MOST_OUTPUTS:
+                del self._outputs[next(iter(self._outputs))]
+        is_over = status in ("completed", "failed")
+        output = self._outputs.pop(ident, "") if is_over else ""
         if title and title != known:
             self._titles[ident] = title
-            yield Said("tool", f"{title} ({status})" if status else title)
-        elif status in ("completed", "failed"):
-            yield Said("tool", f"{known or ident}: {status}")
+            yield Said("tool", f"{title} ({status})" if status else title, output=output)
+        elif is_over:
+            yield Said("tool", f"{known or ident}: {status}", output=output)
 
     def _asked(self, params: dict[str, Any]) -> Said:
         tool = _dict(params.get("toolCall"))
@@ -173,6 +199,17 @@ def _content(block: Any) -> str:
             return f"[{uri}]"
         case {"type": str(kind)}:
             return f"[{kind}]"
+        case _:
+            return ""
+
+
+def _tool_content(part: Any) -> str:
+    """What a person can read of a part of a tool's content: text, or a file as it is after a change."""
+    match part:
+        case {"type": "content", "content": content}:
+            return _content(content)
+        case {"type": "diff", "newText": str(text)}:
+            return text
         case _:
             return ""
 

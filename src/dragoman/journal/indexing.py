@@ -127,7 +127,7 @@ def _stream(connection: sqlite3.Connection, number: int) -> StreamRow | None:
 
 def store_passage(connection: sqlite3.Connection, number: int, moment: Moment) -> None:
     if moment.kind in SEARCHED:
-        rowid, text = passage_id(number, moment.first), spaced(clean(moment.text))
+        rowid, text = passage_id(number, moment.first), spaced(clean(moment.searched))
         connection.execute(
             "insert into words (rowid, text, kind, sum) values (?, ?, ?, ?)",
             (rowid, text, moment.kind, passage_sum(rowid, moment.kind, text)),

@@ -109,13 +109,13 @@ class MemoryJournal:
                 stream=name,
                 sequence=moment.first,
                 kind=moment.kind,
-                excerpt=excerpt(moment.text, text),
+                excerpt=excerpt(moment.searched, text),
                 title=self._infos[name].title,
             )
             for name, stored in self._entries.items()
             if stream is None or stream == name
             for moment in moments(stored)
-            if moment.kind in SEARCHED and has_all(moment.text, text)
+            if moment.kind in SEARCHED and has_all(moment.searched, text)
         ]
         return found[:limit]
 

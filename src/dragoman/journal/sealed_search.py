@@ -100,7 +100,7 @@ def _hits(moments: Any, info: StreamInfo, text: str) -> list[Found]:
     return [
         _found(moment, info, text)
         for moment in moments
-        if moment.kind in SEARCHED and has_all(moment.text, text)
+        if moment.kind in SEARCHED and has_all(moment.searched, text)
     ]
 
 
@@ -109,6 +109,6 @@ def _found(moment: Moment, info: StreamInfo, text: str) -> Found:
         stream=info.stream,
         sequence=moment.first,
         kind=moment.kind,
-        excerpt=excerpt(moment.text, text),
+        excerpt=excerpt(moment.searched, text),
         title=info.title,
     )

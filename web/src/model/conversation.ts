@@ -33,8 +33,6 @@ export class Conversation {
   why = "";
   cursor = "";
   more = false;
-  /** How often an earlier page was put in front: whoever draws has to keep the reader's place. */
-  pages = 0;
   sending: Sending[] = [];
   changes: FileChange[] | null = null;
   /** What changed while the turn ran and is not known to be this session's. */
@@ -137,7 +135,6 @@ export class Conversation {
     try {
       const page = await this.page(rpc, this.earliest);
       prepend(this.fold, this.folded(page.messages));
-      this.pages += 1;
       return true;
     } catch {
       return false; // asked for again by the next scroll

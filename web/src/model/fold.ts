@@ -14,8 +14,9 @@ const SPEECH: Record<string, Speech["kind"]> = {
 };
 const FIELDS = ["title", "name", "kind", "status", "content", "locations", "rawInput", "rawOutput"] as const;
 
-/** A session that streams for hours must not remember each of its messages. */
+/** A session that streams for hours must not remember each of its messages: beyond the limit, the oldest go together. */
 const MOST_PLACES = 50_000;
+const PLACES_TO_FORGET = 5_000;
 
 let serial = 0;
 
@@ -39,6 +40,10 @@ export class Fold {
   /** Which item a message went into, by its cursor: where a search result is found. */
   where = new Map<string, Item>();
   private touched: Item | null = null;
+  /** Items that changed since `takeChanged`: whoever draws need not look at all the others. */
+  private changed = new Set<Item>();
+  /** Tool calls that have not ended, so that the end of a turn need not look at every tool of the session. */
+  private running = new Set<Tool>();
   private withdrawn = new Set<string>();
   /** Whether a turn begins here, and the plan that stood before it: it may go on one from an earlier page. */
   begun = false;
@@ -62,6 +67,19 @@ export class Fold {
     for (const asked of snapshot.requests ?? []) this.ask(asked, { cursor: "" });
   }
 
+  /** Every change of an item goes through here. */
+  touch(item: Item): void {
+    item.revision += 1;
+    this.changed.add(item);
+    this.touched = item;
+  }
+
+  takeChanged(): Set<Item> {
+    const { changed } = this;
+    this.changed = new Set();
+    return changed;
+  }
+
   apply(message: Message, cursor: string, time?: number): void {
     const params = message.params;
     if (!params || typeof params !== "object") return;
@@ -75,7 +93,19 @@ export class Fold {
     }
     if (!cursor || !this.touched) return;
     this.where.set(cursor, this.touched);
-    if (this.where.size > MOST_PLACES) for (const first of this.where.keys()) return void this.where.delete(first);
+    if (this.where.size > MOST_PLACES + PLACES_TO_FORGET) this.forgetPlaces();
+  }
+
+  /** The item that a message went into; of a message that was forgotten, the one that began with it. */
+  find(cursor: string): Item | undefined {
+    return this.where.get(cursor) ?? this.items.find((item) => item.cursor === cursor);
+  }
+
+  private forgetPlaces(): void {
+    for (const cursor of this.where.keys()) {
+      if (this.where.size <= MOST_PLACES) return;
+      this.where.delete(cursor);
+    }
   }
 
   private update(update: any, at: Where): void {
@@ -118,12 +148,14 @@ export class Fold {
     const messageId = typeof update.messageId === "string" ? update.messageId : undefined;
     const last = this.items.at(-1);
     // The prompt stood in `turn_started` already; its chunks say the same once more.
-    if (kind === "user" && last?.kind === "user" && last.key !== undefined) return;
+    if (kind === "user" && last?.kind === "user" && last.key !== undefined) {
+      this.touched = last;
+      return;
+    }
     const same = last && last.kind === kind && last.messageId === messageId;
     const speech = same ? (last as Speech) : this.push<Speech>({ kind, parts: [], messageId, ...at });
     add(speech, block);
-    speech.revision += 1;
-    this.touched = speech;
+    this.touch(speech);
   }
 
   private tool(update: ToolCall, partial: boolean, at: Where): void {
@@ -141,8 +173,14 @@ export class Fold {
       if (value !== undefined && value !== null) Object.assign(tool.call, { [field]: value });
     }
     terminalOutput(tool, update._meta);
-    tool.revision += 1;
-    this.touched = tool;
+    this.follow(tool);
+    this.touch(tool);
+  }
+
+  /** The end of the turn stops a tool call that has not ended by then. */
+  follow(tool: Tool): void {
+    if (tool.call.status === "completed" || tool.call.status === "failed") this.running.delete(tool);
+    else this.running.add(tool);
   }
 
   private planned(entries: unknown, at: Where): void {
@@ -150,7 +188,7 @@ export class Fold {
     const good = entries.filter((entry): entry is PlanEntry => typeof entry?.content === "string");
     if (this.plan && !this.plan.entries.every((entry) => entry.status === "completed")) {
       this.plan.entries = good;
-      this.plan.revision += 1;
+      this.touch(this.plan);
     } else if (good.length) {
       this.plan = this.push<Plan>({ kind: "plan", entries: good, ...at });
       if (!this.begun) this.inherited ??= this.plan;
@@ -210,7 +248,7 @@ export class Fold {
     if (echoed && (last.messageId === `prompt-${key}` || textOf(last.parts) === promptText(prompt))) {
       last.key = key;
       last.by = params.by;
-      last.revision += 1;
+      this.touch(last);
       return;
     }
     const speech = this.push<Speech>({ kind: "user", parts: [], key, by: params.by, ...at });
@@ -225,12 +263,12 @@ export class Fold {
     const started = this.turn?.started;
     this.turn = null;
     const { stopReason, error, usage } = params;
-    for (const tool of this.tools.values()) {
-      const { status } = tool.call;
-      if (status === "completed" || status === "failed" || tool.stopped) continue;
+    for (const tool of this.running) {
+      if (tool.stopped) continue;
       tool.stopped = true;
-      tool.revision += 1;
+      this.touch(tool);
     }
+    this.running.clear();
     this.push<End>({ kind: "end", stopReason, error, usage, started, ...at });
   }
 
@@ -255,7 +293,7 @@ export class Fold {
     question.outcome = how.outcome ?? "settled";
     question.by = how.by;
     question.result = how.result;
-    question.revision += 1;
+    this.touch(question);
   }
 
   private note(tone: Note["tone"], title: string, text: string, at: Where): void {

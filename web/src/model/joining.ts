@@ -29,7 +29,8 @@ function joinTools(fold: Fold, older: Fold): void {
     const here = fold.tools.get(id);
     if (!here) {
       fold.tools.set(id, before);
-      if (!fold.turn) before.stopped = true;
+      if (fold.turn) fold.follow(before);
+      else before.stopped = true;
       continue;
     }
     if (!here.stub) continue;
@@ -37,7 +38,8 @@ function joinTools(fold: Fold, older: Fold): void {
     for (const [name, text] of here.output) before.output.set(name, (before.output.get(name) ?? "") + text);
     for (const [name, text] of here.exit) before.exit.set(name, text);
     before.stopped = here.stopped;
-    before.revision += 1;
+    fold.follow(before);
+    fold.touch(before);
     replace(fold, here, before);
     fold.tools.set(id, before);
   }
@@ -60,7 +62,7 @@ function joinSpeech(fold: Fold, older: Fold): void {
   first.key ??= last.key;
   first.cursor = last.cursor;
   first.time = last.time;
-  first.revision += 1;
+  fold.touch(first);
 }
 
 function joinPlan(fold: Fold, older: Fold): void {
@@ -68,7 +70,7 @@ function joinPlan(fold: Fold, older: Fold): void {
   const here = fold.inherited;
   if (plan && here && !plan.entries.every((entry) => entry.status === "completed")) {
     plan.entries = here.entries;
-    plan.revision += 1;
+    fold.touch(plan);
     replace(fold, here, plan);
     if (fold.plan === here) fold.plan = plan;
   }
@@ -88,7 +90,8 @@ function joinQuestions(fold: Fold, older: Fold): void {
     }
     // The snapshot knew of it first; its place is where it was asked.
     replace(fold, here, question);
-    Object.assign(question, { outcome: here.outcome, by: here.by, result: here.result, revision: here.revision + 1 });
+    Object.assign(question, { outcome: here.outcome, by: here.by, result: here.result });
+    fold.touch(question);
     if (fold.open.has(name)) fold.open.set(name, question);
   }
 }

@@ -53,7 +53,7 @@ export class Terminals {
     if (tool.output.get(terminalId) === read.output && !read.exitStatus) return;
     tool.output.set(terminalId, read.output);
     if (read.exitStatus) tool.exit.set(terminalId, ending(read.exitStatus));
-    tool.revision += 1;
+    this.fold().touch(tool);
     this.changed();
   }
 }

@@ -83,7 +83,7 @@ const KEYS: [string, string][] = [
   ["a", "go to what waits for you"],
   ["1 … 9", "answer the card that has the focus"],
   ["c", "what the last turn changed"],
-  ["End", "to the end of the conversation"],
+  ["Home, End", "to the start, to the end of the conversation"],
   ["Enter", "send; Shift Enter is a new line"],
   ["/ at the start", "commands of the agent"],
   ["@", "files of the session"],

@@ -1,9 +1,10 @@
-/** Draws hunks, one under the other or side by side. Long ones stand in pieces that are laid out when they are near. */
+/** Draws hunks, one under the other or side by side. Long ones come piece by piece, see `later.ts`. */
 
 import { type Hunk, type Row, changedPart, counts, sideBySide } from "../text/diff";
 import { el, shown } from "./dom";
+import { drawLater } from "./later";
 
-const ROWS_IN_PIECE = 200;
+const ROWS_IN_PIECE = 100;
 
 export type Layout = "unified" | "split";
 
@@ -20,12 +21,15 @@ export function diffTable(hunk: Hunk, layout: Layout): HTMLElement {
       partner.set(other, one);
     }
   }
-  const drawn = layout === "split"
-    ? pairs.map(([one, other]) => splitRow(one, other, partner))
-    : hunk.rows.map((row) => el("div", `row ${classOf(row)}`, number(row.kind === "+" ? 0 : row.old),
-        number(row.kind === "-" ? 0 : row.now), sign(row), body(row, partner)));
-  for (let at = 0; at < drawn.length; at += ROWS_IN_PIECE) {
-    frame.append(el("div", "rows", ...drawn.slice(at, at + ROWS_IN_PIECE)));
+  const lines = layout === "split" ? pairs : hunk.rows.map((row): [Row | null, Row | null] => [row, null]);
+  const draw = ([one, other]: [Row | null, Row | null]): HTMLElement =>
+    layout === "split" ? splitRow(one, other, partner) : unifiedRow(one!, partner);
+  for (let at = 0; at < lines.length; at += ROWS_IN_PIECE) {
+    const piece = el("div", "rows");
+    const fill = (): void => piece.append(...lines.slice(at, at + ROWS_IN_PIECE).map(draw));
+    if (at === 0) fill();
+    else drawLater(piece, fill);
+    frame.append(piece);
   }
   return frame;
 }
@@ -36,6 +40,12 @@ export function tally(hunks: Hunk[]): HTMLElement {
   made.setAttribute("aria-label", `${added} lines added, ${removed} removed`);
   made.setAttribute("role", "img");
   return made;
+}
+
+function unifiedRow(row: Row, partner: Map<Row, Row>): HTMLElement {
+  const old = number(row.kind === "+" ? 0 : row.old);
+  const now = number(row.kind === "-" ? 0 : row.now);
+  return el("div", `row ${classOf(row)}`, old, now, sign(row), body(row, partner));
 }
 
 function splitRow(one: Row | null, other: Row | null, partner: Map<Row, Row>): HTMLElement {

@@ -2,6 +2,7 @@
 
 import { moment } from "../model/time";
 import { type Piece, reveal } from "../text/reveal";
+import { drawLater, finishDrawing } from "./later";
 
 type Child = Node | string | null | undefined | false;
 
@@ -22,7 +23,7 @@ export function button(label: string, className: string, act: () => void, title 
   return made;
 }
 
-/** Nothing of ours is cut, but what is longer than this is drawn in pieces that the browser may leave undrawn. */
+/** Nothing is cut, but what is longer than this is drawn in pieces, the first at once. */
 const PIECE = 20_000;
 
 export function shown(text: string, strict = false): Node {
@@ -31,7 +32,12 @@ export function shown(text: string, strict = false): Node {
   for (let at = 0; at < text.length; ) {
     // Never between the halves of one character.
     const until = at + PIECE - (/[\ud800-\udbff]/.test(text[at + PIECE - 1] ?? "") ? 1 : 0);
-    whole.append(el("span", "piece", drawn(reveal(text.slice(at, until), strict))));
+    const piece = el("span", "piece");
+    const part = text.slice(at, until);
+    const fill = (): void => piece.append(drawn(reveal(part, strict)));
+    if (at === 0) fill();
+    else drawLater(piece, fill);
+    whole.append(piece);
     at = until;
   }
   return whole;
@@ -39,6 +45,7 @@ export function shown(text: string, strict = false): Node {
 
 /** Adds to a text that has become long: only its last piece is laid out again, however long the whole is. */
 export function grow(target: HTMLElement, text: string, strict: boolean): void {
+  finishDrawing(target);
   let last = target.lastElementChild;
   if (!last?.classList.contains("piece")) {
     last = el("span", "piece", ...target.childNodes);

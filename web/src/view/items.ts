@@ -11,6 +11,8 @@ import { ToolView } from "./tool";
 export interface ItemView {
   element: HTMLElement;
   update(): void;
+  /** Shows what is folded, because somebody looks for something in it. */
+  unfold?(): void;
 }
 
 export function viewOf(item: Item, opened: Map<number, boolean>): ItemView {
@@ -109,13 +111,18 @@ class AgentView implements ItemView {
   }
 }
 
+/** Characters of a thought that are read to fill its folded line. */
+const GIST = 160;
+
 class ThoughtView implements ItemView {
   readonly element = el("details", "thought");
   private body = el("div", "thought-body");
   private growing = new Growing(this.body);
   private gist = el("span", "gist");
+  private gistLength = 0;
+  private gistParts: Part[] = [];
 
-  constructor(private item: Speech, opened: Map<number, boolean>) {
+  constructor(private item: Speech, private opened: Map<number, boolean>) {
     this.element.append(el("summary", "", el("span", "thought-word", "Thought"), this.gist), this.body);
     this.element.open = opened.get(item.id) ?? false;
     this.element.addEventListener("toggle", () => {
@@ -126,9 +133,21 @@ class ThoughtView implements ItemView {
   }
 
   update(): void {
-    const text = textOf(this.item.parts);
-    this.gist.replaceChildren(shown(text.slice(0, 160).replace(/\s+/g, " ").replace(/[*_`#]/g, "")));
+    // The beginning of a thought is all that the folded line shows; once it is full, a longer thought changes nothing.
+    const { parts } = this.item;
+    if (this.gistLength < GIST || this.gistParts !== parts) {
+      const text = textOf(parts).slice(0, GIST);
+      this.gistLength = text.length;
+      this.gistParts = parts;
+      this.gist.replaceChildren(shown(text.replace(/\s+/g, " ").replace(/[*_`#]/g, "")));
+    }
     if (this.element.open) this.growing.follow(this.item.parts);
+  }
+
+  unfold(): void {
+    this.opened.set(this.item.id, true);
+    this.element.open = true;
+    this.update();
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Inline } from "../text/inline";
-import { type Block, LONGEST_PARAGRAPH, MarkdownStream } from "../text/markdown";
+import { type Align, type Block, LONGEST_PARAGRAPH, type ListItem, MarkdownStream } from "../text/markdown";
 import { copyButton, el, grow, shown } from "./dom";
 
 const LONGEST_COLOURED = 60_000;
@@ -13,6 +13,7 @@ export class MarkdownView {
   readonly element = el("div", "prose");
   private stream = new MarkdownStream();
   private nodes: HTMLElement[] = [];
+  private blocks: Block[] = [];
   private fixed = 0;
 
   push(text: string): void {
@@ -32,7 +33,9 @@ export class MarkdownView {
 
   private draw(at: number, block: Block): void {
     const old = this.nodes[at];
-    if (old && grown(old, block)) return;
+    const before = this.blocks[at];
+    this.blocks[at] = block;
+    if (old && (grown(old, block) || extended(old, before, block))) return;
     const node = drawBlock(block);
     if (old) old.replaceWith(node);
     else this.element.append(node);
@@ -58,6 +61,21 @@ function grown(node: HTMLElement, block: Block): boolean {
   const more = s.slice(before.s.length);
   if (more) grow(block.t === "code" ? node.querySelector("code")! : node, more, block.t === "code");
   before.s = s;
+  return true;
+}
+
+/** A list or a table gets longer by its end: only its last entry may have changed. */
+function extended(node: HTMLElement, before: Block, now: Block): boolean {
+  if (before.t === "list" && now.t === "list") {
+    if (before.ordered !== now.ordered || before.tight !== now.tight || before.items.length > now.items.length) return false;
+    node.lastElementChild?.remove();
+    node.append(...now.items.slice(before.items.length - 1).map((item) => listItem(item, now.tight)));
+    return true;
+  }
+  if (before.t !== "table" || now.t !== "table" || !before.rows.length || before.rows.length > now.rows.length) return false;
+  const body = node.querySelector("tbody")!;
+  body.lastElementChild?.remove();
+  body.append(...now.rows.slice(before.rows.length - 1).map((cells) => tableRow(cells, "td", now.align)));
   return true;
 }
 
@@ -110,30 +128,35 @@ function colourLater(node: HTMLElement, text: string, language: string): void {
 function list(block: Block & { t: "list" }): HTMLElement {
   const made = el(block.ordered ? "ol" : "ul", block.tight ? "tight" : "");
   if (block.ordered && block.start !== 1) made.setAttribute("start", String(block.start));
-  for (const item of block.items) {
-    const line = el("li", item.task === null ? "" : "task");
-    if (item.task !== null) {
-      const box = el("span", item.task ? "box done" : "box");
-      box.setAttribute("role", "img");
-      box.setAttribute("aria-label", item.task ? "done" : "not done");
-      line.append(box);
-    }
-    for (const inner of item.c) {
-      if (inner.t === "p" && block.tight) filled(line, inner.c);
-      else line.append(drawBlock(inner));
-    }
-    made.append(line);
-  }
+  made.append(...block.items.map((item) => listItem(item, block.tight)));
   return made;
 }
 
+function listItem(item: ListItem, tight: boolean): HTMLElement {
+  const line = el("li", item.task === null ? "" : "task");
+  if (item.task !== null) {
+    const box = el("span", item.task ? "box done" : "box");
+    box.setAttribute("role", "img");
+    box.setAttribute("aria-label", item.task ? "done" : "not done");
+    line.append(box);
+  }
+  for (const inner of item.c) {
+    if (inner.t === "p" && tight) filled(line, inner.c);
+    else line.append(drawBlock(inner));
+  }
+  return line;
+}
+
 function table(block: Block & { t: "table" }): HTMLElement {
-  const row = (cells: Inline[][], tag: "th" | "td"): HTMLElement =>
-    el("tr", "", ...cells.map((cell, at) => filled(el(tag, block.align[at] ? `to-${block.align[at]}` : ""), cell)));
-  const body = el("tbody", "", ...block.rows.map((cells) => row(cells, "td")));
-  const frame = el("div", "table", el("table", "", el("thead", "", row(block.head, "th")), body));
+  const body = el("tbody", "", ...block.rows.map((cells) => tableRow(cells, "td", block.align)));
+  const head = el("thead", "", tableRow(block.head, "th", block.align));
+  const frame = el("div", "table", el("table", "", head, body));
   frame.tabIndex = 0;
   return frame;
+}
+
+function tableRow(cells: Inline[][], tag: "th" | "td", align: Align[]): HTMLElement {
+  return el("tr", "", ...cells.map((cell, at) => filled(el(tag, align[at] ? `to-${align[at]}` : ""), cell)));
 }
 
 function filled<T extends HTMLElement>(target: T, inlines: Inline[]): T {

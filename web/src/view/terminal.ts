@@ -3,6 +3,9 @@
 import { Screen, type Span } from "../text/ansi";
 import { el, shown } from "./dom";
 
+/** More lines than this are higher than a terminal may be, however wide it is. */
+const LONG = 100;
+
 export class TerminalView {
   readonly element = el("pre", "terminal");
   private screen = new Screen();
@@ -39,6 +42,7 @@ export class TerminalView {
     const fresh = document.createDocumentFragment();
     for (let at = element.childNodes.length - from; at < screen.lines.length; at += 1) fresh.append(drawLine(screen.lines[at]));
     element.append(fresh);
+    element.classList.toggle("long", screen.lines.length > LONG);
     screen.dirty = Infinity;
     if (atEnd) element.scrollTop = element.scrollHeight;
   }

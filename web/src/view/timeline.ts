@@ -1,21 +1,47 @@
 /**
- * The list of items, append-only and virtual: every item has a place in the list, only those near the screen have
- * content. Keeps to the end while the person is there, and keeps the person's place while they read above it.
+ * The list of items. Items stand in groups, and a group far from the screen is an empty box of the height that it had.
+ * No height is guessed: an item that was never drawn has none, and is drawn in a free moment, a few at a time. Keeps to
+ * the end while the person is there, and otherwise keeps what they see in its place, whatever changes around it.
+ * What a change costs does not depend on how long the conversation is.
  */
 
 import type { Item } from "../model/items";
+import { Anchor } from "./anchor";
 import { button, el } from "./dom";
 import { type ItemView, viewOf } from "./items";
+import { isDrawing } from "./later";
+import { type Wanted, forgetMatches, locate, markMatches, scrollToRange } from "./match";
 
-const NEAR_END = 80;
+const ITEMS_IN_GROUP = 32;
+/** Whoever comes so close to the end stays there. */
+const NEAR_END = 40;
+/** Earlier pages are fetched when the beginning is so close. */
 const NEAR_START = 1500;
-const LAST = 8;
+/** Groups are drawn so far from the screen, and given up so much further away that a small step back redraws nothing. */
+const MARGIN = 1500;
+const FAR_MARGIN = 4000;
+/** Items that are drawn between two looks at the layout. */
+const STEP = 8;
+/** A slice of a frame: the rest belongs to layout and to the person. */
+const BUDGET_MS = 5;
+/** As long as somebody scrolls or messages pour in, what is far away is left alone. */
+const QUIET_MS = 150;
 
 interface Place {
   item: Item;
+  group: Group;
   shell: HTMLElement;
   view: ItemView | null;
+  /** The revision that is drawn. */
   drawn: number;
+  height: number;
+}
+
+interface Group {
+  element: HTMLElement;
+  places: Place[];
+  isOpen: boolean;
+  undrawn: number;
 }
 
 export class Timeline {
@@ -23,15 +49,25 @@ export class Timeline {
   private list = el("div", "list");
   private end = el("div", "list-end");
   private jump = button("", "jump", () => this.toEnd());
-  private places = new Map<number, Place>();
-  private byShell = new WeakMap<Element, Place>();
-  private order: Item[] = [];
+  private anchor = new Anchor(this.element, this.list);
+  private items: Item[] = [];
+  private count = 0;
+  private places = new Map<Item, Place>();
+  private groups: Group[] = [];
+  /** Groups with something to draw, and groups with nothing left to draw. Closed groups are in neither. */
+  private waiting = new Set<Group>();
+  private drawn = new Set<Group>();
+  /** Places whose former height holds until all of their content is there. */
+  private unfinished = new Set<Place>();
   private opened = new Map<number, boolean>();
-  private stuck = true;
-  private lastTop = 0;
+  /** Where the person wants to stay, whatever comes: at the end, at the start, or with what they see. */
+  private stays: "end" | "start" | "here" = "end";
+  private last = { top: 0, height: 0, screen: 0 };
+  private busyAt = 0;
+  private width = 0;
   private unseen = 0;
-  private pages = 0;
-  private watch: IntersectionObserver;
+  private more = false;
+  private frame = 0;
 
   constructor(private earlier: () => void) {
     this.element.tabIndex = 0;
@@ -41,10 +77,9 @@ export class Timeline {
     this.element.setAttribute("aria-label", "Conversation");
     this.element.append(this.list, this.end, this.jump);
     this.jump.hidden = true;
-    this.watch = new IntersectionObserver((seen) => this.seen(seen), { root: this.element, rootMargin: "1200px 0px" });
-    this.element.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    new ResizeObserver(() => this.keep()).observe(this.list);
-    new ResizeObserver(() => this.keep()).observe(this.element);
+    this.element.addEventListener("scroll", () => this.onScroll(), { passive: true });
+    const resized = new ResizeObserver(() => this.onResize());
+    for (const watched of [this.element, this.list, this.end]) resized.observe(watched);
   }
 
   /** What stands behind the last item: prompts that are on their way. */
@@ -52,125 +87,341 @@ export class Timeline {
     return this.end;
   }
 
-  /** `pages` is how often something was put in front; the reader then stays where they are, seen from the end. */
-  update(items: Item[], more: boolean, pages = 0): void {
-    const { scrollHeight, scrollTop } = this.element;
-    this.list.classList.toggle("more-above", more);
-    if (items.length !== this.order.length || items[0] !== this.order[0] || items.at(-1) !== this.order.at(-1)) {
-      this.arrange(items);
-    }
-    for (const item of items) {
-      const place = this.places.get(item.id);
-      if (place?.view && place.drawn !== item.revision) {
-        place.view.update();
-        place.drawn = item.revision;
-      }
-    }
-    if (pages !== this.pages && !this.stuck) this.element.scrollTop = this.element.scrollHeight - (scrollHeight - scrollTop);
-    this.pages = pages;
-    this.keep();
-    if (more && this.element.scrollTop < NEAR_START) this.earlier();
+  /** Takes the items of a fold, which appends to one array and makes a new one for a page in front, and what changed. */
+  update(items: Item[], changed: Iterable<Item>, more: boolean): void {
+    this.more = more;
+    if (items === this.items) this.append(items.slice(this.count));
+    else this.arrange(items);
+    this.items = items;
+    this.count = items.length;
+    for (const item of changed) this.refresh(item);
+    this.settle();
   }
+
+  toEnd(): void {
+    this.stays = "end";
+    this.unseen = 0;
+    this.settle();
+  }
+
+  /** To the very beginning, also of what has to be fetched first. */
+  toStart(): void {
+    this.stays = "start";
+    this.settle();
+  }
+
+  private refresh(item: Item): void {
+    const place = this.places.get(item);
+    if (!place?.view || place.drawn === item.revision) return;
+    place.view.update();
+    place.drawn = item.revision;
+    this.unfinished.add(place);
+  }
+
+  // Which items there are
 
   private arrange(items: Item[]): void {
-    const inFront = this.order.length > 0 && items[0] !== this.order[0];
-    const wanted = new Set(items.map((item) => item.id));
-    for (const [id, place] of this.places) if (!wanted.has(id)) this.remove(id, place);
-    let next: Element | null = null;
-    for (let at = items.length - 1; at >= 0; at -= 1) {
-      const place = this.places.get(items[at].id) ?? this.add(items[at]);
-      if (place.shell.parentNode !== this.list || place.shell.nextElementSibling !== next) this.list.insertBefore(place.shell, next);
-      next = place.shell;
+    const wanted = new Set(items);
+    for (const [item, place] of this.places) if (!wanted.has(item)) this.remove(place);
+    const known = this.groups.flatMap((group) => group.places);
+    const front = known.length ? items.indexOf(known[0].item) : 0;
+    if (known.every((place, at) => place.item === items[front + at])) {
+      this.prepend(items.slice(0, front));
+      this.append(items.slice(front + known.length));
+      return;
     }
-    if (!this.stuck && !inFront) this.unseen += Math.max(0, items.length - this.order.length);
-    this.order = [...items];
-    // Who is at the end shall see what comes at once, and not a place that is filled a moment later.
-    if (this.stuck) for (const item of items.slice(-LAST)) this.fill(this.places.get(item.id)!);
+    for (const group of this.groups) group.element.remove();
+    this.groups = [];
+    this.waiting.clear();
+    this.drawn.clear();
+    this.unfinished.clear();
+    this.places.clear();
+    this.append(items);
   }
 
-  private add(item: Item): Place {
-    const place: Place = { item, shell: el("div", `item of-${item.kind}`), view: null, drawn: 0 };
-    place.shell.dataset.cursor = item.cursor;
-    this.places.set(item.id, place);
-    this.byShell.set(place.shell, place);
-    this.watch.observe(place.shell);
-    return place;
+  private append(items: Item[]): void {
+    if (!items.length) return;
+    for (const item of items) {
+      let group = this.groups.at(-1);
+      if (!group || group.places.length >= ITEMS_IN_GROUP) {
+        group = this.group();
+        this.groups.push(group);
+        this.list.append(group.element);
+      }
+      this.place(item, group);
+    }
+    this.busyAt = performance.now();
+    if (this.stays !== "end" && this.count) this.unseen += items.length;
   }
 
-  private remove(id: number, place: Place): void {
-    this.watch.unobserve(place.shell);
+  private prepend(items: Item[]): void {
+    for (let end = items.length; end > 0; end -= ITEMS_IN_GROUP) {
+      const group = this.group();
+      for (const item of items.slice(Math.max(0, end - ITEMS_IN_GROUP), end)) this.place(item, group);
+      this.groups.unshift(group);
+      this.list.prepend(group.element);
+    }
+  }
+
+  private group(): Group {
+    return { element: el("div", "items"), places: [], isOpen: true, undrawn: 0 };
+  }
+
+  private place(item: Item, group: Group): void {
+    const shell = el("div", `item of-${item.kind}`);
+    shell.dataset.cursor = item.cursor;
+    const place: Place = { item, group, shell, view: null, drawn: 0, height: 0 };
+    this.places.set(item, place);
+    this.open(group);
+    group.places.push(place);
+    group.element.append(shell);
+    this.countUndrawn(group, 1);
+  }
+
+  private remove(place: Place): void {
+    const { group } = place;
+    this.open(group);
+    if (!place.view) this.countUndrawn(group, -1);
     place.shell.remove();
-    this.places.delete(id);
+    group.places.splice(group.places.indexOf(place), 1);
+    this.places.delete(place.item);
+    this.unfinished.delete(place);
+    if (group.places.length) return;
+    group.element.remove();
+    this.drawn.delete(group);
+    this.groups.splice(this.groups.indexOf(group), 1);
   }
 
-  private seen(entries: IntersectionObserverEntry[]): void {
-    for (const entry of entries) {
-      const place = this.byShell.get(entry.target);
-      if (!place) continue;
-      if (entry.isIntersecting) this.fill(place);
-      else this.empty(place);
+  // What is drawn
+
+  private open(group: Group): void {
+    if (group.isOpen) return;
+    group.isOpen = true;
+    group.element.style.height = "";
+    for (const { shell, height } of group.places) shell.style.minHeight = `${height}px`;
+    group.element.append(...group.places.map((place) => place.shell));
+    this.countUndrawn(group, group.places.length);
+  }
+
+  private countUndrawn(group: Group, by: number): void {
+    group.undrawn += by;
+    const [to, from] = group.undrawn ? [this.waiting, this.drawn] : [this.drawn, this.waiting];
+    from.delete(group);
+    to.add(group);
+  }
+
+  private close(group: Group): void {
+    for (const place of group.places) place.height = place.shell.getBoundingClientRect().height;
+    group.element.style.height = `${group.element.getBoundingClientRect().height}px`;
+    group.isOpen = false;
+    group.element.replaceChildren();
+    for (const place of group.places) {
+      place.view = null;
+      place.shell.classList.remove("drawn");
+      place.shell.replaceChildren();
     }
-    this.keep();
+    this.drawn.delete(group);
   }
 
   private fill(place: Place): void {
     if (place.view) return;
     place.view = viewOf(place.item, this.opened);
     place.drawn = place.item.revision;
-    place.shell.style.height = "";
     place.shell.classList.add("drawn");
     place.shell.append(place.view.element);
+    this.unfinished.add(place);
+    this.countUndrawn(place.group, -1);
   }
 
-  private empty(place: Place): void {
-    const { shell, view } = place;
-    // What a person is in the middle of stays: a selection, a focus, a sound.
-    if (!view || shell.contains(document.activeElement) || shell.querySelector("audio")) return;
-    shell.style.height = `${shell.offsetHeight}px`;
-    shell.replaceChildren();
-    place.view = null;
+  /** Draws what a person sees now; what is near or was never drawn follows in `work`. */
+  private settle(): void {
+    if (!this.element.isConnected) return;
+    this.width ||= this.list.clientWidth;
+    if (this.stays === "end") this.fillFromEnd();
+    else this.fillFromTop();
+    this.finish();
+    this.keep();
+    this.closeFar();
+    if (this.frame === 0 && !this.todo().next().done) this.frame = requestAnimationFrame(() => this.work());
+    const first = this.groups[0];
+    if (this.more && this.element.scrollTop < NEAR_START && !(first?.isOpen && first.undrawn)) this.earlier();
   }
 
-  private scrolled(): void {
-    const { scrollTop, scrollHeight, clientHeight } = this.element;
-    const near = scrollHeight - scrollTop - clientHeight < NEAR_END;
-    if (near) this.stuck = true;
-    else if (scrollTop < this.lastTop - 2) this.stuck = false;
-    this.lastTop = scrollTop;
-    if (this.stuck) this.unseen = 0;
-    this.button();
-    if (scrollTop < NEAR_START && this.list.classList.contains("more-above")) this.earlier();
-  }
-
-  private keep(): void {
-    if (this.stuck) {
-      this.element.scrollTop = this.element.scrollHeight;
-      this.lastTop = this.element.scrollTop;
+  private fillFromEnd(): void {
+    let fresh = 0;
+    for (const place of this.placesFrom(this.groups.length - 1, -1)) {
+      if (fresh === 0 && this.list.getBoundingClientRect().bottom - place.shell.getBoundingClientRect().bottom > this.element.clientHeight) return;
+      if (place.view) continue;
+      this.fill(place);
+      fresh = (fresh + 1) % STEP;
     }
-    this.button();
   }
 
-  private button(): void {
-    this.jump.hidden = this.stuck;
-    if (!this.stuck) this.jump.textContent = this.unseen ? `${this.unseen} new below` : "To the end";
+  private fillFromTop(): void {
+    if (this.stays === "start") this.element.scrollTop = 0;
+    else this.anchor.restore();
+    const { top, bottom } = this.element.getBoundingClientRect();
+    let fresh = 0;
+    for (const place of this.placesFrom(this.groupAt(this.element.scrollTop), 1)) {
+      const box = fresh === 0 ? place.shell.getBoundingClientRect() : null;
+      if (box && box.top > bottom) return;
+      if (place.view || (box && box.bottom <= top)) continue;
+      this.fill(place);
+      fresh = (fresh + 1) % STEP;
+    }
   }
 
-  toEnd(): void {
-    this.stuck = true;
-    this.unseen = 0;
+  private *placesFrom(start: number, by: 1 | -1): Generator<Place> {
+    for (let at = start; at >= 0 && at < this.groups.length; at += by) {
+      const group = this.groups[at];
+      this.open(group);
+      yield* by > 0 ? group.places : [...group.places].reverse();
+    }
+  }
+
+  /** The first group that reaches below a height of the content. */
+  private groupAt(top: number): number {
+    let low = 0;
+    let high = this.groups.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const { offsetTop, offsetHeight } = this.groups[middle].element;
+      if (offsetTop + offsetHeight > top) high = middle;
+      else low = middle + 1;
+    }
+    return Math.min(low, this.groups.length - 1);
+  }
+
+  /** A slice of what is not on the screen: what is near, then what was never drawn at this width. */
+  private work(): void {
+    this.frame = 0;
+    const until = performance.now() + BUDGET_MS;
+    for (const place of this.todo()) {
+      if (place) this.fill(place);
+      if (!place || performance.now() > until) break;
+    }
+    this.settle();
+  }
+
+  /** Places to draw, the nearest first; null for what has to wait for a quiet moment. */
+  private *todo(): Generator<Place | null> {
+    const { scrollTop, clientHeight } = this.element;
+    const first = Math.max(0, this.groupAt(scrollTop - MARGIN));
+    let at = first;
+    for (; at < this.groups.length && this.groups[at].element.offsetTop < scrollTop + clientHeight + MARGIN; at += 1) {
+      this.open(this.groups[at]);
+      yield* undrawn(this.groups[at]);
+    }
+    if (this.unfinished.size) yield null;
+    while (this.waiting.size) {
+      if (isDrawing() || performance.now() - this.busyAt < QUIET_MS) return yield null;
+      const next = this.nearest(this.waiting);
+      this.open(next);
+      yield* undrawn(next);
+    }
+  }
+
+  private nearest(groups: Set<Group>): Group {
+    const { scrollTop } = this.element;
+    const distance = ({ element }: Group): number => Math.abs(element.offsetTop - scrollTop);
+    return [...groups].reduce((best, group) => (distance(group) < distance(best) ? group : best));
+  }
+
+  private finish(): void {
+    for (const place of this.unfinished) {
+      if (place.shell.querySelector(".drawing")) continue;
+      place.shell.style.minHeight = "";
+      this.unfinished.delete(place);
+    }
+  }
+
+  private closeFar(): void {
+    const { scrollTop, clientHeight } = this.element;
+    const isFar = ({ element }: Group): boolean =>
+      element.offsetTop + element.offsetHeight < scrollTop - FAR_MARGIN || element.offsetTop > scrollTop + clientHeight + FAR_MARGIN;
+    const isWhole = (group: Group): boolean => group.places.every((place) => !this.unfinished.has(place));
+    // The last group still grows.
+    for (const group of this.drawn) {
+      if (group !== this.groups.at(-1) && isFar(group) && isWhole(group) && !isHeld(group.element)) this.close(group);
+    }
+  }
+
+  // Where the person is
+
+  private onScroll(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.element;
+    const { top, height, screen } = this.last;
+    const isUp = scrollTop < top - 0.5;
+    const isDown = scrollTop > top + 0.5;
+    const isNear = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    // A list that became shorter moves up as well, and nobody meant to leave the end.
+    const isSame = scrollHeight === height && clientHeight === screen;
+    if (isUp && (isSame || !isNear)) this.stays = this.stays === "start" ? "start" : "here";
+    if (isDown) this.stays = isNear ? "end" : this.stays === "end" ? "end" : "here";
+    if (this.stays === "end") this.unseen = 0;
+    if (isUp || isDown) this.busyAt = performance.now();
+    this.settle();
+  }
+
+  private onResize(): void {
+    if (!this.element.isConnected) return;
+    if (this.list.clientWidth !== this.width) {
+      this.width = this.list.clientWidth;
+      for (const group of this.groups) if (!group.isOpen) this.waiting.add(group);
+      this.frame ||= requestAnimationFrame(() => this.work());
+    }
     this.keep();
   }
 
-  /** Brings the item of a search result to the middle of the screen; false when it is not here. */
-  reveal(cursor: string, item: Item | undefined): boolean {
-    const place = item && this.places.get(item.id);
-    if (!place) return false;
-    this.stuck = false;
-    this.fill(place);
-    place.shell.scrollIntoView({ block: "center" });
-    place.shell.classList.add("found");
-    place.shell.dataset.found = cursor;
-    window.setTimeout(() => place.shell.classList.remove("found"), 2500);
-    return true;
+  private keep(): void {
+    const { element } = this;
+    if (this.stays === "end") element.scrollTop = element.scrollHeight;
+    else if (this.stays === "start") element.scrollTop = 0;
+    else this.anchor.restore();
+    this.anchor.remember();
+    this.last = { top: element.scrollTop, height: element.scrollHeight, screen: element.clientHeight };
+    this.jump.hidden = this.stays === "end";
+    if (!this.jump.hidden) this.jump.textContent = this.unseen ? `${this.unseen} new below` : "To the end";
   }
+
+  /** Brings what a search found to the middle of the screen and marks it, or else the item that it is in. */
+  async reveal(item: Item, wanted: Wanted): Promise<void> {
+    const place = this.places.get(item);
+    if (!place) return;
+    this.stays = "here";
+    forgetMatches();
+    this.bring(place);
+    // Colours replace the text of code blocks, and with it what would be marked.
+    if (place.shell.querySelector(".code")) await import("./highlight");
+    if (!place.view) return;
+    const match = locate(place.view, wanted);
+    this.bring(place, match);
+    if (match) markMatches(place.view.element, wanted, match);
+    place.shell.classList.add("found");
+    window.setTimeout(() => place.shell.classList.remove("found"), 2500);
+  }
+
+  /** What is drawn around it pushes it away again, until everything on the screen is drawn. */
+  private bring(place: Place, match: Range | null = null): void {
+    for (let tries = 0; tries < 3; tries += 1) {
+      this.open(place.group);
+      this.fill(place);
+      if (match) scrollToRange(match, this.element);
+      else place.shell.scrollIntoView({ block: "center" });
+      this.anchor.remember();
+      this.settle();
+    }
+  }
+}
+
+function undrawn(group: Group): Place[] {
+  return group.places.filter((place) => !place.view);
+}
+
+/** What a person is in the middle of stays: a focus, a selection, a sound. */
+function isHeld(element: HTMLElement): boolean {
+  if (element.contains(document.activeElement) || element.querySelector("audio")) return true;
+  const selection = getSelection();
+  if (!selection || selection.isCollapsed) return false;
+  return element.contains(selection.anchorNode) || element.contains(selection.focusNode);
 }

@@ -55,6 +55,12 @@ export class ToolView {
     if (this.element.open) this.fill();
   }
 
+  unfold(): void {
+    this.opened.set(this.tool.id, true);
+    this.element.open = true;
+    this.fill();
+  }
+
   private fill(): void {
     const { call, output, exit } = this.tool;
     // Content is replaced as a whole by updates; only then is it drawn again. Terminals just grow.

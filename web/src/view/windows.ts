@@ -1,11 +1,11 @@
-/** The windows that start something: sign in, a new session, search, menus. */
+/** The windows that start something: sign in, a new session, menus. */
 
 import { type TemplateResult, html, nothing } from "lit";
-import type { App, Found } from "../model/app";
+import type { App } from "../model/app";
 import { recallJson, remember } from "../model/memory";
 import { plain } from "../text/reveal";
 import { dialog } from "./dialogs";
-import { ago, button, el, shown } from "./dom";
+import { button, el, shown } from "./dom";
 
 export function signIn(app: App): TemplateResult {
   const submit = (event: Event): void => {
@@ -91,44 +91,6 @@ export function newSession(app: App, go: (id: string) => void): void {
       },
     );
   });
-}
-
-export function searchAll(app: App, go: (found: Found) => void): void {
-  const field = el("input", "search-field");
-  field.type = "search";
-  field.placeholder = "Search in all sessions";
-  field.setAttribute("aria-label", "Search in all sessions");
-  const list = el("ul", "found-list");
-  list.setAttribute("aria-live", "polite");
-  const opened = dialog("Search", field, list);
-  let round = 0;
-  let timer = 0;
-  const look = async (): Promise<void> => {
-    const mine = ++round;
-    const text = field.value.trim();
-    if (!text) return list.replaceChildren();
-    const answer = await app.rpc.call<{ found: Found[] }>("_dragoman/hub/search", { text, limit: 30 }).catch((error: Error) => error);
-    if (mine !== round) return;
-    if (answer instanceof Error) return list.replaceChildren(el("li", "faint", shown(answer.message)));
-    list.replaceChildren(...answer.found.map((found) => {
-      const session = app.sessions.get(found.sessionId);
-      const made = button("", "found-one", () => {
-        opened.close();
-        go(found);
-      });
-      made.append(
-        el("span", "found-head", el("strong", "", shown(found.title || session?.title || "Untitled session")), el("span", "faint", `${found.kind.replaceAll("_", " ")} ${ago(session?.updatedAt)}`)),
-        el("span", "excerpt", shown(found.excerpt)),
-      );
-      return el("li", "", made);
-    }));
-    if (!answer.found.length) list.append(el("li", "faint", "Nothing was found."));
-  };
-  field.addEventListener("input", () => {
-    window.clearTimeout(timer);
-    timer = window.setTimeout(() => void look(), 150);
-  });
-  field.focus();
 }
 
 /** A menu beside what opened it. Arrow keys move, Escape closes. */

@@ -1,0 +1,74 @@
+"""What a live message costs does not depend on how much was said before it. Counted, not timed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.web.conftest import RunningHub, Visitor, send, start_session
+from tests.web.seeing import ended
+
+pytestmark = pytest.mark.timeout(240)
+
+COUNT = """(what) => {
+    window.drawn = 0;
+    new MutationObserver((changes) => {
+        for (const { addedNodes } of changes) {
+            for (const node of addedNodes) if (node instanceof Element) window.drawn += node.matches(what) + node.querySelectorAll(what).length;
+        }
+    }).observe(document.querySelector(".timeline"), { childList: true, subtree: true });
+}"""
+SIZES = """() => {
+    const all = [...document.querySelectorAll(".timeline, .timeline *")];
+    return { elements: all.length, widest: Math.max(...all.map((one) => one.childElementCount)) };
+}"""
+SETTLED = """() => {
+    const shells = document.querySelectorAll(".item").length;
+    return document.querySelectorAll(".item:not(.drawn)").length === 0 && shells;
+}"""
+MESSAGES = 1500
+
+
+def test_a_long_live_session_keeps_a_small_page(visitor: Visitor, hub: RunningHub) -> None:
+    """A browser lays out what it holds with every message: all of it, or what is near."""
+    page = visitor.open()
+    start_session(page, hub.folder)
+    page.evaluate(COUNT, ".agent")
+    send(page, f"say {MESSAGES} messages")
+    page.wait_for_selector(".item.of-end.drawn")
+    assert f"Message {MESSAGES} with some words." in page.inner_text(".timeline")
+    assert page.evaluate("window.drawn") <= MESSAGES + 1  # each is drawn once at most
+    page.wait_for_function(f"() => ({SIZES})().elements < 2500 && ({SETTLED})()")
+    sizes = page.evaluate(SIZES)
+    assert sizes["widest"] <= MESSAGES / 16
+    height = page.evaluate("document.querySelector('.timeline').scrollHeight")
+    assert height > MESSAGES * 20  # what is far away has the height that it had
+    page.keyboard.press("Escape")
+    page.keyboard.press("Home")
+    page.wait_for_selector(".bubble >> text=messages")
+    page.wait_for_function("() => document.querySelector('.timeline').scrollTop === 0")
+
+
+def test_a_list_that_grows_is_not_drawn_again_and_again(visitor: Visitor, hub: RunningHub) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "list 60 entries")
+    ended(page, 1)
+    live = drawing(page)
+    assert (live["entries"], live["rows"]) == (60, 60)
+    page.reload()
+    page.wait_for_selector(".item.of-end.drawn")
+    assert drawing(page) == live  # piece by piece as in one go
+    page.evaluate(COUNT, "li, tbody tr")
+    send(page, "list 900 entries")
+    ended(page, 2)
+    assert page.evaluate("window.drawn") <= 2 * 1800 + 2  # each as the last one, and once more when it is complete
+
+
+def drawing(page: Any) -> Any:
+    return page.evaluate("""() => ({
+        entries: document.querySelectorAll(".agent li").length,
+        rows: document.querySelectorAll(".agent tbody tr").length,
+        text: document.querySelector(".agent-body").innerHTML,
+    })""")

@@ -1,0 +1,230 @@
+"""A conversation in a real browser moves by exactly what a person scrolls, and by nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.web.conftest import RunningHub, Visitor, send, start_session
+from tests.web.seeing import ended
+
+pytestmark = pytest.mark.timeout(240)
+
+WIDTHS = {"phone": {"width": 390, "height": 844}, "desk": {"width": 1440, "height": 900}}
+
+LOOK = """(before) => {
+    const timeline = document.querySelector(".timeline");
+    const { top, bottom } = timeline.getBoundingClientRect();
+    const seen = () => {
+        const found = {};
+        const drawn = {};
+        for (const mark of timeline.querySelectorAll(".tool-title, .gist, .bubble, .prose h4, .prose h5, .end")) {
+            const box = mark.getBoundingClientRect();
+            drawn[mark.innerText] = box.top;
+            if (box.bottom > top && box.top < bottom) found[mark.innerText] = box.top;
+        }
+        const { scrollTop, scrollHeight, clientHeight } = timeline;
+        return { marks: found, drawn, above: scrollTop, below: scrollHeight - scrollTop - clientHeight };
+    };
+    const same = (one, other) => Object.keys(one).every((key) => one[key] === other.drawn[key]);
+    return new Promise((resolve) => {
+        let waited = 0;
+        let still = 0;
+        let last = seen();
+        const look = () => {
+            const now = seen();
+            waited += 1;
+            still = same(last.marks, now) ? still + 1 : 0;
+            last = now;
+            // Browsers glide: what has begun to move is awaited until it rests, and what does not move at all is given up.
+            if (!before || (still >= 5 && (waited >= 20 || !same(before, now)))) resolve(now);
+            else requestAnimationFrame(look);
+        };
+        look();
+    });
+}"""
+
+
+@dataclass
+class Sight:
+    """What of a conversation is on the screen: texts that occur once, and how far down they stand."""
+
+    marks: dict[str, float]
+    drawn: dict[str, float]
+    """Those that are off the screen as well."""
+    above: float
+    below: float
+
+    def way_to(self, other: Sight) -> float:
+        """How far everything that was on the screen has moved, all of it together; positive is down."""
+        ways = [other.drawn[text] - place for text, place in self.marks.items() if text in other.drawn]
+        assert ways, f"nothing is left of {list(self.marks)}, but {list(other.marks)}"
+        assert max(ways) - min(ways) <= 1, f"things moved apart: {ways}"
+        return ways[0]
+
+
+@dataclass
+class Reader:
+    """Somebody who scrolls, with the pointer at a place of the conversation."""
+
+    page: Any
+    x: float
+    y: float
+
+    def look(self, before: Sight | None = None) -> Sight:
+        return Sight(**self.page.evaluate(LOOK, before.marks if before else None))
+
+    def step(self, act: Callable[[], object], *, least: float, most: float) -> bool:
+        """Scroll once; false if nothing is left to scroll. `most` below zero goes up the conversation."""
+        before = self.look()
+        act()
+        after = self.look(before)
+        way = -before.way_to(after)  # scrolling down moves things up
+        room = before.below if most > 0 else before.above
+        if way == 0 and room < 1:
+            return False
+        if room >= abs(least):
+            assert min(least, most) - 1 <= way <= max(least, most) + 1, f"a step of {least} to {most} moved {way}"
+        else:
+            assert 0 <= way * (1 if most > 0 else -1) <= room + 1
+        return True
+
+    def travel(self, act: Callable[[], object], *, least: float, most: float, until: str) -> None:
+        for _ in range(300):
+            if self.step(act, least=least, most=most):
+                continue
+            if self.page.locator(until).count():
+                return
+        raise AssertionError(f"{until} was not reached")
+
+
+START = ".bubble:has-text('review 6 files')"
+END = ".item.of-end.drawn"
+
+
+@pytest.fixture(params=sorted(WIDTHS))
+def reader(request: pytest.FixtureRequest, visitor: Visitor, hub: RunningHub) -> Reader:
+    """Somebody at the end of a review whose first half has to be fetched."""
+    page = visitor.open(viewport=WIDTHS["desk"])
+    start_session(page, hub.folder)
+    send(page, "review 6 files")
+    ended(page, 1)
+    page.set_viewport_size(WIDTHS[request.param])
+    page.reload()
+    page.wait_for_selector(END)
+    page.locator(".timeline").focus()
+    box = page.locator(".timeline").bounding_box()
+    reader = Reader(page, box["x"] + 30, box["y"] + box["height"] / 2)
+    page.mouse.move(reader.x, reader.y)
+    return reader
+
+
+def test_the_wheel_leads_to_the_top_and_back(reader: Reader) -> None:
+    reader.travel(lambda: reader.page.mouse.wheel(0, -450), least=-450, most=-450, until=START)
+    reader.travel(lambda: reader.page.mouse.wheel(0, 450), least=450, most=450, until=END)
+
+
+def test_a_finger_leads_to_the_top_and_back(reader: Reader) -> None:
+    finger = reader.page.context.new_cdp_session(reader.page)
+    finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+
+    clock = itertools.count(time.time(), 0.2)
+
+    def touch(kind: str, *points: float) -> None:
+        places = [{"x": reader.x, "y": y} for y in points]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places, "timestamp": next(clock)})
+
+    def swipe(way: int) -> None:
+        start = reader.y - way / 2
+        touch("touchStart", start)
+        for part in (0.25, 0.5, 0.75, 1, 1, 1):  # it rests in the end, so that nothing goes on by itself
+            touch("touchMove", start + way * part)
+        touch("touchEnd")
+
+    # A finger has to move a little before it counts as a swipe.
+    reader.travel(lambda: swipe(400), least=-330, most=-400, until=START)
+    reader.travel(lambda: swipe(-400), least=330, most=400, until=END)
+
+
+def test_keys_lead_to_the_top_and_back(reader: Reader) -> None:
+    press = reader.page.keyboard.press
+    height = reader.page.evaluate("document.querySelector('.timeline').clientHeight")
+    for _ in range(4):
+        assert reader.step(lambda: press("ArrowUp"), least=-40, most=-40)
+    assert reader.step(lambda: press("ArrowDown"), least=40, most=40)
+    reader.travel(lambda: press("PageUp"), least=-height / 2, most=-height, until=START)
+    reader.travel(lambda: press("PageDown"), least=height / 2, most=height, until=END)
+    press("Home")
+    reader.page.wait_for_selector(START)
+    reader.page.wait_for_function("() => document.querySelector('.timeline').scrollTop === 0")
+    press("End")
+    reader.page.wait_for_selector(END)
+    assert reader.look().below <= 1
+
+
+CHANGES = {
+    "a tool above is unfolded": "() => above('.tool:not([open]) > summary').click()",
+    "a diff above is folded": "() => above('.tool[open] > summary').click()",
+    "a thought above is unfolded": "() => above('.thought:not([open]) > summary').click()",
+    "something above is taken away": "() => above('.file').remove()",
+}
+ABOVE = """() => {
+    const { top } = document.querySelector(".timeline").getBoundingClientRect();
+    window.above = (what) => [...document.querySelectorAll(what)].filter((one) => one.closest(".item").getBoundingClientRect().bottom < top).at(-1);
+}"""
+
+
+def test_what_changes_elsewhere_moves_nothing_on_the_screen(
+    reader: Reader, visitor: Visitor, hub: RunningHub
+) -> None:
+    page = reader.page
+    page.keyboard.press("Home")
+    page.wait_for_selector(START)
+    for _ in range(5):
+        reader.step(lambda: page.keyboard.press("PageDown"), least=100, most=900)
+    page.evaluate(ABOVE)
+    for change in CHANGES.values():
+        before = reader.look()
+        page.evaluate(change)
+        assert before.way_to(reader.look(before)) == pytest.approx(0, abs=1), change
+    before = reader.look()
+    other = visitor.open(url=f"{hub.url}")
+    other.evaluate("hash => { location.hash = hash }", page.evaluate("location.hash"))
+    other.wait_for_selector(".composer textarea:enabled")
+    send(other, "say 40 messages")
+    ended(other, 2)
+    page.wait_for_selector(".jump >> text=/4\\d new below/")
+    assert before.way_to(reader.look(before)) == pytest.approx(0, abs=1)
+
+
+def test_a_resized_window_shows_what_it_showed(reader: Reader) -> None:
+    page = reader.page
+    for _ in range(6):
+        reader.step(lambda: page.keyboard.press("PageUp"), least=-100, most=-900)
+    first = min(reader.look().marks.items(), key=lambda mark: mark[1])[0]
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.wait_for_function("() => document.querySelector('.timeline').clientWidth >= 350")
+    assert first in reader.look(reader.look()).marks
+
+
+def test_a_long_diff_comes_whole_and_in_pieces(visitor: Visitor, hub: RunningHub) -> None:
+    folder = hub.folder / "long"
+    folder.mkdir()
+    (folder / "long.txt").write_text("".join(f"line {number} of many\n" for number in range(700)))
+    page = visitor.open(viewport=WIDTHS["desk"])
+    start_session(page, folder)
+    send(page, "write a file of 700 lines")
+    ended(page, 1)
+    page.wait_for_selector(".diff")
+    page.wait_for_function("() => !document.querySelector('.drawing')")
+    rows = page.locator(".diff .text").all_inner_texts()
+    assert rows == [f"line {number} of many" for number in range(700)]
+    with page.expect_download() as saving:
+        page.click("button[aria-label='Session menu']")
+        page.click("text=Export as HTML")
+    assert saving.value.path().read_text().count("of many</span>") == 700

@@ -1,0 +1,96 @@
+"""A search on the page ends at the very words that were searched, with the keyboard alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.web.conftest import DESK, PHONE, RunningHub, Visitor, send, start_session
+from tests.web.seeing import AXE, ended, faults
+
+pytestmark = pytest.mark.timeout(240)
+
+MATCH = """() => {
+    const found = [...(CSS.highlights.get("match-current") ?? [])][0];
+    if (!found || !found.toString()) return null;
+    const timeline = document.querySelector(".timeline").getBoundingClientRect();
+    const box = found.getBoundingClientRect();
+    const element = found.startContainer.parentElement;
+    const shown = box.height > 0 && box.top >= timeline.top && box.bottom <= timeline.bottom;
+    return { words: found.toString(), around: element.closest(".row, .line, p, pre, div").innerText, shown };
+}"""
+
+
+@pytest.fixture(scope="module")
+def written(browser: Any, hub: RunningHub) -> None:
+    """Words in a folded thought, a folded tool, a diff of many pieces and a message; then much else."""
+    lines = [f"line {number}{' with an okapi' if number == 640 else ''}\n" for number in range(700)]
+    (hub.folder / "long.txt").write_text("".join(lines))
+    writer = Visitor(browser.new_context(reduced_motion="reduce"), hub)
+    page = writer.open()
+    start_session(page, hub.folder)
+    send(page, "look closely")
+    ended(page, 1)
+    send(page, "review 6 files")
+    ended(page, 2)
+    writer.context.close()
+
+
+@pytest.fixture
+def page(visitor: Visitor, written: None) -> Any:
+    return visitor.open()
+
+
+def find(page: Any, words: str) -> dict[str, Any]:
+    """Search with keys alone, and wait until the match is shown."""
+    page.evaluate("CSS.highlights.clear()")
+    page.keyboard.press("Control+k")
+    page.keyboard.type(words)
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"() => ({MATCH})()?.shown")
+    found: dict[str, Any] = page.evaluate(MATCH)
+    return found
+
+
+def test_enter_opens_the_match_itself_wherever_it_is_folded_away(page: Any) -> None:
+    found = find(page, "WALR")
+    assert (found["words"], found["around"]) == ("walr", "Somewhere there is a walrus, and nobody mentions it.")
+    assert "the pangolin" in find(page, "pangolin")["around"]
+    page.set_viewport_size(PHONE)
+    assert find(page, "okapi 640")["around"].endswith("line 640 with an okapi")
+    assert find(page, "second quokka")["around"] == "def quokka():\n    return 'the second quokka'"
+
+
+def test_results_are_plain_text_with_marked_words_and_arrows_choose(page: Any) -> None:
+    page.keyboard.press("Control+k")
+    page.keyboard.type("early")
+    page.wait_for_selector(".found-one[aria-selected=true]")
+    rows = page.locator(".found-one").count()
+    assert rows > 2
+    page.keyboard.press("ArrowUp")
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    assert page.get_attribute(".search-field", "aria-activedescendant") == "found-2"
+    assert page.get_attribute("#found-2", "aria-selected") == "true"
+    assert page.locator(".found-one[aria-selected=true]").count() == 1
+    page.fill(".search-field", "quokka linked")
+    page.wait_for_function("() => document.querySelectorAll('.found-one').length === 1")
+    shown = page.inner_text(".excerpt")
+    assert shown == "Result The quokka of quokka.py is linked…"
+    assert page.locator(".excerpt mark").all_inner_texts() == ["quokka", "quokka", "linked"]
+    if AXE.is_file():
+        assert faults(page) == []
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"() => ({MATCH})()?.shown")
+    assert page.locator("dialog").count() == 0
+    assert page.viewport_size == DESK
+
+
+def test_nothing_found_is_said_and_enter_then_does_nothing(page: Any) -> None:
+    page.keyboard.press("Control+k")
+    page.keyboard.type("coelacanth")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog [role=status] >> text=Nothing was found.")
+    page.keyboard.press("Enter")
+    assert page.locator("dialog").count() == 1

@@ -1,0 +1,45 @@
+/**
+ * Draws what is large in steps: one step a frame, so that no frame has to lay out thousands of rows. An element whose
+ * content is still to come has the class `drawing`; whoever needs all of it now calls `finishDrawing`.
+ */
+
+interface Step {
+  target: HTMLElement;
+  draw: () => void;
+}
+
+const queue = new Set<Step>();
+let frame = 0;
+
+export function drawLater(target: HTMLElement, draw: () => void): void {
+  target.classList.add("drawing");
+  queue.add({ target, draw });
+  frame ||= requestAnimationFrame(onFrame);
+}
+
+function onFrame(): void {
+  frame = 0;
+  for (const step of queue) {
+    queue.delete(step);
+    run(step);
+    break;
+  }
+  if (queue.size) frame = requestAnimationFrame(onFrame);
+}
+
+export function isDrawing(): boolean {
+  return queue.size > 0;
+}
+
+export function finishDrawing(root: HTMLElement): void {
+  for (const step of queue) {
+    if (!root.contains(step.target)) continue;
+    queue.delete(step);
+    run(step);
+  }
+}
+
+function run({ target, draw }: Step): void {
+  draw();
+  target.classList.remove("drawing");
+}
