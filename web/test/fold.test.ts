@@ -147,7 +147,7 @@ test("a tool of an earlier page is stopped with the turn that runs", () => {
 test("messages that make no sense are passed over", () => {
   const odd: any[] = [
     {}, { method: "session/update" }, { method: "session/update", params: { update: null } }, update("tool_call", {}), update("plan", { entries: 3 }),
-    update("agent_message_chunk", { content: null }), update("later_invention", {}), event("nonsense", {}), event("settled", { request: 3 }),
+    update("agent_message_chunk", { content: null }), event("nonsense", {}), event("settled", { request: 3 }),
   ];
   assert.deepEqual(folded(odd).items, []);
 });

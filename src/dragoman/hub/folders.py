@@ -1,4 +1,4 @@
-"""Folders of the hub's machine, for somebody who types the path of one: whether it exists, and how it may go on.
+"""Folders of the hub's machine, for somebody who types the path of one: does it exist, and what may follow?
 
 Only folders that the token may open are named. Looks at the disk, so call it in a thread.
 """
@@ -18,7 +18,8 @@ LOOKED_AT = 5_000
 
 
 def complete_folder(path: str, *, grant: Grant) -> dict[str, object]:
-    """`{"path": …, "exists": …, "folders": […]}` for what was typed so far; `path` is it with `~` resolved."""
+    """`{"path": …, "exists": …, "folders": […]}` for what was typed so far; `path` is it with `~` resolved.
+    """
     typed = os.path.expanduser(path)
     if not os.path.isabs(typed) or "\0" in typed:
         return {"path": typed, "exists": False, "folders": []}
