@@ -448,7 +448,6 @@ def test_options_take_one_row_on_a_phone_and_the_banner_covers_no_title(
             ".map((box, at) => at ? box.top : box.bottom)"
         )
         assert bottom <= top + 1
-        draw(page, "offline-phone")
     finally:
         hub.wire.mend()
     page.wait_for_selector(".banner", state="detached")
