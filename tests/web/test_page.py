@@ -81,7 +81,7 @@ def test_a_permission_shows_the_whole_command_and_is_answered_once_for_all_scree
     phone.wait_for_selector(".card", state="detached")
     ended(desk, 1)
     reads(desk, "It is installed.")
-    assert "Run it once by owner" in desk.inner_text(".settled")
+    assert "Run it once · answered from “owner”" in desk.inner_text(".settled")
 
 
 def test_a_question_is_answered_with_a_form_and_with_keys(visitor: Visitor, hub: RunningHub) -> None:
@@ -105,6 +105,8 @@ def test_a_question_is_answered_with_a_form_and_with_keys(visitor: Visitor, hub:
     page.wait_for_selector(".asks .risk-place >> text=deploy.py:3")
     found = page.locator(".asks .risk-rule").all_inner_texts()
     assert [rule.strip() for rule in found] == ["python/eval", "path/outside"]
+    assert page.locator(".diff:visible").count() == 1, "the card shows the change; the call above is folded"
+    assert page.locator(".tool[data-state=asking]").count() == 1
     page.click(".asks .reject_once")
     ended(page, 3)
 
@@ -370,3 +372,82 @@ def test_what_is_asked_while_nobody_looks_is_notified_once(visitor: Visitor, hub
     assert page.evaluate(NOTED) == ["Run the installer"]
     page.click(".asks .reject_once")
     ended(page, 1)
+
+
+def test_a_new_session_asks_for_a_folder_that_exists(visitor: Visitor, hub: RunningHub) -> None:
+    (hub.folder / "projects" / "parser").mkdir(parents=True)
+    page = visitor.open()
+    page.click("button[aria-label='New session']")
+    assert page.evaluate("document.activeElement.id") == "new-cwd"
+    page.fill("#new-cwd", "/no/such/folder")
+    page.click("dialog button[type=submit]")
+    page.wait_for_selector("dialog .fault >> text=is no folder on the hub's machine")
+    page.fill("#new-cwd", str(hub.folder / "projects" / "par"))
+    offered = f"#folders option[value='{hub.folder / 'projects' / 'parser'}']"
+    page.wait_for_selector(offered, state="attached")
+    page.fill("#new-cwd", str(hub.folder / "projects" / "parser"))
+    page.click("dialog button[type=submit]")
+    page.wait_for_selector(".composer textarea:enabled")
+
+
+def test_a_link_with_a_token_signs_in_where_the_sign_in_is_shown(visitor: Visitor, hub: RunningHub) -> None:
+    page = visitor.open(signed_in=False)
+    page.wait_for_selector(".sign-in")
+    page.evaluate(f"location.hash = '#token={hub.token}'")
+    page.wait_for_selector(".side-head")
+    assert "token" not in page.url
+
+
+SPLIT_WORDS = """() => [...document.querySelectorAll(".table th")].filter((cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return range.getClientRects().length > 1;
+}).length"""
+
+
+def test_tables_keep_their_words_whole_and_unknown_updates_are_named(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    page = visitor.open(viewport=PHONE)
+    start_session(page, hub.folder)
+    send(page, "table")
+    ended(page, 1)
+    assert page.evaluate(SPLIT_WORDS) == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.locator(".note").all_inner_texts() == [
+        "The agent sent 2 updates that this page does not know: hologram_update"
+    ]
+
+
+def test_a_command_that_prints_is_shown_though_its_agent_calls_it_pending(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "build")
+    page.wait_for_selector(".tool[data-state=in_progress] .terminal >> text=compiling parser.c")
+    assert page.inner_text(".tool-state") == "running"
+    page.keyboard.press("Control+.")
+    ended(page, 1)
+
+
+def test_options_take_one_row_on_a_phone_and_the_banner_covers_no_title(
+    visitor: Visitor, hub: RunningHub
+) -> None:
+    page = visitor.open(viewport=PHONE)
+    start_session(page, hub.folder)
+    send(page, "options")
+    ended(page, 1)
+    assert page.locator(".settings label").count() == 3
+    assert page.evaluate("document.querySelector('.settings').offsetHeight") < 50
+    hub.wire.cut()
+    try:
+        page.wait_for_selector(".banner.offline")
+        bottom, top = page.evaluate(
+            "['.banner', '.session-head'].map((one) => document.querySelector(one).getBoundingClientRect())"
+            ".map((box, at) => at ? box.top : box.bottom)"
+        )
+        assert bottom <= top + 1
+    finally:
+        hub.wire.mend()
+    page.wait_for_selector(".banner", state="detached")

@@ -6,6 +6,7 @@ import { download, exported } from "./export";
 import { App, type Found } from "./model/app";
 import { listenToKeys } from "./keys";
 import { canNotify, notifyEnd, notifyOf, notifying, switchNotifications } from "./notify";
+import { takeToken } from "./model/memory";
 import { plain } from "./text/reveal";
 import { showChanges } from "./view/changes";
 import { Composer } from "./view/composer";
@@ -156,6 +157,8 @@ function openSession(id: string): void {
 }
 
 function follow(): void {
+  // A link with a token that is opened in a tab that is here already.
+  if (location.hash.startsWith("#token=")) return app.signIn(takeToken());
   const found = /^#\/s\/(.+)$/.exec(location.hash);
   app.show(found ? decodeURIComponent(found[1]) : null);
   if (found && !matchMedia("(pointer: coarse)").matches) requestAnimationFrame(() => composer.field.focus());

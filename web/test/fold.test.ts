@@ -147,7 +147,7 @@ test("a tool of an earlier page is stopped with the turn that runs", () => {
 test("messages that make no sense are passed over", () => {
   const odd: any[] = [
     {}, { method: "session/update" }, { method: "session/update", params: { update: null } }, update("tool_call", {}), update("plan", { entries: 3 }),
-    update("agent_message_chunk", { content: null }), update("later_invention", {}), event("nonsense", {}), event("settled", { request: 3 }),
+    update("agent_message_chunk", { content: null }), event("nonsense", {}), event("settled", { request: 3 }),
   ];
   assert.deepEqual(folded(odd).items, []);
 });
@@ -157,4 +157,32 @@ test("ten thousand messages are folded in no time", () => {
   const began = Date.now();
   folded(many);
   assert.ok(Date.now() - began < 1500);
+});
+
+test("a turn's time does not count the waiting for a person", () => {
+  const fold = new Fold(S);
+  const asked = { request: "9", method: "session/request_permission", params: { options: [] } };
+  fold.apply(started("k", "x"), "1", 1_000);
+  fold.apply(event("asked", asked), "2", 3_000);
+  fold.apply(event("settled", { request: "9", outcome: "answered" }), "3", 63_000);
+  fold.apply(ended("k"), "4", 64_000);
+  const end = fold.items.at(-1);
+  assert.ok(end?.kind === "end" && end.started === 1_000 && end.waited === 60_000);
+});
+
+test("a call that a person is asked about is marked until the answer", () => {
+  const asked = { request: "9", method: "session/request_permission", params: { toolCall: { toolCallId: "t" }, options: [] } };
+  const fold = folded([started("k", "x"), tool("t", { title: "Run" }), event("asked", asked)]);
+  assert.equal(fold.tools.get("t")?.asking, 1);
+  fold.apply(event("settled", { request: "9", outcome: "answered" }), "9");
+  assert.equal(fold.tools.get("t")?.asking, 0);
+});
+
+test("updates of an unknown kind are named once in a row, however the pages are cut", () => {
+  const strange = [update("hologram", { depth: 1 }), update("hologram", { depth: 2 }), update("hologram", { depth: 3 })];
+  for (const at of [0, 1, 2]) {
+    const fold = folded(strange.slice(at), at + 1);
+    if (at) prepend(fold, folded(strange.slice(0, at)));
+    assert.deepEqual(fold.items.map((item) => item.kind === "note" && [item.unknown, item.text]), [[{ kind: "hologram", count: 3 }, "hologram"]]);
+  }
 });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
+from dragoman.hub.folders import complete_folder
 from dragoman.hub.frames import value_of
 from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.queueing import edit, withdraw
@@ -50,6 +52,7 @@ class HubMethods:
             "rename": self._rename,
             "agents": self._agents,
             "files": self._files,
+            "folders": self._folders,
             "terminal": self._terminal,
             "changes": self._changes,
             "revert": self._revert,
@@ -63,6 +66,10 @@ class HubMethods:
         return await handler(client, params)
 
     # Looking.
+
+    async def _folders(self, client: HubClient, params: Params) -> dict[str, Any]:
+        client.needs("prompt")
+        return await asyncio.to_thread(complete_folder, client.text(params, "path"), grant=client.grant)
 
     async def _sessions(self, client: HubClient, params: Params) -> dict[str, Any]:
         return await self._hub.showing.listed(

@@ -44,6 +44,7 @@ SCOPES: dict[str, Scope] = {
     "_dragoman/hub/rename": "prompt",
     "_dragoman/hub/agents": "observe",
     "_dragoman/hub/files": "observe",
+    "_dragoman/hub/folders": "prompt",
     "_dragoman/hub/terminal": "observe",
     "_dragoman/hub/changes": "observe",
     "_dragoman/hub/revert": "approve",

@@ -4,7 +4,7 @@
  * give the same items, however they were cut into pages. Bad messages are passed over: they are an agent's mistakes.
  */
 
-import { type End, type Item, type Note, type Plan, type Question, type Speech, type Tool, promptText, textOf } from "./items";
+import { type End, type Item, type Note, type Plan, type Question, type Speech, type Tool, nameUnknown, promptText, textOf } from "./items";
 import type { Asked, Command, ConfigOption, ContentBlock, Message, Modes, PlanEntry, PromptCapabilities, Queued, Snapshot, ToolCall, Usage } from "./types";
 
 const SPEECH: Record<string, Speech["kind"]> = {
@@ -22,7 +22,7 @@ let serial = 0;
 
 export class Fold {
   items: Item[] = [];
-  turn: { key?: string; by?: string; started?: number } | null = null;
+  turn: { key?: string; by?: string; started?: number; waited?: number; askedAt?: number } | null = null;
   queue: Queued[] = [];
   open = new Map<string, Question>();
   takes: PromptCapabilities | null = null;
@@ -139,7 +139,18 @@ export class Fold {
         return this.note(toneOf(update.severity), str(update.title), str(update.description), at);
       case "compaction_update":
         return this.note("info", "The agent condensed the conversation", "", at);
+      default:
+        return this.unknown(kind, at);
     }
+  }
+
+  private unknown(kind: string, at: Where): void {
+    const last = this.items.at(-1);
+    const same = last?.kind === "note" && last.unknown?.kind === kind;
+    const note = same ? last : this.push<Note>({ kind: "note", tone: "info", title: "", text: "", unknown: { kind, count: 0 }, ...at });
+    note.unknown!.count += 1;
+    nameUnknown(note);
+    this.touch(note);
   }
 
   private speak(kind: Speech["kind"], update: any, at: Where): void {
@@ -164,7 +175,7 @@ export class Fold {
     if (!tool) {
       const call: ToolCall = { toolCallId: update.toolCallId };
       tool = this.push<Tool>({
-        kind: "tool", call, output: new Map(), exit: new Map(), stub: partial, stopped: false, ...at,
+        kind: "tool", call, output: new Map(), exit: new Map(), stub: partial, stopped: false, asking: 0, ...at,
       });
       this.tools.set(update.toolCallId, tool);
     }
@@ -215,7 +226,7 @@ export class Fold {
       case "asked":
         return this.ask({ ...params, sessionId: this.sessionId }, at);
       case "settled":
-        return this.settle(str(params.request), params);
+        return this.settle(str(params.request), params, at.time);
       case "agent_gone":
         this.gone = str(params.reason) || "the agent has ended";
         return this.note("bad", "The agent is gone", this.gone, at);
@@ -260,7 +271,7 @@ export class Fold {
     const queued = this.queue.some((one) => one.key === params.key);
     this.queue = this.queue.filter((one) => one.key !== params.key);
     if (queued || this.withdrawn.has(params.key)) return;
-    const started = this.turn?.started;
+    const { started, waited } = this.turn ?? {};
     this.turn = null;
     const { stopReason, error, usage } = params;
     for (const tool of this.running) {
@@ -269,7 +280,7 @@ export class Fold {
       this.touch(tool);
     }
     this.running.clear();
-    this.push<End>({ kind: "end", stopReason, error, usage, started, ...at });
+    this.push<End>({ kind: "end", stopReason, error, usage, started, waited, ...at });
   }
 
   private ask(asked: Asked, at: Where): void {
@@ -277,19 +288,34 @@ export class Fold {
     const question = this.push<Question>({ kind: "question", asked, ...at });
     this.questions.set(asked.request, question);
     this.open.set(asked.request, question);
+    if (this.turn && this.open.size === 1) this.turn.askedAt = at.time;
+    this.countQuestions(question, 1);
+  }
+
+  /** A call that a person is asked about is shown by the question's card, and folded in the conversation meanwhile. */
+  private countQuestions(question: Question, change: number): void {
+    const tool = this.tools.get(question.asked.params?.toolCall?.toolCallId);
+    if (!tool) return;
+    tool.asking += change;
+    this.touch(tool);
+    this.touched = question; // what was said is the question
   }
 
   questions = new Map<string, Question>();
   /** Answers to questions that stand in an earlier page. */
   settledBefore = new Map<string, { outcome?: string; by?: string; result?: unknown }>();
 
-  settle(request: string, how: { outcome?: string; by?: string; result?: unknown }): void {
+  settle(request: string, how: { outcome?: string; by?: string; result?: unknown }, time?: number): void {
     const question = this.questions.get(request);
     if (!question) {
       this.settledBefore.set(request, how);
       return;
     }
-    this.open.delete(request);
+    if (this.open.delete(request)) {
+      this.countQuestions(question, -1);
+      const { turn } = this;
+      if (turn?.askedAt && time && !this.open.size) turn.waited = (turn.waited ?? 0) + (time - turn.askedAt);
+    }
     question.outcome = how.outcome ?? "settled";
     question.by = how.by;
     question.result = how.result;

@@ -28,6 +28,8 @@ export interface Tool extends Common {
   /** Made of an update alone: the call itself stands in a page of history that is not here yet. */
   stub: boolean;
   stopped: boolean;
+  /** How many open questions are about it: each of their cards shows what the call would do. */
+  asking: number;
 }
 export interface Plan extends Common {
   kind: "plan";
@@ -39,12 +41,16 @@ export interface End extends Common {
   error?: { code?: number; message: string; data?: { stderr?: unknown } };
   usage?: { totalTokens?: number; inputTokens?: number; outputTokens?: number } | null;
   started?: number;
+  /** Milliseconds in which the turn did nothing but wait for a person. */
+  waited?: number;
 }
 export interface Note extends Common {
   kind: "note";
   tone: "info" | "warn" | "bad";
   title: string;
   text: string;
+  /** The kind of update that this page has no face for, and how many of it came in a row. */
+  unknown?: { kind: string; count: number };
 }
 export interface Question extends Common {
   kind: "question";
@@ -54,6 +60,13 @@ export interface Question extends Common {
   result?: any; // the answer, in the shape of its method
 }
 export type Item = Speech | Tool | Plan | End | Note | Question;
+
+/** One line for updates that this page does not know: they are named, and never fill the screen. */
+export function nameUnknown(note: Note): void {
+  const { kind, count } = note.unknown!;
+  note.title = `The agent sent ${count === 1 ? "an update" : `${count} updates`} that this page does not know:`;
+  note.text = kind;
+}
 
 export function textOf(parts: Part[]): string {
   return parts.map((part) => ("text" in part ? part.text : "")).join("");

@@ -4,13 +4,14 @@
  */
 
 import { type Fold, add } from "./fold";
-import { type Item, textOf } from "./items";
+import { type Item, nameUnknown, textOf } from "./items";
 
 export function prepend(fold: Fold, older: Fold): void {
   for (const [cursor, item] of fold.where) older.where.set(cursor, item);
   fold.where = older.where;
   joinTools(fold, older);
   joinSpeech(fold, older);
+  joinUnknown(fold, older);
   joinPlan(fold, older);
   joinQuestions(fold, older);
   for (const key of older.taken) fold.taken.add(key);
@@ -63,6 +64,20 @@ function joinSpeech(fold: Fold, older: Fold): void {
   first.cursor = last.cursor;
   first.time = last.time;
   fold.touch(first);
+}
+
+/** Updates of one unknown kind that the pages were cut through. */
+function joinUnknown(fold: Fold, older: Fold): void {
+  const last = older.items.at(-1);
+  const first = fold.items[0];
+  if (last?.kind !== "note" || first?.kind !== "note" || !last.unknown || last.unknown.kind !== first.unknown?.kind) return;
+  first.unknown.count += last.unknown.count;
+  first.cursor = last.cursor;
+  first.time = last.time;
+  nameUnknown(first);
+  fold.touch(first);
+  replace(older, last, first);
+  replace(fold, last, first);
 }
 
 function joinPlan(fold: Fold, older: Fold): void {

@@ -15,6 +15,8 @@ export function dialog(title: string, ...content: Node[]): HTMLDialogElement {
   });
   document.body.append(made);
   made.showModal();
+  // What the window is for, not the way out of it.
+  made.querySelector<HTMLElement>("input:not([type=radio]), textarea, select, .card-actions button")?.focus();
   return made;
 }
 

@@ -197,7 +197,7 @@ function drawEnd(target: HTMLElement, end: End): void {
 }
 
 function took(end: End): string {
-  const seconds = end.started && end.time ? (end.time - end.started) / 1000 : 0;
+  const seconds = end.started && end.time ? (end.time - end.started - (end.waited ?? 0)) / 1000 : 0;
   if (seconds < 1) return "";
   return seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
 }
@@ -221,7 +221,7 @@ function drawQuestion(target: HTMLElement, question: Question): void {
 }
 
 function verdict({ asked, outcome, by }: Question, result: any): string {
-  const who = by ? ` by ${by}` : "";
+  const who = by ? ` · answered from “${by}”` : ""; // the name of a token: a place, not a person
   const chosen = result?.outcome?.optionId;
   const option = asked.params.options?.find((one: { optionId: string }) => one.optionId === chosen);
   if (option) return `${option.name}${who}`;

@@ -11,7 +11,8 @@ import { layoutFor } from "./layout";
 import { TerminalView } from "./terminal";
 
 const STATES: Record<string, string> = {
-  pending: "waiting",
+  asking: "waits for you",
+  pending: "starting",
   in_progress: "running",
   completed: "done",
   failed: "failed",
@@ -38,15 +39,26 @@ export class ToolView {
   /** Changes and failures are what people look for; finished reading and searching is noise. */
   private wanted(): boolean {
     const { call, output } = this.tool;
+    if (this.tool.asking > 0) return false; // the card that asks shows it
     if (call.status === "failed") return true;
     if (call.content?.some((part) => part.type === "diff")) return true;
-    return call.status === "in_progress" && (output.size > 0 || call.kind === "execute");
+    return this.state() === "in_progress" && (output.size > 0 || call.kind === "execute");
+  }
+
+  /** Many agents never say that a call runs: one that prints does. */
+  private state(): string {
+    const { call, output, stopped, asking } = this.tool;
+    const finished = call.status === "completed" || call.status === "failed";
+    if (stopped && !finished) return "stopped";
+    if (asking > 0 && !finished) return "asking";
+    const status = call.status ?? "pending";
+    const prints = output.size > 0 || call.content?.some((part) => part.type === "terminal");
+    return status === "pending" && prints ? "in_progress" : status;
   }
 
   update(): void {
-    const { call, stopped } = this.tool;
-    const finished = call.status === "completed" || call.status === "failed";
-    const state = stopped && !finished ? "stopped" : (call.status ?? "pending");
+    const { call } = this.tool;
+    const state = this.state();
     this.element.dataset.state = state;
     const title = el("span", "tool-title", shown(call.title || call.name || "Tool call", true));
     const word = el("span", "tool-state", STATES[state] ?? state);

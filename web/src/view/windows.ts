@@ -35,6 +35,12 @@ export function banner(app: App): TemplateResult | typeof nothing {
     ${app.health === "offline" ? html`<button type="button" class="small" @click=${app.connection.hurry}>Try now</button>` : nothing}</div>`;
 }
 
+interface Folders {
+  path: string;
+  exists: boolean;
+  folders: string[];
+}
+
 export function newSession(app: App, go: (id: string) => void): void {
   const folders = [...new Set([...recallJson<string[]>("folders", []), ...[...app.sessions.values()].map((session) => session.cwd)])].filter(Boolean);
   const form = el("form", "form");
@@ -62,7 +68,19 @@ export function newSession(app: App, go: (id: string) => void): void {
   folder.value = folders[0] ?? "";
   const known = el("datalist");
   known.id = "folders";
-  for (const path of folders.slice(0, 20)) known.append(new Option(path, path));
+  const offer = (paths: string[]): void => known.replaceChildren(...paths.slice(0, 20).map((path) => new Option(path, path)));
+  offer(folders);
+  const lookUp = (path: string): Promise<Folders | null> =>
+    app.rpc.call<Folders>("_dragoman/hub/folders", { path }).catch(() => null);
+  let typed = 0;
+  folder.addEventListener("input", () => {
+    window.clearTimeout(typed);
+    typed = window.setTimeout(async () => {
+      const path = folder.value.trim();
+      const found = path ? await lookUp(path) : null;
+      if (folder.value.trim() === path) offer(found ? [...folders.filter((one) => one.startsWith(path)), ...found.folders] : folders);
+    }, 120);
+  });
   const label = el("label", "", "Folder, on the hub's machine");
   label.htmlFor = "new-cwd";
   const start = el("button", "choice allow_once", "Start");
@@ -71,13 +89,20 @@ export function newSession(app: App, go: (id: string) => void): void {
   fault.setAttribute("role", "alert");
   form.append(el("div", "label", "Agent"), list, el("div", "field", label, folder, known), fault, el("div", "card-actions", start));
   const shownDialog = dialog("New session", form);
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const data = new FormData(form);
-    const cwd = String(data.get("cwd")).trim();
+    let cwd = String(data.get("cwd")).trim();
     const agent = String(data.get("agent") ?? app.defaultAgent);
     start.disabled = true;
     fault.textContent = "";
+    const looked = await lookUp(cwd);
+    cwd = looked?.path ?? cwd;
+    if (looked?.exists === false) {
+      start.disabled = false;
+      fault.replaceChildren(shown(`${cwd} is no folder on the hub's machine that you may use. Type another path; the list below it helps.`));
+      return folder.focus();
+    }
     app.rpc.call<{ sessionId: string }>("session/new", { cwd, mcpServers: [], _meta: { dragoman: { agent } } }).then(
       ({ sessionId }) => {
         remember("folders", JSON.stringify([cwd, ...folders.filter((path) => path !== cwd)].slice(0, 20)));

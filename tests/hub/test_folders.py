@@ -1,0 +1,50 @@
+"""Folders of the hub's machine, as somebody types the path of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.hub.admission import Grant
+from dragoman.hub.folders import complete_folder
+
+ANYBODY = Grant("owner", frozenset({"prompt"}))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for name in ("parser", "parts", ".hidden", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "paper.txt").write_text("no folder")
+    return tmp_path
+
+
+def test_folders_that_a_path_may_become_are_offered(home: Path) -> None:
+    found = complete_folder(f"{home}/pa", grant=ANYBODY)
+    assert found == {"path": f"{home}/pa", "exists": False, "folders": [f"{home}/parser", f"{home}/parts"]}
+
+
+def test_a_folder_exists_and_a_file_or_a_relative_path_does_not(home: Path) -> None:
+    assert complete_folder(f"{home}/parser", grant=ANYBODY)["exists"] is True
+    for path in (f"{home}/paper.txt", "parser", "", f"{home}/\0"):
+        assert complete_folder(path, grant=ANYBODY)["exists"] is False
+
+
+def test_hidden_folders_are_offered_to_those_who_type_the_dot(home: Path) -> None:
+    assert complete_folder(f"{home}/", grant=ANYBODY)["folders"] == [
+        f"{home}/other",
+        f"{home}/parser",
+        f"{home}/parts",
+    ]
+    assert complete_folder(f"{home}/.", grant=ANYBODY)["folders"] == [f"{home}/.hidden"]
+
+
+def test_a_token_sees_nothing_outside_its_roots(home: Path) -> None:
+    grant = Grant("guest", frozenset({"prompt"}), roots=(str(home / "parser"),))
+    assert complete_folder(f"{home}/", grant=grant)["folders"] == [f"{home}/parser"]
+    assert complete_folder(f"{home}/other", grant=grant) == {
+        "path": f"{home}/other",
+        "exists": False,
+        "folders": [],
+    }
