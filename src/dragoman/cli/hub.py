@@ -59,6 +59,9 @@ def _fill(hub: argparse.ArgumentParser) -> None:
     hub.add_argument(
         "--link", action="store_true", help="print an address of the page that lets its reader in"
     )
+    hub.add_argument(
+        "--http2", action="store_true", default=None, help="speak HTTP/2 too (experimental; extra 'http2')"
+    )
     hub.add_argument("--json", action="store_true", help="say where it is as JSON, on one line")
     more = hub.add_subparsers(metavar="COMMAND", title="commands beside running it")
     hub_tokens.add_token_parsers(more)
@@ -99,6 +102,7 @@ def _settings(chosen: argparse.Namespace) -> Any:
         "journal": chosen.journal,
         "default_agent": chosen.default_agent,
         "cluster.node": chosen.node,
+        "http2": chosen.http2,
     }
     overrides = {name: value for name, value in given.items() if value is not None}
     return load_settings(Path(chosen.config) if chosen.config else None, overrides=overrides)

@@ -53,7 +53,7 @@ class HubApp:
         bounds: Bounds | None = None,
         connections: int = 256,
         connect_rate: Buckets | None = None,
-        on_refused: Callable[[str], None] | None = None,
+        on_refused: Callable[[str | int], None] | None = None,
     ) -> None:
         self.hub = hub
         self.endpoint = Endpoint(

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from dragoman.hub.admission import Admission, Grant, Refused
 from dragoman.hub.listening import NETWORK
+from dragoman.hub.server import admit
 from dragoman.hub.sharing import allowances, is_preflight, sharing
 from dragoman.transport.contract import Limits
 from dragoman.transport.greeting import Greeting
@@ -68,7 +69,7 @@ class Endpoint:
         path: str = "/acp",
         limits: Limits = NETWORK,
         bounds: Bounds | None = None,
-        on_refused: Callable[[str], None] | None = None,
+        on_refused: Callable[[int], None] | None = None,
         once: bool = True,
     ) -> None:
         """`on_refused` hears of everybody who is turned away, by the status that they were told. `once` is
@@ -101,8 +102,10 @@ class Endpoint:
             return Refused(400, "a header stands there twice")
         address, *_ = scope.get("client") or ("",)
         admitted = self._admission.admit(dict(scope["headers"]), ticket=ticket, address=address)
-        if isinstance(admitted, Grant) and scope["path"] not in (self._path, TICKET):
-            return NOTHING_THERE
+        if isinstance(admitted, Grant):
+            admit(scope)
+            if scope["path"] not in (self._path, TICKET):
+                return NOTHING_THERE
         return admitted
 
     async def _websocket(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -111,7 +114,7 @@ class Endpoint:
         await receive()  # the handshake, which must be taken before it is answered
         if isinstance(admitted, Refused) or scope["path"] != self._path:
             refused = admitted if isinstance(admitted, Refused) else NOTHING_THERE
-            self._on_refused(str(refused.status))
+            self._on_refused(refused.status)
             await _turn_away(scope, refused, send)
             return
         # Whoever names a dialect need not begin as the protocol does.
@@ -144,7 +147,7 @@ class Endpoint:
             return
         admitted = self._admit(scope)
         if isinstance(admitted, Refused):
-            self._on_refused(str(admitted.status))
+            self._on_refused(admitted.status)
             _note(scope, admitted)
             await respond(send, admitted.status, b"", headers=admitted.headers)
             return
