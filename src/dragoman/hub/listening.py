@@ -27,6 +27,7 @@ from dragoman.hub.unadmitted import ConnectionLimits
 from dragoman.transport.contract import Limits
 
 private_uvicorn: ModuleType | None
+_missing = ""
 try:
     from dragoman.hub import private_uvicorn
 except ImportError as _error:  # another version of uvicorn, or no httptools
@@ -115,10 +116,15 @@ async def listening(
     """Serve for the length of the block; connections that are open at its end are ended. `on_refused` gets
     the reason when a connection is closed before a request of it was heard.
     """
+    try:
+        protocol = _http_protocol(http2=http2)
+    except LocalMistake:
+        bound.close()
+        raise
     keepalive = keepalive or Keepalive()
     config = uvicorn.Config(
         Requests(app),
-        http=_http_protocol(http2=http2),
+        http=protocol,
         ws="websockets-sansio" if private_uvicorn is None else private_uvicorn.ManyProtocol,
         ws_max_size=limits.frame,
         ws_ping_interval=keepalive.every,
