@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import websockets
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from dragoman.hub import listening, private_uvicorn
 from dragoman.hub.many import EXTENSION
@@ -72,7 +73,7 @@ def test_a_uvicorn_whose_protocols_take_other_parameters_is_noticed(monkeypatch:
 
 
 def test_a_uvicorn_that_lacks_a_method_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(private_uvicorn.WebSocketsSansIOProtocol, "handle_connect")
+    monkeypatch.delattr(WebSocketsSansIOProtocol, "handle_connect")
     with pytest.raises(ImportError, match="handle_connect"):
         private_uvicorn.check_parts()
 

@@ -86,6 +86,7 @@ async def _serve(chosen: argparse.Namespace) -> None:
     with Leaving() as leaving:
         leaving.listen()
         endpoint = Endpoint(admission, agents.accept)
+        agents.reclaim = endpoint.reclaim
         async with listening(endpoint, bound, tls=tls, http2=chosen.http2):
             _say(host, port, tls=tls, token="" if chosen.token_file else token)
             await leaving.asked.wait()

@@ -52,6 +52,9 @@ PROTOCOL = frozenset({"v1", "v2", "auto"})
 AGENT_ENDED = (1011, "the agent has ended")
 GOING_AWAY = (1001, "the server is going away")
 
+SILENT = 64
+"""WebSockets that may be open, with a good token, before their first message."""
+
 NOTHING_THERE = Refused(404, "there is nothing at this path")
 
 ONCE = frozenset({b"host", b"origin", b"authorization", b"acp-connection-id", b"acp-session-id"})
@@ -84,6 +87,7 @@ class Endpoint:
         self._http = HttpConnections(self._accept_http, limits=limits, body=limits.frame, bounds=self._bounds)
         self._on_refused = on_refused or (lambda status: None)
         self._sockets: set[AsgiWebSocket] = set()
+        self._silent: dict[AsgiWebSocket, None] = {}  # those whose first message has not come, oldest first
 
     def leave(self) -> None:
         """The connections are about to be closed because we go, not because their agents did."""
@@ -132,13 +136,29 @@ class Endpoint:
         self._sockets.add(stream)
         try:
             # No agent is started for somebody who says nothing.
-            if await stream.begin(within=self._bounds.idle):
+            if await self._begin(stream):
                 stream.farewell = AGENT_ENDED
                 transport = MessageTransport(stream, limits=self._limits)
                 self._accept(transport, Visit(admitted, query, stream.first))
                 await transport.wait_closed()
         finally:
             self._sockets.discard(stream)
+
+    async def _begin(self, stream: AsgiWebSocket) -> bool:
+        """Whether the first message has come. Of too many that say nothing, the oldest is closed."""
+        if len(self._silent) >= SILENT:
+            oldest = next(iter(self._silent))
+            del self._silent[oldest]
+            oldest.end_beginning()
+        self._silent[stream] = None
+        try:
+            return await stream.begin(within=self._bounds.first)
+        finally:
+            self._silent.pop(stream, None)
+
+    def reclaim(self) -> bool:
+        """Make room for a connection by forgetting an abandoned one; says whether there was one."""
+        return self._http.reclaim()
 
     async def _request(self, scope: Any, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
