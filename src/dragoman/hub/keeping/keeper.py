@@ -41,7 +41,7 @@ FIRST_HUB = 60.0
 TOO_LATE = "the lease ran out before the agent was started"
 
 ATTACHED = 8 * 1024 * 1024
-"""Bytes that are kept while a hub is there: what it has not stored yet. Without one, `Order.buffer` counts."""
+"""Bytes that are kept while a hub is there: what it has not stored yet. Without one it is `Order.buffer`."""
 
 LIMITS = Limits(high=DEFAULT_LIMITS.high, low=0)
 """Of the agent's pipes: `Deliveries` gives it one write at a time and waits until all of it is through."""
