@@ -12,6 +12,7 @@ import asyncio
 import ipaddress
 import logging
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from types import ModuleType
@@ -77,6 +78,8 @@ def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> soc
             f"{host} can be reached by others, so TLS is needed: give --tls-cert and --tls-key, "
             "or --insecure if something in front of it speaks TLS"
         )
+    if tls is not None:
+        _check(tls)
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         bound = socket.create_server((host, port), family=family)
@@ -84,6 +87,17 @@ def open_socket(host: str, port: int, *, tls: Tls | None, insecure: bool) -> soc
         raise LocalMistake(f"cannot listen at {host}:{port}: {error.strerror or error}") from None
     _watch(bound)
     return bound
+
+
+def _check(tls: Tls) -> None:
+    """Raise `LocalMistake` for files that cannot be used, before anything is begun."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.certificate, tls.key)
+    except OSError as error:  # ssl.SSLError is of this kind
+        why = error.strerror or str(error)
+        raise LocalMistake(
+            f"TLS cannot be spoken with the certificate {tls.certificate} and the key {tls.key}: {why}"
+        ) from None
 
 
 def _watch(bound: socket.socket) -> None:

@@ -62,6 +62,8 @@ class Running(Struct):
     """Made because there was none; shown once."""
     store: TokenStore
     reload: Callable[[HubSettings], list[str]]
+    refresh_tokens: Callable[[], object]
+    """Makes tokens good at once that were just stored; else it takes a second."""
     cluster: Cluster | None = None
 
 
@@ -144,7 +146,7 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
             return [*([stays] if stays else []), *(f"{name} waits for a restart" for name in waiting)]
 
         try:
-            yield Running(hub, app, door.url, token, store, reload, place.cluster)
+            yield Running(hub, app, door.url, token, store, reload, live.refresh, place.cluster)
         finally:
             app.endpoint.leave()
 

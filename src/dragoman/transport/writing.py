@@ -84,8 +84,8 @@ class LoopWriter:
             self._watch()
 
     def _keep(self, block: Block, sent: int) -> None:
-        """The rest of a block, of which a part is written. Only `bytes` are kept without a copy: the caller is
-        free to change anything else.
+        """The rest of a block, of which a part is written. Only `bytes` are kept without a copy: the caller
+        may change anything else.
         """
         if isinstance(block, bytes):
             self._head = memoryview(block)[sent:]

@@ -2,8 +2,9 @@
 
 It promises that a frame is kept until a hub has acknowledged it, that a write is given to the agent whole and
 once, and that the agent does not outlive its keeper. One hub at a time: the one that came last. A hub that
-does not acknowledge soon slows the agent down. Without a hub, it goes on keeping until its buffer is full, and ends the agent and itself after `linger` seconds. A hub may
-give it a lease: from then on the agent acts only while a lease lasts (see `leased`).
+does not acknowledge soon slows the agent down. Without a hub, it goes on keeping until its buffer is full,
+and ends the agent and itself after `linger` seconds. A hub may give it a lease: from then on the agent acts
+only while a lease lasts (see `leased`).
 
 It does not know what frames mean. How the process is started is `__main__`'s to know.
 """
