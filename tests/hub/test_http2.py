@@ -6,16 +6,24 @@ import asyncio
 import logging
 import ssl
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from dragoman import Agent, Turn, connect
 from dragoman.errors import LocalMistake
+from dragoman.hub.admission import Admission, Grant, hashed, new_token
+from dragoman.hub.endpoint import Endpoint
 from dragoman.hub.listening import Tls
+from dragoman.sdk.serve import serving
+from dragoman.transport.http_client import open_http
+from dragoman.transport.messages import MessageTransport
 from tests.hub.doors import asked, door, peers
 from tests.hub.http2_client import http2_client
+from tests.hub.http2_proxy import http2_proxy
 from tests.journal.nats.certificates import Authority
 
 BLOCK = bytes(65536)
@@ -126,3 +134,69 @@ async def test_without_its_package_it_is_refused_and_a_way_is_named(monkeypatch:
     with pytest.raises(LocalMistake, match=r"dragoman\[http2\].*reverse proxy"):
         async with door(http2=True):
             pass
+
+
+class Conversations:
+    """An endpoint with an agent that counts, and says back what it is told."""
+
+    def __init__(self, token: str) -> None:
+        self.admission = Admission({hashed(token): Grant("owner")}, hosts=[])
+        self._endpoint = Endpoint(self.admission, self._accept)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.versions: set[str] = set()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.versions.add(scope["http_version"])
+        await self._endpoint(scope, receive, send)
+
+    def _accept(self, transport: MessageTransport, visit: Any) -> None:
+        task = asyncio.create_task(self._serve(transport))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, transport: MessageTransport) -> None:
+        agent = Agent("counter")
+
+        @agent.prompt
+        async def reply(turn: Turn) -> None:
+            for number in range(200):
+                await turn.say(f"{number} " + "x" * 1000)
+            await turn.say(turn.text)
+
+        async with serving(agent, transport) as link:
+            await link.wait_ended()
+
+    async def aclose(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+
+@pytest.mark.bound(20)
+@pytest.mark.parametrize(("way", "version"), [("option", "2"), ("proxy", "1.1")])
+async def test_sessions_run_side_by_side_over_http2_by_the_option_and_by_a_proxy(
+    way: str, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority(tmp_path)
+    pair = authority.pair("hub")
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.ca))
+    tls = Tls(str(pair.cert), str(pair.key))
+    token = new_token()
+    app = Conversations(token)
+    async with AsyncExitStack() as stack:
+        at = await stack.enter_async_context(
+            door(app, tls=tls if way == "option" else None, http2=way == "option")
+        )
+        port = at.port
+        if way == "proxy":
+            port = await stack.enter_async_context(http2_proxy(at.port, tls.certificate, tls.key))
+        app.admission.rename(hosts=[f"127.0.0.1:{port}"], origins=[])
+        stack.push_async_callback(app.aclose)
+        headers = {"authorization": f"Bearer {token}"}
+        async with connect(open_http(f"https://127.0.0.1:{port}/acp", headers=headers)) as agent:
+            sessions = [await agent.new_session(cwd="/tmp") for _ in range(3)]
+            turns = await asyncio.gather(*(session.prompt(f"end {n}") for n, session in enumerate(sessions)))
+    counted = "".join(f"{number} " + "x" * 1000 for number in range(200))
+    assert [turn.text for turn in turns] == [f"{counted}end {number}" for number in range(3)]
+    assert app.versions == {version}
