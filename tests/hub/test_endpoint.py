@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from dragoman.hub import endpoint
+from dragoman.hub.admission import Admission
+from dragoman.hub.observing.observer import Observer
 from dragoman.transport import http_asgi, http_server
 from dragoman.transport.http_asgi import read_body
 from tests.hub.faults.hub_stage import HubStage
@@ -65,6 +67,20 @@ async def test_of_too_many_websockets_that_say_nothing_the_oldest_is_closed(
             assert await silent[0].closed() == 1008
             for one in silent[1:]:
                 assert "result" in await one.call(INITIALIZE)
+
+
+async def test_who_is_refused_is_counted_by_the_reason_that_the_alerts_name() -> None:
+    observer = Observer()
+    admission = Admission({}, hosts=["hub"])
+    served = endpoint.Endpoint(admission, lambda transport, visit: None, on_refused=observer.refused)
+
+    async def send(event: object) -> None: ...
+
+    for host in (b"hub", b"other"):
+        scope = {"type": "http", "method": "POST", "path": "/acp", "headers": [(b"host", host)]}
+        await served(scope, asyncio.Event().wait, send)
+    counted = {values: member.value for values, member in observer.meters.refused.members()}
+    assert counted == {("token",): 1, ("host",): 1}
 
 
 async def test_a_body_that_dribbles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
