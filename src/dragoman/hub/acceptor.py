@@ -42,6 +42,9 @@ TELL_AGAIN = 60.0
 BACKLOG = 512
 """Connections that wait in the system until they are accepted."""
 
+TLS_LIMITS = {"ssl_shutdown_timeout": 5.0}
+"""Seconds for the peer to agree to the end of TLS."""
+
 BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -154,10 +157,11 @@ class AcceptedConnection(asyncio.Protocol):
         self._opening = task
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        made: Any = transport  # whose class depends on the loop
+        self._transport = made
         self.protocol = self._acceptor.make_protocol(self)
-        self.protocol.connection_made(_Channel(self, transport))  # type: ignore[arg-type]
+        channel: Any = _Channel(self, made)
+        self.protocol.connection_made(channel)
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -273,11 +277,9 @@ class Acceptor:
         task.add_done_callback(opened)
 
     async def _bring_up(self, accepted: AcceptedConnection, connection: socket.socket) -> None:
-        within = None if self._tls is None else self.limits.head
+        limits = {} if self._tls is None else TLS_LIMITS | {"ssl_handshake_timeout": self.limits.head}
         try:
-            await self._loop.connect_accepted_socket(
-                lambda: accepted, connection, ssl=self._tls, ssl_handshake_timeout=within
-            )
+            await self._loop.connect_accepted_socket(lambda: accepted, connection, ssl=self._tls, **limits)
         except OSError as error:  # ssl.SSLError and TimeoutError are of this kind
             log.info("%s did not finish its TLS handshake: %s", accepted.address, type(error).__name__)
             self.on_refused("request")
