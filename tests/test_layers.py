@@ -60,7 +60,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "journal": frozenset({"cryptography", "keyring", "nats"}),
     "runtime": frozenset({"uvloop"}),
     "sdk": frozenset({"acp", "anyio", "mcp", "mcp_types"}),
-    "hub": frozenset({"opentelemetry", "uvicorn"}),
+    "hub": frozenset({"opentelemetry", "uvicorn", "zttp"}),
     "check": frozenset({"jsonschema_rs"}),
     "testing": frozenset({"hypothesis", "pytest"}),
     "review": frozenset({"ast_grep_py"}),

@@ -13,7 +13,7 @@ import pytest
 from dragoman.errors import LocalMistake
 from dragoman.hub.admission import ALL, Admission, Grant, Refused
 from dragoman.hub.grants import LiveGrants
-from dragoman.hub.grants_store import TokenStore
+from dragoman.hub.grants_store import LINKS, TokenStore
 
 DAY = 86_400.0
 
@@ -159,6 +159,35 @@ def test_a_file_that_others_may_write_is_not_believed(door: Door) -> None:
     door.store.path.chmod(0o620)
     with pytest.raises(LocalMistake, match="others may write it"):
         door.store.read()
+
+
+def test_a_link_leaves_the_links_before_it_good(door: Door) -> None:
+    links = [door.store.add_link() for _ in range(4)]
+    door.live.refresh()
+    assert [grant.name for link in links if (grant := door.admit(link))] == [f"page-{n}" for n in range(1, 5)]
+
+
+def test_of_too_many_links_the_one_that_was_not_used_for_longest_is_given_up(door: Door) -> None:
+    mine = door.store.add("page-3")  # of somebody who likes the name
+    links = []
+    for _ in range(LINKS):
+        links.append(door.store.add_link())
+        door.clock.now += 1
+    door.clock.now += DAY
+    door.store.note_used({"page-1": "1970-01-12"})
+    links.append(door.store.add_link())
+    door.live.refresh()
+    assert [number for number, link in enumerate(links) if door.admit(link) is None] == [1]
+    assert door.admit(mine) is not None
+
+
+def test_a_link_that_nobody_uses_is_given_up_after_a_month(door: Door) -> None:
+    unused, used = door.store.add_link(), door.store.add_link()
+    door.clock.now += 31 * DAY
+    door.store.note_used({"page-2": "1970-02-10"})
+    fresh = door.store.add_link()
+    door.live.refresh()
+    assert (door.admit(unused), bool(door.admit(used)), bool(door.admit(fresh))) == (None, True, True)
 
 
 def test_names_are_names_and_stand_for_one_token(door: Door) -> None:

@@ -26,7 +26,6 @@ def greeted() -> Greeting:
         (b'{"jsonrpc":"2.0","method":"session/cancel"}', 1002),
         (b'{"jsonrpc":"2.0","method":"initialize"}', 1002),
         (b'{"jsonrpc":"2.0","id":null,"method":"initialize"}', 1002),
-        (b'{"jsonrpc":"2.0","id":"%b","method":"initialize"}' % (b"x" * 1025), 1008),
     ],
 )
 def test_a_bad_beginning_ends_the_connection(first: bytes, code: int) -> None:
@@ -45,6 +44,34 @@ def test_garbage_is_answered_before_and_after(garbage: bytes, code: int) -> None
         assert isinstance(found, Answered)
         answer = json.loads(found.message)
         assert (answer["id"], answer["error"]["code"]) == (None, code)
+
+
+LONG = b"x" * 1025
+
+
+@pytest.mark.parametrize(
+    ("message", "request_id", "code"),
+    [
+        (b'{"jsonrpc":"2.0","id":"%b","method":"initialize"}' % LONG, None, -32600),
+        (b'{"jsonrpc":"2.0","id":"%b","method":"_x"}' % LONG, None, -32600),
+        (b'{"jsonrpc":"2.0","id":3,"method":"_x","params":{"sessionId":"%b"}}' % LONG, 3, -32602),
+        (
+            b'{"jsonrpc":"2.0","id":"%b","method":"_x","params":{"sessionId":"%b"}}' % (LONG, LONG),
+            None,
+            -32602,
+        ),
+    ],
+)
+def test_an_id_that_is_too_long_is_answered(message: bytes, request_id: int | None, code: int) -> None:
+    found = greeted().look(message)
+    assert isinstance(found, Answered)
+    answer = json.loads(found.message)
+    assert (answer["id"], answer["error"]["code"]) == (request_id, code)
+
+
+def test_a_notification_with_an_id_that_is_too_long_is_dropped() -> None:
+    message = b'{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"%b"}}' % LONG
+    assert greeted().look(message) == Answered()
 
 
 def test_an_answer_before_anything_was_asked_means_nothing() -> None:

@@ -44,6 +44,15 @@ def _fill(hub: argparse.ArgumentParser) -> None:
         "--config", metavar="FILE", help="a TOML file (~/.config/dragoman/hub.toml if it is there)"
     )
     hub.add_argument("--listen", metavar="HOST:PORT", help="where (127.0.0.1:8765)")
+    hub.add_argument("--host", metavar="NAME", action="append", help="another name of the hub, with its port")
+    hub.add_argument("--tls-cert", metavar="FILE", help="certificate, in PEM form")
+    hub.add_argument("--tls-key", metavar="FILE", help="its key")
+    hub.add_argument(
+        "--insecure",
+        action="store_true",
+        default=None,
+        help="listen off loopback without TLS, behind a proxy",
+    )
     hub.add_argument(
         "--journal",
         metavar="ADDRESS",
@@ -58,6 +67,9 @@ def _fill(hub: argparse.ArgumentParser) -> None:
     )
     hub.add_argument(
         "--link", action="store_true", help="print an address of the page that lets its reader in"
+    )
+    hub.add_argument(
+        "--http2", action="store_true", default=None, help="speak HTTP/2 too (experimental; extra 'http2')"
     )
     hub.add_argument("--json", action="store_true", help="say where it is as JSON, on one line")
     more = hub.add_subparsers(metavar="COMMAND", title="commands beside running it")
@@ -99,6 +111,11 @@ def _settings(chosen: argparse.Namespace) -> Any:
         "journal": chosen.journal,
         "default_agent": chosen.default_agent,
         "cluster.node": chosen.node,
+        "http2": chosen.http2,
+        "hosts": chosen.host,
+        "tls.certificate": chosen.tls_cert,
+        "tls.key": chosen.tls_key,
+        "insecure": chosen.insecure,
     }
     overrides = {name: value for name, value in given.items() if value is not None}
     return load_settings(Path(chosen.config) if chosen.config else None, overrides=overrides)
@@ -132,8 +149,9 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, lambda: (again if asked.is_set() else asked).set())
     async with running(settings, page=_page()) as run:
-        if chosen.link:
-            run.token = run.token or _token_of_page(run.store)
+        if chosen.link and run.token is None:
+            run.token = run.store.add_link()  # links that were printed before stay good
+            run.refresh_tokens()
         _on_hangup(chosen, run)
         _say(chosen, run)
         await asked.wait()
@@ -142,17 +160,6 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
         # Turns that are still running go on with agents that outlive us, until the next hub or their time.
         await run.hub.aclose(keep_agents=_is_busy(run.hub))
     return 0
-
-
-PAGE = "page"
-A_DAY = 86_400.0
-
-
-def _token_of_page(store: Any) -> str:
-    """Another one at each start, so that none is written down for long; open pages keep theirs for a day."""
-    known = {token.name for token in store.read()}
-    token: str = store.rotate(PAGE, grace=A_DAY) if PAGE in known else store.add(PAGE)
-    return token
 
 
 def _is_busy(hub: Any) -> bool:

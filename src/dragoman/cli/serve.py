@@ -41,6 +41,7 @@ def _fill(serve: argparse.ArgumentParser) -> None:
     serve.add_argument("--tls-cert", metavar="FILE", help="certificate, in PEM form")
     serve.add_argument("--tls-key", metavar="FILE", help="its key")
     serve.add_argument("--insecure", action="store_true", help="listen off loopback without TLS")
+    serve.add_argument("--http2", action="store_true", help="speak HTTP/2 too (experimental; extra 'http2')")
     serve.add_argument("--max-connections", metavar="N", type=int, default=256, help="agents at once (256)")
     serve.add_argument("command", metavar="COMMAND", nargs="+", help="the agent's command, after --")
     serve.set_defaults(run=_run)
@@ -85,7 +86,8 @@ async def _serve(chosen: argparse.Namespace) -> None:
     with Leaving() as leaving:
         leaving.listen()
         endpoint = Endpoint(admission, agents.accept)
-        async with listening(endpoint, bound, tls=tls):
+        agents.reclaim = endpoint.reclaim
+        async with listening(endpoint, bound, tls=tls, http2=chosen.http2):
             _say(host, port, tls=tls, token="" if chosen.token_file else token)
             await leaving.asked.wait()
             endpoint.leave()

@@ -141,7 +141,7 @@ class Admission:
         """Why a request is not for us, or from a page that may not come; tokens are not looked at."""
         host = headers.get(b"host", b"").decode(errors="replace").lower()
         if host not in self._hosts:
-            return Refused(421, f"a request for another host than ours: {host!r}")
+            return Refused(421, f"a request for another host than ours: {host[:80]!r}")
         origin = headers.get(b"origin")
         if origin is not None and not self._is_ours(origin.decode(errors="replace").lower()):
             return Refused(403, "a page of somebody else's")

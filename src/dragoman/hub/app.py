@@ -53,7 +53,7 @@ class HubApp:
         bounds: Bounds | None = None,
         connections: int = 256,
         connect_rate: Buckets | None = None,
-        on_refused: Callable[[str], None] | None = None,
+        on_refused: Callable[[str | int], None] | None = None,
     ) -> None:
         self.hub = hub
         self.endpoint = Endpoint(
@@ -98,7 +98,8 @@ class HubApp:
         grant = visit.grant
         wait = self._connect_rate.take(grant.name) if self._connect_rate is not None else 0.0
         late = not self._admission.holds(grant)  # revoked between the door and the first word
-        if len(self.hub.clients) >= self._most or wait > 0 or self.hub.draining or late:
+        is_full = len(self.hub.clients) >= self._most and not self.endpoint.reclaim()
+        if is_full or wait > 0 or self.hub.draining or late:
             log.warning("a connection of %s is refused", grant.name)
             self._on_refused("rate" if wait > 0 else "token" if late else "connections")
             self.hub.owner.start(_refuse(transport))

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from dragoman.hub.admission import Admission, Grant, Refused
 from dragoman.hub.listening import NETWORK
+from dragoman.hub.server import admit
 from dragoman.hub.sharing import allowances, is_preflight, sharing
 from dragoman.transport.contract import Limits
 from dragoman.transport.greeting import Greeting
@@ -51,6 +52,9 @@ PROTOCOL = frozenset({"v1", "v2", "auto"})
 AGENT_ENDED = (1011, "the agent has ended")
 GOING_AWAY = (1001, "the server is going away")
 
+SILENT = 64
+"""WebSockets that may be open, with a good token, before their first message."""
+
 NOTHING_THERE = Refused(404, "there is nothing at this path")
 
 ONCE = frozenset({b"host", b"origin", b"authorization", b"acp-connection-id", b"acp-session-id"})
@@ -68,7 +72,7 @@ class Endpoint:
         path: str = "/acp",
         limits: Limits = NETWORK,
         bounds: Bounds | None = None,
-        on_refused: Callable[[str], None] | None = None,
+        on_refused: Callable[[int], None] | None = None,
         once: bool = True,
     ) -> None:
         """`on_refused` hears of everybody who is turned away, by the status that they were told. `once` is
@@ -83,6 +87,7 @@ class Endpoint:
         self._http = HttpConnections(self._accept_http, limits=limits, body=limits.frame, bounds=self._bounds)
         self._on_refused = on_refused or (lambda status: None)
         self._sockets: set[AsgiWebSocket] = set()
+        self._silent: dict[AsgiWebSocket, None] = {}  # those whose first message has not come, oldest first
 
     def leave(self) -> None:
         """The connections are about to be closed because we go, not because their agents did."""
@@ -101,8 +106,10 @@ class Endpoint:
             return Refused(400, "a header stands there twice")
         address, *_ = scope.get("client") or ("",)
         admitted = self._admission.admit(dict(scope["headers"]), ticket=ticket, address=address)
-        if isinstance(admitted, Grant) and scope["path"] not in (self._path, TICKET):
-            return NOTHING_THERE
+        if isinstance(admitted, Grant):
+            admit(scope)
+            if scope["path"] not in (self._path, TICKET):
+                return NOTHING_THERE
         return admitted
 
     async def _websocket(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -111,7 +118,7 @@ class Endpoint:
         await receive()  # the handshake, which must be taken before it is answered
         if isinstance(admitted, Refused) or scope["path"] != self._path:
             refused = admitted if isinstance(admitted, Refused) else NOTHING_THERE
-            self._on_refused(str(refused.status))
+            self._on_refused(refused.status)
             await _turn_away(scope, refused, send)
             return
         # Whoever names a dialect need not begin as the protocol does.
@@ -129,13 +136,29 @@ class Endpoint:
         self._sockets.add(stream)
         try:
             # No agent is started for somebody who says nothing.
-            if await stream.begin(within=self._bounds.idle):
+            if await self._begin(stream):
                 stream.farewell = AGENT_ENDED
                 transport = MessageTransport(stream, limits=self._limits)
                 self._accept(transport, Visit(admitted, query, stream.first))
                 await transport.wait_closed()
         finally:
             self._sockets.discard(stream)
+
+    async def _begin(self, stream: AsgiWebSocket) -> bool:
+        """Whether the first message has come. Of too many that say nothing, the oldest is closed."""
+        if len(self._silent) >= SILENT:
+            oldest = next(iter(self._silent))
+            del self._silent[oldest]
+            oldest.end_beginning()
+        self._silent[stream] = None
+        try:
+            return await stream.begin(within=self._bounds.first)
+        finally:
+            self._silent.pop(stream, None)
+
+    def reclaim(self) -> bool:
+        """Make room for a connection by forgetting an abandoned one; says whether there was one."""
+        return self._http.reclaim()
 
     async def _request(self, scope: Any, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
@@ -144,7 +167,7 @@ class Endpoint:
             return
         admitted = self._admit(scope)
         if isinstance(admitted, Refused):
-            self._on_refused(str(admitted.status))
+            self._on_refused(admitted.status)
             _note(scope, admitted)
             await respond(send, admitted.status, b"", headers=admitted.headers)
             return

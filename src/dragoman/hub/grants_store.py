@@ -6,6 +6,8 @@ new one. A token itself is never in it: it is shown when it is made, and then no
 
 from __future__ import annotations
 
+import datetime
+import itertools
 import os
 import re
 import sys
@@ -24,6 +26,15 @@ from dragoman.hub.admission import ALL, Grant, Scope, hashed, new_token
 
 OWNER = "owner"
 """The token that the first start of a hub makes."""
+
+LINK = "page"
+"""What the tokens of links to the page are called, with a number behind it."""
+
+LINKS = 16
+"""Links that are good at once; whoever prints more gives up the one that was not used for longest."""
+
+LINK_UNUSED = 30 * 86_400.0
+"""Seconds after which a link that nobody uses is given up when the next one is made."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -48,6 +59,18 @@ class Token(Struct, frozen=True, kw_only=True, omit_defaults=True):
     former: str = ""
     """The hash of the token that this one took the place of."""
     former_until: float = 0.0
+    link: bool = False
+    """Whether it was made for a link to the page."""
+
+    @property
+    def used(self) -> float:
+        """When it was used last, or made."""
+        if self.last_used is None:
+            return self.created
+        day = datetime.date.fromisoformat(self.last_used)
+        return max(
+            self.created, datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC).timestamp()
+        )
 
     def grants(self, now: float) -> dict[str, Grant]:
         """What is good at this moment, by hash."""
@@ -127,6 +150,21 @@ class TokenStore:
             if any(each.name == name for each in tokens):
                 raise LocalMistake(f"there is a token {name!r} already: rotate or revoke it")
             tokens.append(made)
+        return token
+
+    def add_link(self) -> str:
+        """A token for everything, for a link to the page. Links that were made before stay good, but for
+        those that nobody has used for a month, and the one unused for longest if there are too many.
+        """
+        token, now = new_token(), self._clock()
+        with self._editing() as tokens:
+            links = sorted((each for each in tokens if each.link), key=lambda each: each.used)
+            kept = [each for each in links if now - each.used < LINK_UNUSED][-(LINKS - 1) :]
+            tokens[:] = [each for each in tokens if not each.link or each in kept]
+            names = {each.name for each in tokens}
+            name = next(name for number in itertools.count(1) if (name := f"{LINK}-{number}") not in names)
+            scopes = tuple(sorted(ALL))
+            tokens.append(Token(name=name, hash=hashed(token), scopes=scopes, created=now, link=True))
         return token
 
     def revoke(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""WebSockets by uvicorn, with one thing more: many messages in one event.
+"""Many WebSocket messages in one event: the ASGI extension `dragoman.many`, and messages as wire bytes.
 
 An update a message is what the protocol says, and an event a message costs ten times what the message does.
 So there is an extension of ASGI, `dragoman.many`, announced in the scope: `{"type": "websocket.send", "many":
@@ -10,10 +10,6 @@ messages are not masked and we do not compress, so that a message is a short hea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from uvicorn.protocols.utils import ClientDisconnected
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 EXTENSION = "dragoman.many"
 
@@ -38,43 +34,6 @@ class _Heads(dict[int, bytes]):
 
 
 _heads = _Heads()
-
-
-class ManyProtocol(WebSocketsSansIOProtocol):
-    """For `uvicorn.Config(ws=…)`."""
-
-    def handle_connect(self, event: Any) -> None:
-        super().handle_connect(event)
-        scope: Any = getattr(self, "scope", None)
-        if scope is not None:
-            scope["extensions"][EXTENSION] = {"now": self.send_now}
-
-    def send_now(self, messages: Sequence[bytes]) -> bool:
-        """The same without a wait and without an event, if there is room; else nothing happens."""
-        if not self.writable.is_set() or self.disconnected or self.close_sent or self.transport.is_closing():
-            return False
-        self.transport.write(framed(messages))
-        return True
-
-    async def send(self, message: Any) -> None:
-        many = message.get("many")
-        if many is None:
-            await super().send(message)
-            if message["type"] == "websocket.accept":
-                self._forget_handshake()
-            return
-        await self.writable.wait()
-        if self.disconnected:
-            raise ClientDisconnected
-        if self.close_sent or self.transport.is_closing():
-            raise RuntimeError("the connection is being closed")
-        self.transport.write(framed(many))
-
-    def _forget_handshake(self) -> None:
-        """Nobody asks for its headers any more, and a connection that is idle for days is to cost little."""
-        kept: Any = self
-        kept.request = kept.response = None
-        kept.scope["headers"] = []
 
 
 def framed(messages: Sequence[bytes]) -> bytes:

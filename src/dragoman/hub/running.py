@@ -32,6 +32,7 @@ from dragoman.hub.rates import Buckets
 from dragoman.hub.settings import HubSettings, changed
 from dragoman.hub.settings_agents import offered_agents
 from dragoman.hub.starting import Introductions, specs_of
+from dragoman.hub.unadmitted import ConnectionLimits
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Limits
 from dragoman.transport.http_connection import Bounds
@@ -61,6 +62,8 @@ class Running(Struct):
     """Made because there was none; shown once."""
     store: TokenStore
     reload: Callable[[HubSettings], list[str]]
+    refresh_tokens: Callable[[], object]
+    """Makes tokens good at once that were just stored; else it takes a second."""
     cluster: Cluster | None = None
 
 
@@ -120,7 +123,16 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
         owner.start(live.watch())
         _write_address(folder, door.url)
         stack.callback(_remove_address, folder)
-        await stack.enter_async_context(listening(app, door.socket, tls=door.tls))
+        await stack.enter_async_context(
+            listening(
+                app,
+                door.socket,
+                tls=door.tls,
+                connections=_connection_limits(settings),
+                http2=settings.http2,
+                on_refused=observer.refused,
+            )
+        )
 
         def reload(fresh: HubSettings) -> list[str]:
             """Take over what can be; says what waits for a restart."""
@@ -134,7 +146,7 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
             return [*([stays] if stays else []), *(f"{name} waits for a restart" for name in waiting)]
 
         try:
-            yield Running(hub, app, door.url, token, store, reload, place.cluster)
+            yield Running(hub, app, door.url, token, store, reload, live.refresh, place.cluster)
         finally:
             app.endpoint.leave()
 
@@ -219,6 +231,15 @@ def _app(
         connections=settings.limits.connections,
         connect_rate=Buckets(settings.limits.connect_rate),
         on_refused=observer.refused,
+    )
+
+
+def _connection_limits(settings: HubSettings) -> ConnectionLimits:
+    limits = settings.limits
+    return ConnectionLimits(
+        head=limits.head,
+        unadmitted=limits.unadmitted,
+        unadmitted_per_address=limits.unadmitted_per_address,
     )
 
 

@@ -33,13 +33,16 @@ class AgentPerConnection:
         most: int = CONNECTIONS,
         on_stderr: Callable[[bytes], None] | None = None,
     ) -> None:
+        self.reclaim: Callable[[], bool] = lambda: False
+        """Called when there are too many: makes room, and says whether it could."""
         self._command = list(command)
         self._most = most
         self._on_stderr = on_stderr
         self._tasks: set[asyncio.Task[None]] = set()
 
     def accept(self, client: MessageTransport, visit: Visit) -> None:
-        work = self._refuse(client) if len(self._tasks) >= self._most else self._join(client)
+        is_full = len(self._tasks) >= self._most and not self.reclaim()
+        work = self._refuse(client) if is_full else self._join(client)
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

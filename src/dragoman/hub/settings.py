@@ -85,6 +85,9 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
 
     message: Size = 16 * MIB
     connections: Count = 256
+    unadmitted: Count = 128
+    unadmitted_per_address: Count = 64
+    head: Annotated[float, Kind("seconds", least=1)] = 10.0
     sessions: Count = 10_000
     unread: Size = 8 * MIB
     prompts_queued: Count = 32
@@ -141,6 +144,7 @@ class HubSettings(Struct, frozen=True, kw_only=True):
     hosts: Hosts = ()
     origins: Origins = ()
     insecure: Flag = False
+    http2: Flag = False
     default_agent: Text = "review"
     known_agents: Flag = True
     files: Literal["client", "hub"] = "client"
@@ -166,8 +170,15 @@ class HubSettings(Struct, frozen=True, kw_only=True):
 
 
 NEEDS_RESTART = (
-    *("listen", "journal", "durability", "insecure", "tls", "encryption", "telemetry", "cluster"),
-    *("limits.message", "limits.connections", "limits.unread", "limits.connect_rate"),
+    *("listen", "journal", "durability", "insecure", "http2", "tls", "encryption", "telemetry"),
+    *(
+        "cluster",
+        "limits.message",
+        "limits.connections",
+        "limits.unadmitted",
+        "limits.unadmitted_per_address",
+    ),
+    *("limits.head", "limits.unread", "limits.connect_rate"),
 )
 """What is bound, opened or handed over when the hub starts. Everything else follows a reload."""
 

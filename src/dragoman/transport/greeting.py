@@ -1,17 +1,17 @@
 """What a server takes over a WebSocket, and in which order: `initialize` comes first, and once.
 
-Garbage is answered here, so that no agent has to: it costs its sender an error and nothing else. A client
-that begins with anything but `initialize` speaks another protocol, and one whose ids are longer than any id
-needs to be is up to something; both are sent away. Pure; the close codes are those of RFC 6455.
+Garbage is answered here, so that no agent has to: it costs its sender an error and nothing else. So are
+messages whose ids are longer than any id needs to be. A client that begins with anything but `initialize`
+speaks another protocol and is sent away. Pure; the close codes are those of RFC 6455.
 """
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
-from dragoman.transport.http_routing import outline
+from dragoman.transport.http_routing import ID_LENGTH, Outline, outline
 from dragoman.wire import Malformed, decode, error_object, failure
-from dragoman.wire.codes import INVALID_REQUEST, NAMES
+from dragoman.wire.codes import INVALID_PARAMS, INVALID_REQUEST, NAMES
 
 PROTOCOL_ERROR = 1002
 POLICY_VIOLATION = 1008
@@ -51,8 +51,8 @@ class Greeting:
         about = outline(message)
         if about is None:
             return self._unusual(message)
-        if about.is_too_long:
-            return Ended(POLICY_VIOLATION, "an id is too long")
+        if about.is_too_long and (self.is_done or about.method == "initialize"):
+            return Answered(refuse_long_id(about))
         if about.method == "initialize":
             return self._initialized(about.id if about.is_request else None)
         if self.is_done:
@@ -76,6 +76,19 @@ class Greeting:
         if isinstance(found, Malformed):
             return _refused(found)
         return PASSED if self.is_done else Ended(PROTOCOL_ERROR, FIRST)
+
+
+def refuse_long_id(about: Outline) -> bytes:
+    """The answer to a message with an id that is too long; nothing for what is no request."""
+    if not about.is_request:
+        return b""
+    if len(about.session) > ID_LENGTH:
+        why = f"Invalid params: sessionId is longer than {ID_LENGTH} characters"
+        is_usable = isinstance(about.id, int | str) and len(str(about.id)) <= ID_LENGTH
+        request = about.id if is_usable and about.id is not UNSET else None
+        return failure(request, error_object(INVALID_PARAMS, why))
+    why = f"Invalid request: the id is longer than {ID_LENGTH} characters"
+    return failure(None, error_object(INVALID_REQUEST, why))
 
 
 def _refused(garbage: Malformed) -> Answered:

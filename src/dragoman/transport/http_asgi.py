@@ -16,7 +16,10 @@ IDLE = 15.0
 """Seconds after which a silent stream says that it is alive."""
 
 BODY_WITHIN = 30.0
-"""Seconds in which some more of a body must arrive."""
+"""Seconds in which a body must arrive, and more for a large one: see `BODY_RATE`."""
+
+BODY_RATE = 4096
+"""Bytes that are worth another second: less than any line carries that is used for this."""
 
 
 async def respond(
@@ -39,9 +42,10 @@ async def read_body(headers: dict[bytes, bytes], receive: Receive, limit: int) -
     if not announced.isdigit() or len(announced) > 18 or int(announced) > limit:
         return 413
     parts = bytearray()
+    begun = asyncio.get_running_loop().time()
     while True:
         try:
-            async with asyncio.timeout(BODY_WITHIN):
+            async with asyncio.timeout_at(begun + BODY_WITHIN + len(parts) / BODY_RATE):
                 event = await receive()
         except TimeoutError:
             return 408

@@ -38,6 +38,9 @@ class Bounds(Struct, frozen=True, kw_only=True):
     idle: float = 300.0
     """Seconds without a reader and a post after which it is forgotten."""
 
+    first: float = 30.0
+    """Seconds until the first message of a WebSocket."""
+
 
 class HttpConnection:
     """`owner` is whoever opened it: nobody else may use it."""
@@ -59,12 +62,19 @@ class HttpConnection:
         self._outlets: dict[str, Outlet] = {"": Outlet(self._backlog)}
         self._routes = Routes()
         self._over = False
-        self._used = loop.time()
+        self.used = loop.time()
+        """When somebody came last."""
         self._timer = loop.call_later(bounds.idle, self._look)
 
     def touch(self) -> None:
         """Somebody has come; they may come again."""
-        self._used = asyncio.get_running_loop().time()
+        self.used = asyncio.get_running_loop().time()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nobody reads from it or posts to it, and its `initialize` is answered."""
+        is_busy = self.posting.locked() or not self.first.done()
+        return not (is_busy or any(outlet.is_read for outlet in self._outlets.values()))
 
     def outlet(self, session: str) -> Outlet | None:
         """A session may be listened to before anybody has spoken of it. None if there are too many."""
@@ -155,10 +165,9 @@ class HttpConnection:
     def _look(self) -> None:
         """Is anybody still there?"""
         loop = asyncio.get_running_loop()
-        busy = self.posting.locked() or not self.first.done()
-        if busy or any(outlet.is_read for outlet in self._outlets.values()):
-            self._used = loop.time()
-        left = self._used + self._bounds.idle - loop.time()
+        if not self.is_idle:
+            self.used = loop.time()
+        left = self.used + self._bounds.idle - loop.time()
         if left <= 0:
             log.info("connection %s is forgotten: nobody has come for %g s", self.id[:8], self._bounds.idle)
             self._forget(self)

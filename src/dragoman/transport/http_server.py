@@ -17,6 +17,7 @@ from typing import Any
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits
+from dragoman.transport.greeting import refuse_long_id
 from dragoman.transport.http_asgi import Receive, Send, gone, read_body, respond, stream
 from dragoman.transport.http_connection import Bounds, HttpConnection
 from dragoman.transport.http_outlet import Outlet
@@ -41,6 +42,9 @@ FIRST_BODY = 1024 * 1024
 TAKE_OVER = 0.25
 """Seconds for a reader that has left to be noticed, before the next is told that there is one already."""
 
+ABANDONED = 10.0
+"""Seconds without a reader and a post after which a connection may be forgotten when there are too many."""
+
 REASONS = {400: b"the request makes no sense", 408: b"the message did not arrive", 413: b"it is too large"}
 
 
@@ -63,6 +67,17 @@ class HttpConnections:
 
     def __len__(self) -> int:
         return len(self._connections)
+
+    def reclaim(self) -> bool:
+        """Forget the connection that has been abandoned for longest, to make room for another; says whether
+        there was one. A connection that was used a moment ago, or is read from, is not abandoned.
+        """
+        latest = asyncio.get_running_loop().time() - ABANDONED
+        found = [each for each in self._connections.values() if each.is_idle and each.used <= latest]
+        if not found:
+            return False
+        self._forget(min(found, key=lambda connection: connection.used))
+        return True
 
     async def handle(self, scope: Any, receive: Receive, send: Send) -> None:
         """One request."""
@@ -195,7 +210,7 @@ async def _read(
         await respond(send, 400, failure(None, error), kind=b"application/json")
         return None
     if about.is_too_long:
-        await respond(send, 400, b"an id is too long")
+        await respond(send, 400, refuse_long_id(about), kind=b"application/json")
         return None
     return body, about
 

@@ -52,6 +52,7 @@ class AsgiWebSocket:
         self._many = many
         self._now = now
         self._first: bytes | None = None
+        self._beginning: asyncio.Timeout | None = None
         self._over = False
 
     @property
@@ -67,10 +68,10 @@ class AsgiWebSocket:
     async def begin(self, *, within: float) -> bool:
         """Whether a first message has come in time, kept for `receive`. Else the connection is closed."""
         try:
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(within) as self._beginning:
                 self._first = await self.receive()
         except TimeoutError:
-            self.farewell = (POLICY_VIOLATION, f"nothing was said for {within:g} s")
+            self.farewell = (POLICY_VIOLATION, f"nothing was said for {within:g} s, or too many said nothing")
         except (LinkClosed, OSError):
             pass  # the farewell says why, if anybody is there to hear it
         if self._first is None:
@@ -79,6 +80,11 @@ class AsgiWebSocket:
             except (LinkClosed, OSError):
                 pass  # it is gone already
         return self._first is not None
+
+    def end_beginning(self) -> None:
+        """Wait no longer for the first message, if that is what it does."""
+        if self._beginning is not None and not self._beginning.expired():
+            self._beginning.reschedule(0.0)
 
     async def receive(self) -> bytes | None:
         if self._first is not None:

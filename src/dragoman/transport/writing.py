@@ -11,6 +11,7 @@ know.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import queue
 import threading
@@ -79,9 +80,21 @@ class LoopWriter:
             self._break(error)
             raise LinkClosed(self._closed) from error
         if sent < len(block):
-            # Only `bytes` may be kept without a copy: the caller is free to change anything else.
-            self._head = memoryview(block if isinstance(block, bytes) else bytes(block))[sent:]
+            self._keep(block, sent)
             self._watch()
+
+    def _keep(self, block: Block, sent: int) -> None:
+        """The rest of a block, of which a part is written. Only `bytes` are kept without a copy: the caller
+        may change anything else.
+        """
+        if isinstance(block, bytes):
+            self._head = memoryview(block)[sent:]
+            return
+        try:
+            self._head = memoryview(bytes(memoryview(block)[sent:]))
+        except MemoryError:
+            self._break(OSError(errno.ENOMEM, "no memory"))  # half a frame is out: nothing can follow it
+            raise LinkClosed(self._closed) from None
 
     async def drain(self, down_to: int) -> None:
         while self.pending > down_to:

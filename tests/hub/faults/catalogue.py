@@ -31,7 +31,7 @@ NWS-14 | a frame that claims 2^62 bytes | closed with 1009
 NWS-16 | a first message that is not initialize, or one without an id | closed with 1002; no agent was started
 NWS-17 | handshakes without a key, of an old version, as a POST | 400, 426, 405
 NWS-19 | 1000 updates | all of them in order, before the answer
-NWS-X1 | an id of more than 1024 characters | closed with 1008
+NWS-X1 | an id of more than 1024 characters, of a request or of a session | an error; the connection stays
 NWS-X2 | a second initialize | invalid request; the connection stays
 NWS-X3 | binary messages, and answers before anything was asked | mean nothing
 NWS-X4 | the server goes | closed with 1001

@@ -28,6 +28,7 @@ class HubStage(Stage):
     """What is counted as accepted is whom the hub took as a client."""
 
     kind = "hub"
+    connections = 1000
     hub: Hub
 
     @property
@@ -67,7 +68,7 @@ class HubStage(Stage):
                 self.hub,
                 Admission(grants, hosts=local_hosts(self.port)),
                 bounds=self._bounds,
-                connections=1000,
+                connections=self.connections,
             )
             accept = self.hub.accept
 

@@ -173,7 +173,7 @@ async def test_nbp_x2_a_stream_that_nobody_reads_is_given_up(stage: Stage) -> No
 
 
 async def test_nbp_x3_a_connection_without_readers_is_forgotten(stage: Stage) -> None:
-    with staged(stage, bounds=Bounds(idle=0.1)) as forgetful:
+    with staged(stage, bounds=Bounds(idle=0.1, first=0.1)) as forgetful:
         async with connection(forgetful) as one:
             await until(lambda: forgetful.running == 0)
             assert (await one.post(NEW)).status_code == 404

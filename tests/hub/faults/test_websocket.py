@@ -146,11 +146,15 @@ async def test_nws_19_a_thousand_updates_come_in_order_before_the_answer(stage: 
         assert heard["result"]["stopReason"] == "end_turn"
 
 
-async def test_nws_x1_an_endless_id_is_a_breach_of_the_rules(stage: Stage) -> None:
+async def test_nws_x1_an_endless_id_is_answered_with_an_error(stage: Stage) -> None:
     async with socket(stage) as one:
         assert "error" in await one.call(request("x" * 1024, "_nothing"))
         await one.say(request("x" * 1025, "_nothing"))
-        assert await one.closed() == 1008
+        assert (heard := await one.hear())["id"] is None
+        assert heard["error"]["code"] == -32600
+        refused = await one.call(prompt(7, "s" * 5000, "hello"))
+        assert (refused["error"]["code"], "sessionId" in refused["error"]["message"]) == (-32602, True)
+        assert "result" in await one.call(NEW)
 
 
 async def test_nws_x2_initialize_comes_once(stage: Stage) -> None:

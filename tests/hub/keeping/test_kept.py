@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
 from dragoman.errors import LinkClosed, LocalMistake, SpawnFailed
 from dragoman.hub.keeping import place, records
+from dragoman.hub.keeping.keeper import ATTACHED
 from dragoman.hub.keeping.kept import find_kept, keep
 from tests.conftest import children
 from tests.hub.keeping.hearing import Journal, RawHub, attach, raw_hub, round_trips, until_gone
@@ -294,6 +296,34 @@ async def test_the_agent_of_a_killed_keeper_dies_and_leaves_no_place(tmp_path: P
     assert await find_kept(path) is None
     await agent.aclose()
     assert list(tmp_path.iterdir()) == []
+
+
+LOUD = """
+import pathlib, sys
+for _ in range(192):
+    sys.stdout.write("x" * 65535 + "\\n")
+sys.stdout.flush()
+pathlib.Path(sys.argv[1]).touch()
+sys.stdin.read()
+"""
+
+
+async def test_a_hub_that_stores_slowly_slows_the_agent_down_and_its_keeper_keeps_more_when_it_is_gone(
+    tmp_path: Path,
+) -> None:
+    path, done = tmp_path / "a.sock", tmp_path / "done"
+    agent = await keep([sys.executable, "-c", LOUD, str(done)], socket=path, buffer=2 * ATTACHED)
+    journal = Journal()
+    agent.start(journal)
+    await journal.until(int(0.9 * ATTACHED / 65536))
+    await round_trips(agent, 20)
+    assert len(journal.frames) * 65536 <= ATTACHED + 2 * 65536
+    assert not done.exists()
+    await agent.leave()
+    while not done.exists():  # noqa: ASYNC110 -- nothing else tells of it
+        await asyncio.sleep(0.01)
+    agent, journal = await attach(path)
+    await agent.aclose()
 
 
 async def test_an_agent_that_floods_stops_at_the_bound_and_goes_on(tmp_path: Path) -> None:

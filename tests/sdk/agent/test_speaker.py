@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -186,3 +189,33 @@ async def test_speaking_to_nobody_fails_in_the_end() -> None:
         await client.link.wait_ended()
         await until(lambda: ended)
     assert ended == ["closed"]
+
+
+STARVED = """
+import resource
+from dragoman.sdk.agent.speaker import _encode_text
+
+text = "x" * (16 << 20)
+with open("/proc/self/statm") as file:
+    used = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (4 << 20),) * 2)
+try:
+    _encode_text(text)
+except MemoryError:
+    print("no memory")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs to know how much memory it has")
+def test_a_text_for_which_there_is_no_memory_is_an_error_and_not_the_end_of_the_process() -> None:
+    done = subprocess.run([sys.executable, "-c", STARVED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "no memory\n"), done.stderr
+
+
+async def test_a_large_text_arrives_whole() -> None:
+    words = "ä\n" * 100_000
+
+    async def body(turn: Turn) -> None:
+        await turn.say(words)
+
+    assert await said(body) == [text("agent_message_chunk", words)]

@@ -1,9 +1,10 @@
 """The keeper of one agent: holds its pipes, and hands what it says to whichever hub is there.
 
 It promises that a frame is kept until a hub has acknowledged it, that a write is given to the agent whole and
-once, and that the agent does not outlive its keeper. One hub at a time: the one that came last. Without one,
-it goes on keeping until its buffer is full, and ends the agent and itself after `linger` seconds. A hub may
-give it a lease: from then on the agent acts only while a lease lasts (see `leased`).
+once, and that the agent does not outlive its keeper. One hub at a time: the one that came last. A hub that
+does not acknowledge soon slows the agent down. Without a hub, it goes on keeping until its buffer is full,
+and ends the agent and itself after `linger` seconds. A hub may give it a lease: from then on the agent acts
+only while a lease lasts (see `leased`).
 
 It does not know what frames mean. How the process is started is `__main__`'s to know.
 """
@@ -39,6 +40,9 @@ FIRST_HUB = 60.0
 """Seconds that whoever started us has to come, however short the time between two hubs may be."""
 
 TOO_LATE = "the lease ran out before the agent was started"
+
+ATTACHED = 8 * 1024 * 1024
+"""Bytes that are kept while a hub is there: what it has not stored yet. Without one it is `Order.buffer`."""
 
 LIMITS = Limits(high=DEFAULT_LIMITS.high, low=0)
 """Of the agent's pipes: `Deliveries` gives it one write at a time and waits until all of it is through."""
@@ -162,6 +166,8 @@ class Keeper:
     def _balance(self) -> None:
         """Listen to the agent unless the buffer is full or the hub asked for a pause."""
         charge, buffer = self._frames.charge, self._order.buffer
+        if self._hub is not None:
+            buffer = min(buffer, ATTACHED)
         # The gap saves stopping and starting for every block.
         self._full = charge >= buffer or (self._full and charge > buffer - buffer // 4)
         held = self._full or (self._hub is not None and self._hub.paused)

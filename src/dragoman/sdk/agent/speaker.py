@@ -21,9 +21,24 @@ from dragoman.schema.codec import write
 if TYPE_CHECKING:
     from dragoman.sdk.agent.client_handle import ClientHandle
 
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
+_encode = _encoder.encode
 _TEXT_END = b"}}}}\n"
 _UPDATE_END = b"}}\n"
+
+LARGE = 64 * 1024
+"""Characters of a text that is encoded with care, see `_encode_text`."""
+
+
+def _encode_text(text: str) -> bytes | bytearray:
+    """The text as JSON. `Encoder.encode` of msgspec 0.22 ends the process with SIGSEGV when its buffer cannot
+    grow; `encode_into` raises `MemoryError`, which costs the turn and no more. It is slower for small texts.
+    """
+    if len(text) < LARGE:
+        return _encode(text)
+    encoded = bytearray()
+    _encoder.encode_into(text, encoded)
+    return encoded
 
 
 class Speaker:
@@ -49,12 +64,17 @@ class Speaker:
         if message_id is None and type(text) is str and not self._over:
             if not self._say_head:
                 self._prepare()
-            encoded = _encode(text)  # before anything is in the buffer: it may fail, and half a frame stays
+            encoded = _encode_text(text)  # before anything is in the buffer: it may fail
             outbox = self._outbox
             buffer = outbox.buffer
-            buffer += self._say_head
-            buffer += encoded
-            buffer += _TEXT_END
+            before = len(buffer)
+            try:
+                buffer += self._say_head
+                buffer += encoded
+                buffer += _TEXT_END
+            except MemoryError:
+                del buffer[before:]  # half a frame would spoil the next one
+                raise
             if len(buffer) >= FLUSH_AT:
                 await outbox.flow()
             elif not outbox.scheduled:

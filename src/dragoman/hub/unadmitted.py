@@ -1,0 +1,85 @@
+"""Connections on which no good token was shown yet: bounded in number, for all peers and for each address.
+
+When a bound is reached, a connection is closed to make room: the oldest one of the address that holds too
+many, or the oldest one of the address that holds the most. Admitted connections are never closed for it. An
+owner who connects is the newest, and is admitted by the first request; nobody can keep others out by opening
+connections and saying nothing. Pure: it knows addresses and an `abort` method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class ConnectionLimits(Struct, frozen=True, kw_only=True):
+    """What a peer may cost before it is admitted, and how long a request head may take from anybody."""
+
+    head: float = 10.0
+    """Seconds from the accept, or from the last answer, to a whole request head. TLS is part of it."""
+
+    unadmitted: int = 128
+    """Unadmitted connections at once. They need descriptors, of which many systems allow 1024."""
+
+    unadmitted_per_address: int = 64
+    """Of one address. Browsers open six; everybody behind a proxy or a router shares one address."""
+
+
+class Abortable(Protocol):
+    """A connection that can be closed without a wait."""
+
+    def abort(self) -> None: ...
+
+
+class UnadmittedConnections:
+    """All unadmitted connections of one listener, oldest first."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self._limits = limits
+        self._by_address: dict[str, dict[Abortable, None]] = {}
+        self._addresses: dict[Abortable, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+    def all(self) -> list[Abortable]:
+        """Every one of them, the oldest first."""
+        return list(self._addresses)
+
+    def add(self, connection: Abortable, address: str) -> int:
+        """Take a new connection; returns how many were closed to make room for it (0 or 1)."""
+        same = self._by_address.get(address, {})
+        closed = 0
+        if len(same) >= self._limits.unadmitted_per_address:
+            closed = self._close_oldest_of(address)
+        elif len(self._addresses) >= self._limits.unadmitted:
+            closed = self._close_oldest_of(max(self._by_address, key=self._held_by))
+        self._by_address.setdefault(address, {})[connection] = None
+        self._addresses[connection] = address
+        return closed
+
+    def discard(self, connection: Abortable) -> None:
+        """The connection was admitted, or is closed."""
+        address = self._addresses.pop(connection, None)
+        if address is None:
+            return
+        same = self._by_address[address]
+        del same[connection]
+        if not same:
+            del self._by_address[address]
+
+    def close(self, connections: Iterable[Abortable]) -> int:
+        """Close those of these connections that are still unadmitted; returns how many there were."""
+        found = [connection for connection in connections if connection in self._addresses]
+        for connection in found:
+            self.discard(connection)
+            connection.abort()
+        return len(found)
+
+    def _held_by(self, address: str) -> int:
+        return len(self._by_address[address])
+
+    def _close_oldest_of(self, address: str) -> int:
+        return self.close([next(iter(self._by_address[address]))])
