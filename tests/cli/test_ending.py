@@ -123,6 +123,7 @@ COMMANDS: dict[str, Callable[[list[str]], list[str]]] = {
     "doctor": lambda agent: ["doctor", "--", *agent],
     "check": lambda agent: ["check", "agent", "--", *agent],
     "tap": lambda agent: ["tap", "--", *agent],
+    "login": lambda agent: ["agents", "login", shlex.join(agent)],
     "logout": lambda agent: ["agents", "logout", shlex.join(agent)],
     "translate": lambda agent: ["translate", "--client", "v1", "--agent", "v1", "--", *agent],
 }
