@@ -80,9 +80,19 @@ class LoginRequired(CallFailed):
     """The agent wants a login, and what could be tried without a person was tried or is not there."""
 
     def __init__(
-        self, refused: CallFailed, *, missing: str, tried: str | None = None, methods: tuple[str, ...] = ()
+        self,
+        refused: CallFailed,
+        *,
+        missing: str,
+        tried: str | None = None,
+        why: str = "",
+        methods: tuple[str, ...] = (),
     ) -> None:
         super().__init__(refused.code, f"{refused.message} ({missing})", refused.data, method=refused.method)
+        self.reason = refused.message
+        """The agent's own words."""
+        self.why = why
+        """Why the method that was tried did not help."""
         self.missing = missing
         """What would help, in words for a person."""
         self.tried = tried
@@ -99,21 +109,36 @@ class PeerDied(LinkClosed):
     """The peer's process ended (or hung up) while we still needed it."""
 
     def __init__(
-        self, what: str, *, returncode: int | None = None, signal: str | None = None, stderr: str = ""
+        self,
+        what: str,
+        *,
+        returncode: int | None = None,
+        signal: str | None = None,
+        stderr: str = "",
+        stray: str = "",
     ) -> None:
-        how = (
-            f"signal {signal}"
-            if signal
-            else f"exit status {returncode}"
-            if returncode is not None
-            else "no exit status"
-        )
-        tail = f"; its last words were:\n{stderr.rstrip()}" if stderr.strip() else ""
-        super().__init__(f"{what} ended with {how}{tail}")
         self.what = what
         self.returncode = returncode
         self.signal = signal
         self.stderr = stderr
+        self.stray = stray
+        """Lines that it wrote where the protocol belongs, and that are no JSON."""
+        printed = f"; it printed text that is not ACP:\n{stray.rstrip()}" if stray.strip() else ""
+        tail = f"; its last words were:\n{stderr.rstrip()}" if stderr.strip() else ""
+        super().__init__(f"{what} ended with {self.how}{printed}{tail}")
+
+    @property
+    def how(self) -> str:
+        """By which signal, or with which exit status."""
+        if self.signal:
+            return f"signal {self.signal}"
+        return "no exit status" if self.returncode is None else f"exit status {self.returncode}"
+
+    def with_stray(self, stray: str) -> PeerDied:
+        """The same end, with what the peer had printed before it."""
+        return PeerDied(
+            self.what, returncode=self.returncode, signal=self.signal, stderr=self.stderr, stray=stray
+        )
 
 
 class CrashLoop(PeerDied):
@@ -126,6 +151,7 @@ class CrashLoop(PeerDied):
             returncode=died.returncode if died else None,
             signal=died.signal if died else None,
             stderr=died.stderr if died else str(last),
+            stray=died.stray if died else "",
         )
         self.last = last
         """How it ended the last time."""
@@ -156,6 +182,12 @@ class SpawnTimeout(DeadlineExceeded):
 
 class HandshakeTimeout(DeadlineExceeded):
     """`initialize` was not answered in time."""
+
+    def __init__(self, what: str, seconds: float, *, stray: str = "") -> None:
+        printed = f" (it printed text that is not ACP:\n{stray.rstrip()}\n)" if stray.strip() else ""
+        super().__init__(f"{what}{printed}", seconds)
+        self.stray = stray
+        """Lines that the agent wrote where the protocol belongs, and that are no JSON."""
 
 
 class FirstByteTimeout(DeadlineExceeded):

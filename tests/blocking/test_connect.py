@@ -109,6 +109,14 @@ def test_a_death_at_the_start_is_told_with_status_and_last_words() -> None:
         pass
 
 
+def test_a_program_that_prints_something_else_than_the_protocol_is_quoted() -> None:
+    with (
+        pytest.raises(PeerDied, match=r"exit status 0; it printed text that is not ACP:\nusage: .*\nmore"),
+        connect(shell("echo 'usage: agent [-h]'; echo more")),
+    ):
+        pass
+
+
 def test_a_death_by_signal_is_told_with_its_name() -> None:
     with pytest.raises(PeerDied, match="SIGSEGV"), connect(shell("kill -s SEGV $$")):
         pass

@@ -111,7 +111,7 @@ def test_a_name_that_is_taken_is_replaced_only_on_demand(
         (["remove", "echo"], "comes with dragoman"),
         (["show", "ehco"], "did you mean echo?"),
         (["import", "zed"], "no configuration of Zed found; looked for "),
-        (["import", "zed", "none.json"], "cannot read none.json: No such file or directory"),
+        (["import", "zed", "none.json"], "cannot read none.json: no such file"),
     ],
 )
 def test_a_mistake_says_what_to_do_and_no_secret(

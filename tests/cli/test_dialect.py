@@ -48,7 +48,7 @@ def test_a_recording_of_v1_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_what_cannot_be_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dialect", "explain", str(tmp_path / "none")]) == 1
-    assert "No such file" in capsys.readouterr().err
+    assert "no such file" in capsys.readouterr().err
     (tmp_path / "bad").write_text('{"dir": "sideways"}\n\n')
     assert main(["dialect", "explain", str(tmp_path / "bad")]) == 1
     assert "line 1" in capsys.readouterr().err

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli import doctor
+from dragoman.cli.parser import make_parser
 from dragoman.cli.run.exits import EXITS
+from dragoman.runtime.limits import HANDSHAKE_SECONDS
 from dragoman.testing import RawPeer
 from dragoman.testing.pace import patience
 from dragoman.transport.tree import look_up
@@ -189,3 +191,10 @@ def _command(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:  # it ended while we looked
         return ""
+
+
+def test_it_waits_as_long_as_a_run_does() -> None:
+    parser = make_parser()
+    doctor = parser.parse_args(["doctor", "echo"])
+    run = parser.parse_args(["run", "--agent", "echo", "hello"])
+    assert doctor.timeout == run.start_timeout == HANDSHAKE_SECONDS

@@ -18,6 +18,7 @@ from dragoman.cli.inbox import option_of, shown
 from dragoman.errors import LinkClosed
 from dragoman.testing.pace import deadline
 from dragoman.transport.websocket import open_websocket
+from tests.cli.held import CLOSED, ENDS_WITHIN, Held
 from tests.hub.sessions.stage import Talker
 
 pytestmark = [pytest.mark.bound(50), pytest.mark.timeout(120)]
@@ -94,6 +95,29 @@ async def test_what_an_agent_asks_is_answered_from_a_terminal(hub: Running) -> N
     assert (hub.folder / "made").exists()
     empty = json.loads((await asyncio.to_thread(hub.run, "inbox", "--json")).stdout)
     assert empty == {"requests": []}
+    await client.transport.aclose()
+
+
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP", CLOSED])
+async def test_an_inbox_that_waits_for_an_answer_ends_with_its_terminal_and_by_every_signal(
+    hub: Running, how: str
+) -> None:
+    client = await hub.client()
+    session = await client.new(str(hub.folder))
+    turn = client.prompt(session, f"/ask {hub.folder}/never")
+    await client.asked()
+    env = {**hub.env, "DRAGOMAN_TOKEN": hub.token}
+    held = Held([*DRAGOMAN, "inbox", "--hub", hub.url], hub.folder, env=env)
+    try:
+        await asyncio.to_thread(held.wait_for, lambda: "Answer (" in held.shown, "the question")
+        held.end(how)
+        await asyncio.to_thread(
+            held.wait_for, lambda: held.process.poll() is not None, "the end", ENDS_WITHIN
+        )
+    finally:
+        held.close()
+    client.say({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})
+    await client.answer(turn)
     await client.transport.aclose()
 
 

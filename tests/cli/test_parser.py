@@ -55,7 +55,16 @@ def test_help_has_examples(arguments: list[str], capsys: pytest.CaptureFixture[s
         ),
         (["agent", "ehco"], "invalid choice: 'ehco' (choose from "),
         (["agent", "script"], "required: FILE\nTry: dragoman agent script --help\n"),
-        (["agent", "echo", "--fast"], "unrecognized arguments: --fast\nTry: dragoman --help\n"),
+        (["agent", "echo", "--fast"], "there is no option --fast\nTry: dragoman agent echo --help\n"),
+        (["agnet"], "did you mean agent?"),
+        (["run", "--aprove", "all"], "dragoman run: there is no option --aprove; did you mean --approve?\n"),
+        (["run", "--aprove=all", "hi"], "Try: dragoman run --help\n"),
+        (
+            ["check", "agent", "--formt", "x", "--", "it"],
+            "dragoman check agent: there is no option --formt; did",
+        ),
+        (["hub", "--lsten", "here"], "dragoman hub: there is no option --lsten; did you mean --listen?\n"),
+        (["agents", "show", "one", "two"], "dragoman agents show: too many words: two\n"),
     ],
 )
 def test_a_mistake_is_told_with_what_to_do_next(

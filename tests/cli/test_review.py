@@ -51,6 +51,16 @@ def test_files_and_folders_are_reviewed(capsys: pytest.CaptureFixture[str]) -> N
     assert found(capsys, "a.py", "a.py", ".") == everything
 
 
+def test_the_worst_is_told_first_and_then_as_files_are_read(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.py", BAD)
+    write("b.py", "x = eval('1')\n")
+    main(["review"])
+    heads = [
+        line.split("  ")[:2] for line in capsys.readouterr().out.splitlines() if line[:2] in ("a.", "b.")
+    ]
+    assert heads == [["a.py:4:9", "high"], ["b.py:1:5", "high"], ["a.py:1:8", "low"]]
+
+
 def test_people_read_text_without_colours_when_piped(capsys: pytest.CaptureFixture[str]) -> None:
     write("a.py", BAD)
     assert main(["review"]) == 1

@@ -145,7 +145,7 @@ def test_a_file_that_is_no_transcript_is_named_with_its_line(sessions: Sessions,
     assert "line 1: no JSON object" in sessions.err
     sessions("import", str(tmp_path / "missing"))
     assert sessions.status == 1
-    assert "No such file" in sessions.err
+    assert "no such file" in sessions.err
 
 
 def test_deleting_finds_all_before_it_deletes_one(sessions: Sessions) -> None:

@@ -196,3 +196,20 @@ async def test_what_a_command_complains_about_can_be_watched() -> None:
 async def test_how_long_an_agent_may_take_to_end_is_a_limit() -> None:
     async with connect([sys.executable, "-c", ECHO], limits=Limits(end_seconds=0.7)) as handle:
         assert handle.link.transport.tree.grace == Grace(after_eof=0.7, after_terminate=0.7)  # type: ignore[attr-defined]
+
+
+async def test_a_program_that_prints_something_else_than_the_protocol_is_quoted() -> None:
+    lines: list[str] = []
+    program = python("print('usage: agent [-h]'); print('x' * 1000)")
+    with pytest.raises(PeerDied, match=r"it printed text that is not ACP:\nusage: agent \[-h\]\nxxx") as died:
+        async with connect(program, on_stray=lines.append):
+            pass
+    assert lines == ["usage: agent [-h]", "x" * 200 + "…"]
+    assert died.value.stray == "\n".join(lines)
+
+
+async def test_a_program_that_prints_something_and_never_answers_is_quoted() -> None:
+    program = python("import sys; print('Welcome!', flush=True); sys.stdin.read()")
+    with pytest.raises(HandshakeTimeout, match="Welcome!"):
+        async with connect(program, limits=Limits(handshake_seconds=1.0)):
+            pass

@@ -25,6 +25,7 @@ from dragoman.errors import LinkClosed
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
 from dragoman.runtime.outbox import HIGH_WATER
 from dragoman.runtime.router import Router
+from dragoman.runtime.stray import StrayOutput
 from dragoman.transport.contract import READ_SIZE
 from dragoman.wire import Envelope, LineFramer, decode_block, error_object, failure
 from dragoman.wire.codes import INVALID_REQUEST
@@ -52,6 +53,7 @@ class Intake(ABC):
         self.limits = limits or DEFAULT_LIMITS
         self.connection: Connection[Waiting] = Connection(lifecycle)
         self.complaints = 0  # frames that we had to refuse, for whoever wants to know how the peer behaves
+        self.stray = StrayOutput()
         self.answer_bytes = 0  # answers given since the peer last took all that we sent
         self.heard = monotonic()
         self.poll_ms: float | None = None  # how long to wait for the pipe, if there is nothing else to do

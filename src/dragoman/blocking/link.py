@@ -39,7 +39,7 @@ from dragoman.core import (
     Told,
 )
 from dragoman.core.lifecycle import INITIALIZE
-from dragoman.errors import CallFailed, LinkClosed
+from dragoman.errors import CallFailed, LinkClosed, PeerDied
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.router import Router
 from dragoman.wire import Envelope, ErrorObject, Notification, Request, decode, notification
@@ -317,8 +317,10 @@ class BlockingLink(Intake):
             case CancelAsked(debt):
                 if not self._router.cancelled(debt):
                     self.stop(debt)
-            case Complaint(frame, why):
+            case Complaint(frame, why, stray):
                 self.complaints += 1
+                if stray:
+                    self.stray.add(stray)
                 self.answer_bytes += len(frame)
                 log.info("%s: refused a message: %s", self.name, why)
                 self.send(frame)
@@ -341,6 +343,8 @@ class BlockingLink(Intake):
 
     def end(self, why: LinkClosed) -> None:
         """Every open call fails now."""
+        if isinstance(why, PeerDied) and self.stray.count:
+            why = why.with_stray(self.stray.text)
         if self._gone is None:
             self._gone = why
         with self._books:

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from functools import partial
 from types import FrameType, TracebackType
+from typing import Self
 
 from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.agent_side import BlockingAgentSide
 from dragoman.blocking.handlers import inlined
-from dragoman.blocking.signals import Gate
 from dragoman.blocking.voice import VoicedSession
 from dragoman.errors import LocalMistake
 from dragoman.runtime import Limits
 from dragoman.runtime.limits import DEFAULT_LIMITS
 from dragoman.sdk.agent.agent import Agent
-from dragoman.sdk.leaving import Leaving, _end_now, time_to_end
+from dragoman.sdk.leaving import Leaving, time_to_end
 from dragoman.sdk.threads.faces import faces
 
 FLUSH = 0.5
@@ -64,34 +63,23 @@ def serve_over(agent: Agent, read_fd: int, write_fd: int, *, limits: Limits | No
 
 
 class _Leaving(Leaving):
-    """A signal ends the main thread's attendance.
-
-    The thread that watches over the time is there from the start: a signal may interrupt the main thread
-    while it starts a worker, and then another thread cannot be started.
-    """
+    """A signal ends the main thread's attendance."""
 
     def __init__(self, link: AgentLink, *, within: float) -> None:
         super().__init__(within=within)
         self._link = link
-        self._begun, self._over = Gate(), Gate()
         self._waker = -1
-        threading.Thread(target=self._watch_over, name="end watch", daemon=True).start()
 
-    def __enter__(self) -> _Leaving:
+    def __enter__(self) -> Self:
         super().__enter__()
         if self._former:
             # Without this, one that comes just before the main thread begins to wait would be told too late.
             self._waker = signal.set_wakeup_fd(self._link.inlet.wake_fd, warn_on_full_buffer=False)
         return self
 
-    def begin(self) -> None:
-        self._begun.open()
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._over.open()
-        self._begun.open()
         if self._former:
             signal.set_wakeup_fd(self._waker)
         super().__exit__(kind, error, trace)
@@ -99,11 +87,6 @@ class _Leaving(Leaving):
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         self.begin()
         self._link.dismiss()
-
-    def _watch_over(self) -> None:
-        self._begun.wait()
-        if not self._over.wait(self.within):
-            _end_now(self.within)
 
 
 def _cannot_be(work: object) -> object:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from dragoman.cli.files import explain_error
 from dragoman.transport.stdio import claim_stdio
 
 
@@ -30,7 +31,7 @@ def run_script(chosen: argparse.Namespace) -> int:
     try:
         script = Script.load(chosen.file)
     except OSError as error:
-        return _refuse(f"cannot read {chosen.file}: {error.strerror}", "give the path of a script")
+        return _refuse(explain_error(error), "give the path of a script")
     except UnicodeDecodeError:
         return _refuse(f"{chosen.file} is not UTF-8 text", "give the path of a script")
     except ScriptError as error:

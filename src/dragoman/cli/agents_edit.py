@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from dragoman.cli.agents_show import described, refuse, shown_command
+from dragoman.cli.files import explain_error
 from dragoman.cli.run.harmless import harmless_line
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import KnownAgent, Source, read_config
@@ -109,7 +110,7 @@ def _bytes_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise LocalMistake(f"cannot read {path}: {error.strerror}") from error
+        raise LocalMistake(explain_error(error)) from error
 
 
 def _sorted_out(imported: Imported, *, replace: bool) -> _Haul:

@@ -15,6 +15,8 @@ EXAMPLES = """examples:
   dragoman agents import zed --dry-run         what Zed's settings would bring
   dragoman agents add mine my-agent --acp      a name for a command
   dragoman agents remove mine
+  dragoman agents login mine                   its ways to log in; the only one is taken
+  dragoman agents login mine METHOD            log in by this one
   dragoman agents logout mine                  it forgets who is logged in, if it can
 
 Names are for `dragoman run --agent NAME` and `dragoman doctor NAME`; docs/known-agents.md describes the file
@@ -42,6 +44,7 @@ def _fill(agents: argparse.ArgumentParser) -> None:
     _add_import(actions)
     _add_add(actions)
     _add_remove(actions)
+    _add_login(actions)
     _add_logout(actions)
 
 
@@ -93,6 +96,20 @@ def _add_remove(actions: argparse._SubParsersAction[Any]) -> None:
     parser = actions.add_parser("remove", help="take a name out of the configuration file")
     parser.add_argument("name", metavar="NAME")
     parser.set_defaults(run=_run_remove)
+
+
+def _add_login(actions: argparse._SubParsersAction[Any]) -> None:
+    parser = actions.add_parser(
+        "login",
+        help="log in to an agent",
+        description="Log in to an agent by one of the ways that it offers; without METHOD they are shown.",
+    )
+    parser.add_argument("agent", metavar="NAME", help="a name, a command in quotes or an address")
+    parser.add_argument("method", metavar="METHOD", nargs="?", help="the id of a login method")
+    parser.add_argument(
+        "--env", action="append", default=[], metavar="NAME[=VALUE]", help="hand this variable to the agent"
+    )
+    parser.set_defaults(run=_run_login)
 
 
 def _add_logout(actions: argparse._SubParsersAction[Any]) -> None:
@@ -153,6 +170,12 @@ def _run_remove(chosen: argparse.Namespace) -> int:
     from dragoman.cli import agents_edit
 
     return agents_edit.run_remove(chosen.name)
+
+
+def _run_login(chosen: argparse.Namespace) -> int:
+    from dragoman.cli import agents_login
+
+    return agents_login.run_login(chosen.agent, chosen.method, variables=chosen.env)
 
 
 def _run_logout(chosen: argparse.Namespace) -> int:

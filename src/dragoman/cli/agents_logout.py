@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from dragoman import Client, Limits, connect
+from dragoman import Client, connect
 from dragoman.cli.run.harmless import harmless
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.target import Target, find_target
 from dragoman.errors import DragomanError
 from dragoman.sdk.login import log_out
 from dragoman.version import VERSION
-
-SECONDS = 30.0
 
 
 def run_logout(wanted: str) -> int:
@@ -34,8 +32,7 @@ def run_logout(wanted: str) -> int:
 
 async def _log_out(target: Target) -> bool:
     client = Client("dragoman-agents", version=VERSION, title="Dragoman")
-    limits = Limits(handshake_seconds=SECONDS, call_seconds=SECONDS)
-    async with connect(target.open(), client=client, limits=limits, env=target.env) as agent:
+    async with connect(target.open(), client=client, env=target.env) as agent:
         return await log_out(agent)
 
 

@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.files import explain_error
+
 if TYPE_CHECKING:
     from dragoman.trace.chaos.faults import Fault, Plan
 
@@ -61,7 +63,10 @@ def _run(chosen: argparse.Namespace) -> int:
 
     try:
         faults = read_script(Path(chosen.script).read_bytes()) if chosen.script else []
-    except (OSError, msgspec.MsgspecError) as error:
+    except OSError as error:
+        print(f"dragoman chaos: {explain_error(error)}", file=sys.stderr)
+        return 2
+    except msgspec.MsgspecError as error:
         print(f"dragoman chaos: {chosen.script} is no script: {error}", file=sys.stderr)
         return 2
     if chosen.shrink:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import shlex
+import signal
 import sys
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, frame_lines
+from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
     from dragoman.check.agent.examination import Examination
     from dragoman.check.agent.stage import Settings
     from dragoman.check.recording import Recording
 
-INTERRUPTED = 130
+T = TypeVar("T")
 
 EPILOG = """examples:
   dragoman check agent -- my-agent --acp
@@ -31,6 +35,9 @@ triggered is "not exercised". With --save DIR each connection is kept as a recor
 
 An agent that wants a login is "blocked" (exit status 3): log in with its own command first, or name one of
 its methods with --login.
+
+SIGTERM, SIGHUP and Ctrl-C end an examination early: what was found so far is reported as incomplete. The exit
+status is then 128 and the number of the signal.
 """
 
 
@@ -73,7 +80,7 @@ def _seconds(text: str) -> float:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from dragoman.check.agent.examination import examine
+    from dragoman.check.agent.examination import examine, examine_again
     from dragoman.errors import LocalMistake
 
     try:
@@ -81,38 +88,72 @@ def _run(chosen: argparse.Namespace) -> int:
         settings = _settings(chosen)
         _check_folder(chosen.save)
     except (LocalMistake, OSError) as error:
-        print(f"dragoman check agent: {error}", file=sys.stderr)
+        print(f"dragoman check agent: {explain_error(error)}", file=sys.stderr)
         return MISTAKEN
     progress = None if chosen.quiet else _progress
-    try:
-        found = asyncio.run(examine(settings, progress=progress, scenes=chosen.scene))
-    except KeyboardInterrupt:
-        print("dragoman check agent: interrupted, and nothing was judged", file=sys.stderr)
-        return INTERRUPTED
+    stop = _Stop()
+    found = stop.run(lambda event: examine(settings, progress=progress, scenes=chosen.scene, stop=event))
     title = shlex.join(chosen.command)
     saved = _save(Path(chosen.save), found, title) if chosen.save else []
     if found.failure:
         print(f"dragoman check agent: cannot be examined: {found.failure}", file=sys.stderr)
         return UNEXAMINED
-    names = [f"{number:02} {one.facts.get('scene')}" for number, one in enumerate(found.recordings, 1)]
-    return wishes.finish(
+    names = [f"{at:02} {one.facts.get('scene')}" for at, one in enumerate(found.recordings, 1)]
+
+    def look_again(scenes: set[str]) -> list[Recording]:
+        if stop.number:
+            return []
+        if not chosen.quiet:
+            played = ", ".join(sorted(scenes))
+            print(f"something failed: played again to be sure: {played}", file=sys.stderr, flush=True)
+        return stop.run(lambda event: examine_again(settings, scenes, stop=event))
+
+    status = wishes.finish(
         found.recordings,
         sides=("agent",),
         title=title,
         names=saved or names,
         lines=[frame_lines(path) for path in saved],
-        blocked=_why_blocked(found),
-        look_again=lambda scenes: _look_again(settings, scenes, quiet=chosen.quiet),
+        blocked=stop.reason or _why_blocked(found),
+        look_again=look_again,
     )
+    if stop.number:
+        print(f"dragoman check agent: {stop.reason}", file=sys.stderr)
+    return 128 + stop.number if stop.number else status
 
 
-def _look_again(settings: Settings, scenes: set[str], *, quiet: bool) -> list[Recording]:
-    from dragoman.check.agent.examination import examine_again
+class _Stop:
+    """A signal ends an examination early, with a report of what it has. A second signal does not wait."""
 
-    if not quiet:
-        names = ", ".join(sorted(scenes))
-        print(f"something failed: played again to be sure: {names}", file=sys.stderr, flush=True)
-    return asyncio.run(examine_again(settings, scenes))
+    def __init__(self) -> None:
+        self.number = 0
+        names = () if os.name == "nt" else ("SIGINT", "SIGTERM", "SIGHUP")
+        self._signals: list[int] = [getattr(signal, name) for name in names]
+
+    def run(self, work: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
+        """Run work that ends when the event that it gets is set."""
+
+        async def run() -> T:
+            event = asyncio.Event()  # each loop needs its own
+            for number in self._signals:
+                asyncio.get_running_loop().add_signal_handler(number, self._ask, number, event)
+            return await work(event)
+
+        return asyncio.run(run())
+
+    def _ask(self, number: int, event: asyncio.Event) -> None:
+        self.number = number
+        event.set()
+        for handled in self._signals:
+            asyncio.get_running_loop().remove_signal_handler(handled)
+
+    @property
+    def reason(self) -> str:
+        """Why the report does not have everything; empty if it has."""
+        if not self.number:
+            return ""
+        name = signal.Signals(self.number).name
+        return f"{name} ended the examination: this report is incomplete, and failures were not played again"
 
 
 def _settings(chosen: argparse.Namespace) -> Settings:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.cli import check_stand_in
 from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, frame_lines
+from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
     from dragoman.check.client.starting import Run
@@ -70,7 +71,7 @@ def _run(chosen: argparse.Namespace) -> int:
     except SpawnFailed as error:
         return _say(str(error), UNEXAMINED)
     except (LocalMistake, OSError) as error:
-        return _say(str(error), MISTAKEN)
+        return _say(explain_error(error), MISTAKEN)
 
 
 def _look_over(chosen: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options
+from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
     from dragoman.check.endpoint.examination import Endpoint
@@ -58,7 +59,7 @@ def _run(chosen: argparse.Namespace) -> int:
         print(f"dragoman check endpoint: cannot be examined: {error}", file=sys.stderr)
         return UNEXAMINED
     except (LocalMistake, OSError, ValueError) as error:
-        print(f"dragoman check endpoint: {error}", file=sys.stderr)
+        print(f"dragoman check endpoint: {explain_error(error)}", file=sys.stderr)
         return MISTAKEN
     names = [str(one.facts.get("scene")).replace("_", " ") for one in recordings]
     return wishes.finish(recordings, sides=("server",), title=chosen.url, names=names)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from dragoman.cli.files import open_private
+
 if TYPE_CHECKING:
     from dragoman.check.manifest import Side
     from dragoman.check.recording import Recording
@@ -152,7 +154,8 @@ class Wishes:
             if path is None:
                 sys.stdout.write(text)
             else:
-                path.write_text(text, "utf-8")
+                with open_private(path) as file:
+                    file.write(text.encode())
 
     def status(self, report: Report) -> int:
         counts = report.counts

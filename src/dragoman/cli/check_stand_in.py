@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.files import explain_error
+
 if TYPE_CHECKING:
     from dragoman.trace.tap.recorder import Recorder
 
@@ -38,7 +40,7 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         recorder = recorder_for(Path(chosen.record))
     except OSError as error:
-        print(f"dragoman check stand-in: cannot write the recording: {error}", file=sys.stderr)
+        print(f"dragoman check stand-in: {explain_error(error, act='write')}", file=sys.stderr)
         return 2
     try:
         asyncio.run(_play(chosen, recorder))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.check_report import BROKEN, CLEAN, MISTAKEN, UNEXAMINED
+from dragoman.cli.files import explain_error
 from dragoman.errors import LocalMistake
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _run(chosen: argparse.Namespace) -> int:
         before = _examined(direct, only, chosen.scene, how="without")
         after = _examined(through, only, chosen.scene, how="with")
     except (LocalMistake, OSError) as error:
-        print(f"dragoman check translate: {error}", file=sys.stderr)
+        print(f"dragoman check translate: {explain_error(error)}", file=sys.stderr)
         return UNEXAMINED if isinstance(error, _Unexamined) else MISTAKEN
     differences = compare_verdicts(before, after)
     _show(differences, as_json=chosen.json)

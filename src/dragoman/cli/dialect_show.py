@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import msgspec
 
+from dragoman.cli.files import explain_error
 from dragoman.dialect import DIALECTS, Decision
 from dragoman.dialect.explain import Deviation, Explanation, explain
 from dragoman.errors import BadTranscript
@@ -42,7 +43,7 @@ def run_explain(path: str, *, as_json: bool) -> int:
     try:
         explanation = _read(path)
     except OSError as error:
-        return _refuse(f"{path}: {error.strerror}")
+        return _refuse(explain_error(error))
     except BadTranscript as error:
         return _refuse(f"{path}: {error}")
     if as_json:

@@ -41,6 +41,7 @@ def _fill(diff: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     import msgspec
 
+    from dragoman.cli.files import explain_error
     from dragoman.cli.recordings import read_entries
     from dragoman.errors import BadTranscript
     from dragoman.trace.compare import compare
@@ -48,7 +49,7 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         found = compare(read_entries(chosen.first), read_entries(chosen.second))
     except (OSError, BadTranscript) as error:
-        print(f"dragoman diff: {error}", file=sys.stderr)
+        print(f"dragoman diff: {explain_error(error)}", file=sys.stderr)
         return 2
     if chosen.json:
         print(msgspec.json.encode({"same": not found, "differences": found}).decode())

@@ -54,6 +54,10 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _fill(doctor: argparse.ArgumentParser) -> None:
+    from dragoman import Limits
+
+    seconds = Limits().handshake_seconds
+
     doctor.add_argument(
         "agent", metavar="AGENT", nargs="+", help="a name, a command in quotes, or the words of one after --"
     )
@@ -62,7 +66,11 @@ def _fill(doctor: argparse.ArgumentParser) -> None:
         "--verbose", action="store_true", help="frames and standard error, also if all is well"
     )
     doctor.add_argument(
-        "--timeout", metavar="SECONDS", type=_seconds, default=30.0, help="for each answer; 30 if not given"
+        "--timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        default=seconds,
+        help=f"for each answer ({seconds:g}, as for `dragoman run`)",
     )
     doctor.add_argument("--cwd", metavar="FOLDER", help="where to start it, and for its session")
     doctor.set_defaults(run=_run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from dragoman.cli import hub_status, hub_tokens
@@ -21,7 +22,8 @@ EPILOG = """examples:
 
 Sessions are in the journal before anything happens in them: clients come and go, the hub can be killed, and
 nothing is lost. It is closed by default: loopback, and a token that is shown once, when the first is made.
-SIGHUP reads the configuration again; SIGTERM lets turns end first; a second signal does not wait.
+SIGHUP reads the configuration again, unless the terminal is closed, which ends the hub like SIGTERM: turns
+end first, and a second signal does not wait.
 The configuration is described in docs/hub-configuration.md.
 
 exit status: 0 when it was told to end, 2 when it cannot run as it is told to
@@ -146,13 +148,17 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # its lines tell of tickets
     asked, again = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def leave() -> None:
+        (again if asked.is_set() else asked).set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, lambda: (again if asked.is_set() else asked).set())
+        loop.add_signal_handler(number, leave)
     async with running(settings, page=_page()) as run:
         if chosen.link and run.token is None:
             run.token = run.store.add_link()  # links that were printed before stay good
             run.refresh_tokens()
-        _on_hangup(chosen, run)
+        _on_hangup(chosen, run, leave)
         _say(chosen, run)
         await asked.wait()
         await first_of(drain(run.hub, cluster=run.cluster), again.wait())
@@ -172,14 +178,23 @@ def _page() -> Any:
     return Page()
 
 
-def _on_hangup(chosen: argparse.Namespace, run: Any) -> None:
+def _on_hangup(chosen: argparse.Namespace, run: Any, leave: Callable[[], None]) -> None:
+    """A signal says two things: that the terminal is gone, which ends the hub as every program in it, and to
+    a hub without one, or whose terminal is there, that the configuration is to be read again.
+    """
     import asyncio
     import logging
     import signal
 
+    from dragoman.cli.terminals import held_terminals, is_hung_up
     from dragoman.errors import LocalMistake
 
+    terminals = held_terminals()
+
     def reload() -> None:
+        if any(map(is_hung_up, terminals)):
+            leave()
+            return
         log = logging.getLogger("dragoman.hub")
         try:
             told = run.reload(_settings(chosen))

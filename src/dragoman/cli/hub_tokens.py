@@ -10,6 +10,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.files import explain_error
+
 if TYPE_CHECKING:
     from dragoman.hub.grants_store import Token, TokenStore
 
@@ -98,7 +100,7 @@ def _run(chosen: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 2
     except (LocalMistake, OSError) as error:
-        print(f"dragoman hub token {chosen.action}: {error}", file=sys.stderr)
+        print(f"dragoman hub token {chosen.action}: {explain_error(error)}", file=sys.stderr)
         return 1
 
 

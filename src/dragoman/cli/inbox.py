@@ -90,17 +90,21 @@ async def _talk(chosen: argparse.Namespace, url: str, headers: dict[str, str]) -
         if not waiting:
             print("Nothing is waiting.")
             return 0
+        from dragoman.workspace.policy.lines import Lines
+
+        lines = Lines(sys.stdin.fileno())
         for one in waiting:
             print(shown(one))
             if not chosen.list and sys.stdin.isatty():
-                await _ask(hub, one)
+                await _ask(hub, one, lines)
         return 0
 
 
-async def _ask(hub: Any, one: dict[str, Any]) -> None:
-    import asyncio
-
-    said = await asyncio.to_thread(input, "Answer (number, or nothing to leave it): ")
+async def _ask(hub: Any, one: dict[str, Any], lines: Any) -> None:
+    print("Answer (number, or nothing to leave it): ", end="", flush=True)
+    said = await lines.read()
+    if said is None:
+        raise EOFError  # whoever was asked is gone
     if said.strip():
         option = option_of(one, said.strip())
         if option is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from dragoman.cli import (
@@ -63,7 +64,10 @@ class Parser(argparse.ArgumentParser):
     gives an optional list of words nothing once an option stood before it.
     """
 
+    _words: Sequence[str] = ()
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        self._words = [] if args is None else list(args)
         if self.fill is not None:
             fill, self.fill = self.fill, None
             fill(self)
@@ -71,11 +75,45 @@ class Parser(argparse.ArgumentParser):
             at = args.index("--")
             namespace, rest = super().parse_known_args(args[:at], namespace)
             namespace.command = list(args[at + 1 :])
-            return namespace, rest
-        return super().parse_known_args(args, namespace)
+        else:
+            namespace, rest = super().parse_known_args(args, namespace)
+        if rest:  # here, and not above: this command knows its own options, and has the help for them
+            self._refuse(rest)
+        return namespace, rest
+
+    def _refuse(self, words: Sequence[str]) -> NoReturn:
+        options = [word for word in words if word.startswith("-")]
+        if not options:
+            self.error(f"too many words: {' '.join(words)}")
+        option = options[0].partition("=")[0]
+        near = _nearest(option, self._option_string_actions)
+        self.error(f"there is no option {option}{near}")
+
+    def _refuse_option_before(self, word: str) -> None:
+        """A word that is no command here may be the value of an option that does not exist."""
+        words = self._words
+        option = words[words.index(word) - 1] if word in words[1:] else ""
+        if option.startswith("--") and not any(
+            known.startswith(option) for known in self._option_string_actions
+        ):
+            self._refuse([option])
 
     def error(self, message: str) -> NoReturn:
+        if found := _CHOICE.search(message):
+            self._refuse_option_before(found[1])
+            message += _nearest(found[1], re.findall(r"[\w-]+", found[2]))
         self.exit(2, f"{self.prog}: {message}\nTry: {self.prog} --help\n")
+
+
+_CHOICE = re.compile(r"invalid choice: '(.+?)' \(choose from (.+)\)")
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """What was probably meant, as a question; nothing if nothing is near."""
+    import difflib  # at a mistake alone: it would slow every start
+
+    found = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"; did you mean {found[0]}?" if found else ""
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman.cli.files import explain_error
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.codec import read
@@ -106,7 +107,7 @@ def run_forget(line: int) -> int:
     try:
         found = Remembered(path).forget(line)
     except (OSError, PolicyError) as error:
-        return _refuse(str(error), f"look at {path}")
+        return _refuse(explain_error(error), f"look at {path}")
     if not found:
         return _refuse(f"no rule begins in line {line} of {path}", "dragoman policy list shows the lines")
     print(f"Forgotten. It will be asked again. ({path})")

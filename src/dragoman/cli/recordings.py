@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dragoman.cli.files import open_private
+
 if TYPE_CHECKING:
     from dragoman.check.recording import Recording
     from dragoman.journal.contract import Direction, Entry
@@ -73,7 +75,7 @@ def write_recording(path: str | os.PathLike[str], recording: Recording, *, title
         *({"event": "mark", **msgspec.to_builtins(mark)} for mark in recording.marks),
         *({"event": "fact", "name": name, "value": value} for name, value in recording.facts.items()),
     ]
-    with open(path, "xb") as file:
+    with open_private(path, how="create") as file:
         file.write(header(StreamInfo(stream=Path(path).stem, title=title)))
         for frame in recording.frames:
             file.write(line(Entry(frame.direction, frame.raw, frame.at)))

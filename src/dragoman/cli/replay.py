@@ -55,6 +55,7 @@ def _fill(replay: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     import asyncio
 
+    from dragoman.cli.files import explain_error
     from dragoman.cli.recordings import read_entries
     from dragoman.errors import BadTranscript
 
@@ -66,7 +67,7 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         entries = read_entries(chosen.recording)
     except (OSError, BadTranscript) as error:
-        print(f"dragoman replay: {error}", file=sys.stderr)
+        print(f"dragoman replay: {explain_error(error)}", file=sys.stderr)
         return 2
     if chosen.party == "client":
         return asyncio.run(_play_client(chosen, entries, os.path.abspath(chosen.cwd or ".")))

@@ -14,7 +14,17 @@ from dragoman.cli.review_mending import mend, show_diffs
 from dragoman.cli.review_sources import Gathered
 from dragoman.cli.review_trying import try_rules
 from dragoman.errors import DragomanError, LocalMistake
-from dragoman.review import Baseline, Finding, Note, Settings, Severity, Source, ToolFailed, by_place, review
+from dragoman.review import (
+    Baseline,
+    Finding,
+    Note,
+    Settings,
+    Severity,
+    Source,
+    ToolFailed,
+    by_severity,
+    review,
+)
 from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summary
 from dragoman.review.git import changes
 from dragoman.review.loading import BASELINE, load_rules, project_rules
@@ -83,7 +93,7 @@ class _Run:
                 findings = await mend(
                     findings, self._gathered, self._settings, self._notes.append, unsafe=chosen.unsafe
                 )
-        findings.sort(key=by_place)
+        findings.sort(key=by_severity)
         if chosen.write_baseline:
             Baseline.of(findings).write(Path(chosen.write_baseline))
             print(f"{len(findings)} findings are known from now on: {chosen.write_baseline}", file=sys.stderr)

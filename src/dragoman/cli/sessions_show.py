@@ -16,7 +16,9 @@ from pathlib import Path
 
 import msgspec
 
+from dragoman.cli.files import Act, explain_error, open_private
 from dragoman.cli.run.harmless import harmless, harmless_json, harmless_line
+from dragoman.cli.running import as_it_stands
 from dragoman.errors import JournalDamaged, JournalError
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.conversation import Fold, Moment
@@ -50,7 +52,8 @@ def run(chosen: argparse.Namespace) -> int:
         print(f"dragoman sessions: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"dragoman sessions: {error.filename or path}: {error.strerror}", file=sys.stderr)
+        act: Act = "write" if chosen.action == "export" else "read"
+        print(f"dragoman sessions: {explain_error(error, act=act)}", file=sys.stderr)
         return 1
     return 0
 
@@ -93,7 +96,7 @@ async def _list(journal: Journal, chosen: argparse.Namespace) -> None:
     while True:
         left = chosen.limit - len(infos) if chosen.limit > 0 else 500
         listing = await journal.list(agent=chosen.agent, cwd=cwd, limit=min(left, 500), cursor=cursor)
-        infos += listing.streams
+        infos += map(as_it_stands, listing.streams) if chosen.journal is None else listing.streams
         cursor = listing.cursor
         if cursor is None or 0 < chosen.limit <= len(infos):
             break
@@ -108,6 +111,8 @@ async def _list(journal: Journal, chosen: argparse.Namespace) -> None:
 
 async def _show(journal: Journal, chosen: argparse.Namespace) -> None:
     info = await _find(journal, chosen.id)
+    if chosen.journal is None:
+        info = as_it_stands(info)
     if chosen.json:
         moments = [moment async for moment in _moments(journal, info.stream)]
         _write_json({"session": info, "moments": moments})
@@ -140,8 +145,7 @@ async def _export(journal: Journal, chosen: argparse.Namespace) -> None:
         sys.stdout.buffer.flush()
         return
     # A transcript tells as much as the history does: it is for its owner's eyes too.
-    descriptor = os.open(chosen.file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:  # noqa: ASYNC230  # nothing else runs meanwhile
+    with open_private(chosen.file) as file:
         async for piece in export(journal, info.stream):
             file.write(piece)
 

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.files import explain_error
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -70,7 +72,7 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         recorder = _recorder(chosen, hiding)
     except OSError as error:
-        print(f"dragoman tap: cannot write the recording: {error}", file=sys.stderr)
+        print(f"dragoman tap: {explain_error(error, act='write')}", file=sys.stderr)
         return 2
     if chosen.live:
         print(f"dragoman tap: to look on: dragoman tap attach {recorder.path}", file=sys.stderr)

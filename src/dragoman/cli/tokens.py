@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from dragoman.cli.files import explain_error
 from dragoman.errors import LocalMistake
 
 VARIABLE = "DRAGOMAN_TOKEN"
@@ -15,7 +16,7 @@ def read_token(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             return file.read().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise LocalMistake(f"cannot read the token: {error}") from None
+        raise LocalMistake(f"there is no token: {explain_error(error)}") from None
 
 
 def authorization(path: str | None = None) -> dict[str, str]:

@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.files import explain_error, open_private
+
 if TYPE_CHECKING:
     from dragoman.dialect import Decision, Entry, Ledger, Settings
 
@@ -127,9 +129,9 @@ def _try_to_write(path: str | None) -> None:
 
     try:
         if path:
-            open(path, "ab").close()
+            open_private(path, how="append").close()
     except OSError as error:
-        raise LocalMistake(f"cannot write {path}: {error.strerror}") from error
+        raise LocalMistake(explain_error(error, act="write")) from error
 
 
 def _explain(decision: Decision) -> None:
@@ -152,5 +154,5 @@ def _write(path: str, ledger: Ledger) -> None:
     import msgspec
 
     whole = {"decisions": ledger.decisions, "entries": ledger.entries}
-    with open(path, "wb") as file:
+    with open_private(path) as file:
         file.write(msgspec.json.format(msgspec.json.encode(whole)) + b"\n")

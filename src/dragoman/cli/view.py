@@ -14,8 +14,8 @@ EPILOG = """examples:
   dragoman view session.ndjson -o /tmp/session.html --open
   dragoman tap --record session.ndjson -- my-agent; dragoman view session.ndjson
 
-The file needs no server and no network; it holds the whole recording. Findings are those of
-`dragoman check trace`.
+The file needs no server and no network. It holds the whole recording, and is readable by you alone. Findings
+are those of `dragoman check trace`.
 """
 
 
@@ -41,6 +41,7 @@ def _fill(view: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     from pathlib import Path
 
+    from dragoman.cli.files import explain_error, open_private
     from dragoman.cli.recordings import read_entries
     from dragoman.errors import BadTranscript
     from dragoman.trace.view import make_page
@@ -49,13 +50,18 @@ def _run(chosen: argparse.Namespace) -> int:
     target = Path(chosen.output) if chosen.output else path.with_suffix(".html")
     try:
         entries = read_entries(path)
-        page = make_page(entries, title=chosen.title or path.name, findings=_findings(entries))
-        target.write_bytes(page)
     except BadTranscript as error:
         print(f"dragoman view: {path} is no recording: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"dragoman view: {error}", file=sys.stderr)
+        print(f"dragoman view: {explain_error(error)}", file=sys.stderr)
+        return 2
+    page = make_page(entries, title=chosen.title or path.name, findings=_findings(entries))
+    try:
+        with open_private(target) as file:
+            file.write(page)
+    except OSError as error:
+        print(f"dragoman view: {explain_error(error, act='write')}", file=sys.stderr)
         return 2
     print(target)
     if chosen.open:

@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 
 from dragoman.core.lifecycle import INITIALIZE, Gate, Lifecycle
 from dragoman.wire import Envelope, ErrorObject, Failure, Id, Malformed, Notification, Request, Response
-from dragoman.wire.codes import CANCELLED, INVALID_REQUEST, NAMES
+from dragoman.wire.codes import CANCELLED, INVALID_REQUEST, NAMES, PARSE_ERROR
 from dragoman.wire.encode import error_object, failure, notification, request, response
 from dragoman.wire.requests import PlainRequest
 
@@ -79,6 +79,8 @@ class Complaint(Struct, frozen=True):
 
     frame: bytes
     why: str
+    stray: bytes = b""
+    """The text that it answers, if that was not even the beginning of a frame."""
 
 
 class Ignored(Struct, frozen=True):
@@ -186,7 +188,10 @@ class Connection(Generic[C]):
         code, why = envelope.code, envelope.why
         if code is None:
             return Ignored(why)
-        return Complaint(failure(None, error_object(code, f"{NAMES[code]}: {why}")), why)
+        # A text that begins like a frame is one that was cut or broken, and nothing that somebody said.
+        is_stray = code == PARSE_ERROR and not envelope.frame.lstrip().startswith(b"{")
+        stray = envelope.frame if is_stray else b""
+        return Complaint(failure(None, error_object(code, f"{NAMES[code]}: {why}")), why, stray)
 
     def _told(self, note: Notification) -> Event[C]:
         if note.method == CANCEL_REQUEST:

@@ -15,7 +15,7 @@ if _typing.TYPE_CHECKING:
     from dragoman.review.assessing import Assessor
     from dragoman.review.baseline import BadBaseline, Baseline
     from dragoman.review.engine import review
-    from dragoman.review.finding import Edit, Finding, Fix, Note, Place, Severity, Source, by_place
+    from dragoman.review.finding import Edit, Finding, Fix, Note, Place, Severity, Source, by_severity
     from dragoman.review.languages import LANGUAGES, language_of
     from dragoman.review.programs import ToolFailed
     from dragoman.review.risks import Judged, Proposal, Risk
@@ -43,7 +43,7 @@ _HOMES = {
     "Severity": "dragoman.review.finding",
     "Source": "dragoman.review.finding",
     "ToolFailed": "dragoman.review.programs",
-    "by_place": "dragoman.review.finding",
+    "by_severity": "dragoman.review.finding",
     "diff": "dragoman.review.texts",
     "edited": "dragoman.review.texts",
     "fixed": "dragoman.review.texts",
@@ -74,7 +74,7 @@ __all__ = [
     "Severity",
     "Source",
     "ToolFailed",
-    "by_place",
+    "by_severity",
     "diff",
     "edited",
     "fixed",

@@ -53,7 +53,7 @@ class Baseline:
         try:
             file = msgspec.json.decode(path.read_bytes(), type=_File)
         except OSError as error:
-            raise BadBaseline(f"{path} cannot be read: {error}") from None
+            raise BadBaseline(f"{path} cannot be read: {error.strerror}") from None
         except msgspec.DecodeError as error:
             raise BadBaseline(f"{path} is no baseline: {error}; write a new one") from None
         if file.version != VERSION:

@@ -111,7 +111,7 @@ class Note(NamedTuple):
     """Whether a tool failed, so that findings may be missing."""
 
 
-def by_place(finding: Finding) -> tuple[str, int, int, int, str]:
-    """A key to sort by: as a reader goes through files."""
+def by_severity(finding: Finding) -> tuple[int, str, int, int, str]:
+    """A key to sort by: the worst first, and then as a reader goes through files."""
     place = finding.place
-    return place.path, place.line, place.column, finding.severity.rank, finding.rule
+    return finding.severity.rank, place.path, place.line, place.column, finding.rule

@@ -6,6 +6,11 @@ from msgspec import Struct
 
 MEBIBYTE = 1024 * 1024
 
+HANDSHAKE_SECONDS = 60.0
+"""From an agent's start to its answer to `initialize`, wherever nobody says otherwise. Long, because some
+agents install themselves first, or load a model's settings over the network.
+"""
+
 
 class Limits(Struct, frozen=True, kw_only=True):
     """Bytes and seconds. None means no deadline."""
@@ -29,7 +34,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """
 
     spawn_seconds: float | None = 10.0
-    handshake_seconds: float | None = 60.0
+    handshake_seconds: float | None = HANDSHAKE_SECONDS
     call_seconds: float | None = 120.0
     """Any call but a turn: nothing else is allowed to take as long as a model does."""
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Hashable
+from collections.abc import Callable, Coroutine, Hashable
 from typing import Any
 
 from msgspec import UNSET, Raw
@@ -33,7 +33,7 @@ from dragoman.core import (
     Lifecycle,
     Told,
 )
-from dragoman.errors import CallFailed, DragomanError, LinkClosed
+from dragoman.errors import CallFailed, DragomanError, LinkClosed, PeerDied
 from dragoman.runtime.calls import Deadlines
 from dragoman.runtime.lanes import Lanes
 from dragoman.runtime.limits import DEFAULT_LIMITS, Limits
@@ -41,6 +41,7 @@ from dragoman.runtime.outbox import FLUSH_AT, HIGH_WATER, Outbox
 from dragoman.runtime.owner import Owner
 from dragoman.runtime.router import Router
 from dragoman.runtime.runs import ask_run, settle_run
+from dragoman.runtime.stray import StrayOutput
 from dragoman.runtime.waiting import Waiting
 from dragoman.runtime.work import Workshop
 from dragoman.transport.contract import Transport
@@ -78,7 +79,9 @@ class Link:
         "lanes",
         "limits",
         "name",
+        "on_stray",
         "outbox",
+        "stray",
         "transport",
     )
 
@@ -96,6 +99,8 @@ class Link:
         self.transport = transport
         self.connection: Connection[Waiting] = Connection(lifecycle)
         self.complaints = 0  # frames that we had to refuse, for whoever wants to know how the peer behaves
+        self.stray = StrayOutput()
+        self.on_stray: Callable[[str], None] | None = None  # called with each line that is no JSON
         self._router = router
         self._loop = asyncio.get_running_loop()
         self.outbox = Outbox(transport)
@@ -248,6 +253,8 @@ class Link:
             if isinstance(reason, LinkClosed)
             else LinkClosed(str(reason) if reason else "the peer closed the connection")
         )
+        if isinstance(gone, PeerDied) and self.stray.count:
+            gone = gone.with_stray(self.stray.text)
         self._end(gone)
 
     def hold(self, why: str) -> None:
@@ -327,12 +334,22 @@ class Link:
             case CancelAsked(debt):
                 if not self._router.cancelled(debt):
                     self._work.stop(debt)
-            case Complaint(frame, why):
+            case Complaint(frame, why, stray):
                 self.complaints += 1
                 log.info("%s: refused a message: %s", self.name, why)
                 self._complain(frame)
+                if stray:
+                    self._note_stray(stray)
             case Ignored(why):
                 log.debug("%s: ignored: %s", self.name, why)
+
+    def _note_stray(self, line: bytes) -> None:
+        text = self.stray.add(line)
+        if self.on_stray is not None:
+            try:
+                self.on_stray(text)
+            except Exception:  # whoever only looks on does not stop what it looks at
+                log.exception("%s: the listener of stray output failed", self.name)
 
     def settle(self, debt: Debt, result: bytes) -> None:
         """Answer a debt from outside its handler, whose own answer then no longer counts."""

@@ -48,6 +48,7 @@ def connect(
     cwd: str | os.PathLike[str] | None = None,
     env: Env = None,
     on_stderr: Callable[[bytes], None] | None = None,
+    on_stray: Callable[[str], None] | None = None,
     tap: Tap | None = None,
     headers: Mapping[str, str] | None = None,
     resume: bool = False,
@@ -60,7 +61,8 @@ def connect(
 
     `env` is the whole environment of a command. Without one it gets no more of ours than it needs to run;
     `"inherit"` hands on everything (see `environment`). `tap(direction, block)` sees every frame that passes,
-    before it has any effect. `dialect` is what the agent speaks; `ledger` learns what could not be carried.
+    before it has any effect; `on_stray(line)` gets what the agent writes to its standard output and is no
+    JSON. `dialect` is what the agent speaks; `ledger` learns what could not be carried.
     """
 
     def open_transport() -> tuple[Transport, Serving | None]:
@@ -88,7 +90,7 @@ def connect(
         return target, None
 
     opening = open_transport if dialect == "v1" else _interpreted(open_transport, dialect, cwd, ledger)
-    return Connecting(opening, client or _anonymous(), limits or DEFAULT_LIMITS, tap=tap)
+    return Connecting(opening, client or _anonymous(), limits or DEFAULT_LIMITS, tap=tap, on_stray=on_stray)
 
 
 def _interpreted(
@@ -110,7 +112,7 @@ def _interpreted(
 class Connecting:
     """What `connect` returns: an `async with` that gives the agent. Nothing starts before it is entered."""
 
-    __slots__ = ("_client", "_limits", "_link", "_open", "_served", "_tap")
+    __slots__ = ("_client", "_limits", "_link", "_on_stray", "_open", "_served", "_tap")
 
     def __init__(
         self,
@@ -119,8 +121,10 @@ class Connecting:
         limits: Limits,
         *,
         tap: Tap | None = None,
+        on_stray: Callable[[str], None] | None = None,
     ) -> None:
         self._open = open_
+        self._on_stray = on_stray
         self._client = client
         self._limits = limits
         self._tap = tap
@@ -137,6 +141,7 @@ class Connecting:
             await self._served.__aenter__()
         side = ClientSide(self._client)
         self._link = Link(transport, side, name=self._client.link_name, limits=self._limits)
+        self._link.on_stray = self._on_stray
         agent = AgentHandle(self._link, side)
         side.attach(self._link, agent)
         self._link.start()
@@ -173,7 +178,8 @@ async def handshake(agent: AgentHandle, client: Client, limits: Limits) -> None:
     try:
         raw = await agent.link.call("initialize", write(request), deadline=limits.handshake_seconds)
     except CallTimeout as late:
-        raise HandshakeTimeout("the answer to initialize", late.seconds) from None
+        stray = agent.link.stray.text
+        raise HandshakeTimeout("the answer to initialize", late.seconds, stray=stray) from None
     answer = read_result(raw, v1.InitializeResponse, "initialize")
     if answer.protocol_version not in SUPPORTED:
         raise VersionMismatch(answer.protocol_version, SUPPORTED)

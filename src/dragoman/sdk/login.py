@@ -103,8 +103,9 @@ async def log_in(agent: AgentHandle, refused: CallFailed, login: Login) -> str:
 
 def still_refused(agent: AgentHandle, again: CallFailed, login: Login, *, tried: str) -> LoginRequired:
     """A login went well and changed nothing."""
+    why = "it went well, but the agent still refuses"
     missing = f"{tried} went well, but the agent still refuses; {_advice(agent, login, but=tried)}"
-    return LoginRequired(again, missing=missing, tried=tried, methods=_ids(agent))
+    return LoginRequired(again, missing=missing, tried=tried, why=why, methods=_ids(agent))
 
 
 def _chosen(agent: AgentHandle, login: Login) -> v1.AuthMethod | None:
@@ -122,8 +123,9 @@ def _chosen(agent: AgentHandle, login: Login) -> v1.AuthMethod | None:
 def _failed(
     agent: AgentHandle, refused: CallFailed, method: v1.AuthMethod, why: str, login: Login
 ) -> LoginRequired:
+    why = "the agent refuses it for the same reason" if why == refused.message else why
     missing = f"{method.name} ({method.id}) was tried: {why}; {_advice(agent, login, but=method.id)}"
-    return LoginRequired(refused, missing=missing, tried=method.id, methods=_ids(agent))
+    return LoginRequired(refused, missing=missing, tried=method.id, why=why, methods=_ids(agent))
 
 
 def _advice(agent: AgentHandle, login: Login, *, but: str = "") -> str:

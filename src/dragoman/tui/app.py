@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import gc
 import os
-import signal
 from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.screen import Screen
 from textual.theme import Theme
 
-from dragoman.tui.ports import House, Wanted
+from dragoman.tui.ports import EndRequest, House, Wanted
 from dragoman.tui.screens.chat import ChatScreen
 from dragoman.tui.screens.help import HelpScreen
 from dragoman.tui.screens.sessions import SessionsScreen
@@ -51,33 +49,49 @@ class ChatApp(App[int]):
         Binding("ctrl+n", "new", "New session", show=False, priority=True),
     ]
 
-    def __init__(self, house: House, wanted: Wanted | None = None, *, colours: bool = True) -> None:
+    def __init__(
+        self,
+        house: House,
+        wanted: Wanted | None = None,
+        *,
+        colours: bool = True,
+        end_request: EndRequest | None = None,
+    ) -> None:
         if not colours:
             os.environ["NO_COLOR"] = "1"  # Textual takes it from there, and out of there
         with_colours = "NO_COLOR" not in os.environ
-        super().__init__(ansi_color=None if with_colours else True)
+        super().__init__(driver_class=_driver_class(), ansi_color=None if with_colours else True)
         self.house = house
         self.wanted = wanted
+        self._end_request = end_request
         self.failure: BaseException | None = None
         """What went wrong in a way that nobody foresaw."""
         self.register_theme(CALM)
         self.theme = CALM.name if with_colours else PLAIN
 
     def on_mount(self) -> None:
-        self._heed_signals()
+        if self._end_request is not None:
+            self.run_worker(self._leave_when_asked(self._end_request))
         if self.wanted is not None:
             self.push_screen(ChatScreen(self.house, self.wanted))
         else:
             self._ask_what()
 
-    def _heed_signals(self) -> None:
+    async def _leave_when_asked(self, end_request: EndRequest) -> None:
         """Whoever ends us, or hangs up, gets the terminal back as it was, and no process is left."""
-        if self.is_headless:
-            return
-        for name in ("SIGTERM", "SIGHUP"):
-            if number := getattr(signal, name, None):
-                with contextlib.suppress(NotImplementedError):  # Windows
-                    asyncio.get_running_loop().add_signal_handler(number, self.call_later, self.action_leave)
+        end_request.listen()
+        await end_request.asked.wait()
+        await self.action_leave()
+
+    def on_hangup(self) -> None:
+        """The terminal is gone. Called in a thread of the driver."""
+        if self._end_request is not None:
+            self._end_request.hang_up()
+
+    def give_terminal_back(self) -> None:
+        """At once, for a process that cannot end in an orderly way. Any thread may call it."""
+        if (give_back := getattr(self._driver, "give_back", None)) is not None:
+            give_back()
 
     # The collector of garbage stops everything while it looks at all that there is: tens of milliseconds for
     # an application like this, and more with a long history. What is there when a conversation is open, or a
@@ -164,3 +178,12 @@ class ChatApp(App[int]):
             yield SystemCommand("Review changes", "Keep or put back what changed", chat.action_review)
             yield SystemCommand("Modes and options", "Of this session", chat.action_settings)
             yield SystemCommand("Copy the last answer", "To the clipboard", chat.action_copy)
+
+
+def _driver_class() -> type[Driver] | None:
+    """The one that survives its terminal, where there is one; else Textual's own choice."""
+    if os.name == "nt" or "TEXTUAL_DRIVER" in os.environ:
+        return None
+    from dragoman.tui.terminal import TerminalDriver
+
+    return TerminalDriver

@@ -7,6 +7,7 @@ these values is as it came, hostile, unless it says otherwise.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol, TypeAlias
@@ -21,6 +22,20 @@ from dragoman.tui.model.entries import Output
 from dragoman.tui.model.transcript import Transcript
 
 Value: TypeAlias = str | int | float | bool | list[str]
+
+
+class EndRequest(Protocol):
+    """Tells that the client is to end, from outside: by a signal, or because the terminal is gone."""
+
+    @property
+    def asked(self) -> asyncio.Event:
+        """Set once it is to end."""
+
+    def listen(self) -> None:
+        """From now on a signal wakes the loop that runs here."""
+
+    def hang_up(self) -> None:
+        """The terminal is gone. Any thread may call it."""
 
 
 class AgentChoice(Struct, frozen=True, kw_only=True):

@@ -190,9 +190,15 @@ async def test_a_plan_is_worked_through_and_every_tool_call_comes_to_its_end(fol
         assert kinds["Find what to review"] == "search"
         assert kinds["Read src/app.py"] == "read"
         assert kinds["ruff: 1 Python file"] == "execute"
-        fixes = {diff.old_text: diff.new_text for diff in told.diffs}
-        assert fixes["import os\n"] == ""
-        assert fixes['    return command is "x"\n'] == '    return command == "x"\n'
+        assert told.diffs == []  # a fix is told with its finding, and nothing was changed
+
+
+async def test_every_fix_is_told_once(folder: Path) -> None:
+    async with reviewing(folder) as (_, session):
+        told = await say(session, "review src/app.py")
+        shown = [told.text, *(f"-{diff.old_text}+{diff.new_text}" for diff in told.diffs)]
+        assert "".join(shown).count("-import os") == 1
+        assert "".join(shown).count('+    return command == "x"') == 1
 
 
 async def test_findings_are_told_before_the_tools_have_ended(folder: Path) -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from dragoman.agents.review.telling import link, piece, summary, told
+from dragoman.agents.review.telling import link, summary, told
 from dragoman.review.finding import Edit, Finding, Fix, Place, Severity
-from dragoman.review.texts import edited
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 21))
 
@@ -54,8 +50,6 @@ def test_a_fence_in_the_text_does_not_end_the_diff() -> None:
 def test_the_lines_of_a_secret_are_shown_nowhere() -> None:
     secret = finding(Edit(0, 4, ""), secret=True)
     assert "line" not in told(1, secret, None, TEXT)
-    assert piece(secret, "/a", TEXT) is None
-    assert piece(finding(Edit(0, 4, "")), None, TEXT) is None  # a diff names an absolute path
 
 
 def test_a_fix_that_is_not_safe_says_so() -> None:
@@ -75,17 +69,3 @@ def test_the_summary_counts_by_severity_and_says_how_to_have_the_fixes() -> None
     assert "say “apply fix 3” to have one" in text
     assert text.endswith("- b.bin: not reviewed: it is no text\n")
     assert "1 file reviewed, no findings." in summary([], 1, [])
-
-
-@given(st.text(alphabet="ab\n", max_size=60), st.data())
-def test_a_piece_for_an_editor_is_whole_lines_and_exactly_the_fix(text: str, data: st.DataObject) -> None:
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=4)))
-    edits = [Edit(start, end, "X\n") for start, end in zip(cuts[::2], cuts[1::2], strict=False)]
-    shown = piece(finding(*edits), "/a", text)
-    assert shown is not None
-    before = shown.old_text
-    assert isinstance(before, str)
-    at = text.find(before, text.rfind("\n", 0, edits[0].start) + 1)
-    assert text[:at] + shown.new_text + text[at + len(before) :] == edited(text, edits)
-    assert at == 0 or text[at - 1] == "\n"
-    told(1, finding(*edits), None, text)

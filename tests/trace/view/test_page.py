@@ -105,6 +105,25 @@ def test_a_conversation_is_shown_and_hostile_text_stays_text(browser: Any, tmp_p
     assert said == []
 
 
+def test_a_diff_has_no_line_for_the_end_of_the_last_one(browser: Any, tmp_path: Path) -> None:
+    diffs = [("old\n", "new\n"), (None, "made\n"), ("gone\n", ""), ("kept\n\n", "kept\n\nmore\n")]
+    content = [
+        {"type": "diff", "path": "/a.py", "newText": after} | ({} if before is None else {"oldText": before})
+        for before, after in diffs
+    ]
+    call = {
+        "toolCallId": "c",
+        "title": "Edit a.py",
+        "kind": "edit",
+        "status": "completed",
+        "content": content,
+    }
+    entries = [Entry("to_client", update(sessionUpdate="tool_call", **call), 0.1)]
+    tab, _ = opened(browser, make_page(entries, title="diffs"), tmp_path)
+    shown = tab.locator("pre.diff span").all_text_contents()
+    assert shown == ["- old", "+ new", "+ made", "- gone", "  kept", "  ", "+ more"]
+
+
 def test_it_is_searched_and_frames_are_looked_at(browser: Any, tmp_path: Path) -> None:
     tab, said = opened(browser, make_page(conversation(), title="t"), tmp_path)
     tab.keyboard.press("/")

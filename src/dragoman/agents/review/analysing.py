@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
-from itertools import islice
 from typing import NamedTuple
 
 from dragoman import KitTurn
 from dragoman.agents.review.choosing import LOCATIONS
 from dragoman.agents.review.gathering import Gathered
 from dragoman.agents.review.memory import Conversation
-from dragoman.agents.review.telling import counted, listed, piece, told
+from dragoman.agents.review.telling import counted, listed, told
 from dragoman.review import Finding, Note, Settings, language_of, review
 from dragoman.review.oxlint import find_oxlint
 from dragoman.review.ruff import find_ruff
@@ -19,8 +18,6 @@ from dragoman.review.structure import GRAMMARS, is_available
 from dragoman.schema import v1
 
 OWN = "dragoman"
-DIFFS = 50
-"""Fixes that one tool call shows."""
 
 _SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 
@@ -90,9 +87,7 @@ class Analysis:
             counted(len(findings), "finding") if findings else "no findings",
             *map(listed, findings[:LOCATIONS]),
         ]
-        paths, texts = self._gathered.paths, self._texts
-        pieces = (piece(finding, paths.get(finding.path), texts[finding.path]) for finding in findings)
-        return ["\n".join(lines), *islice((diff for diff in pieces if diff is not None), DIFFS)]
+        return ["\n".join(lines)]  # the fixes are told with the findings: once is enough
 
     def _places(self, findings: Sequence[Finding]) -> list[v1.ToolCallLocation]:
         paths = self._gathered.paths

@@ -14,10 +14,9 @@ from urllib.parse import quote
 
 from dragoman.review.finding import Edit, Finding, Severity
 from dragoman.review.texts import diff, edited
-from dragoman.schema import v1
 
 MOST_LINES = 30
-"""Lines of a diff that is told; the whole of it is in the tool call."""
+"""Lines of a diff that is told; all of it is shown when it is to be applied."""
 
 MOST_CHARACTERS = 20_000
 """Of a piece of text in a diff for an editor; what is longer is shown when it is to be applied."""
@@ -80,18 +79,6 @@ def _moved(found: re.Match[str], by: int) -> str:
     """The head of a hunk that begins that many lines further down."""
     before, after = int(found[1]) + by, int(found[3]) + by
     return f"@@ -{before}{found[2] or ''} +{after}{found[4] or ''} @@"
-
-
-def piece(finding: Finding, path: str | None, text: str) -> v1.Diff | None:
-    """The fix of a finding for an editor: the lines that it touches, before and after; None if in no file."""
-    fix = finding.fix
-    if path is None or fix is None or not fix.edits or finding.is_secret:
-        return None
-    start, end = _window(text, fix.edits, around=0)
-    if end - start > MOST_CHARACTERS:
-        return None
-    before, after = _parts(text, fix.edits, start, end)
-    return v1.Diff(path=path, old_text=before, new_text=after)
 
 
 def _window(text: str, edits: Sequence[Edit], *, around: int) -> tuple[int, int]:

@@ -34,33 +34,57 @@ class Examination(Struct, kw_only=True):
     profile: Profile
     failure: str = ""
     """Why it could not be examined at all; empty if it could."""
+    is_interrupted: bool = False
+    """Whether it was stopped early. Scenes that were being played then are left out: what an agent would have
+    done in them is not known.
+    """
     seconds: float = 0.0
 
 
 async def examine(
-    settings: Settings, *, progress: Progress | None = None, scenes: Collection[str] | None = None
+    settings: Settings,
+    *,
+    progress: Progress | None = None,
+    scenes: Collection[str] | None = None,
+    stop: asyncio.Event | None = None,
 ) -> Examination:
-    """Examine an agent, in all scenes or in those of these names."""
+    """Examine an agent, in all scenes or in those of these names, until `stop` is set."""
     began, stage = time.monotonic(), Stage(settings)
+    playing = asyncio.create_task(_play(stage, progress or _nobody, scenes), name="examination")
+    stopping = asyncio.create_task((stop or asyncio.Event()).wait(), name="stop")
     try:
-        failure = await _meet(stage)
-        if not failure:
-            await _play_all(stage, progress or _nobody, scenes)
+        await asyncio.wait((playing, stopping), return_when=asyncio.FIRST_COMPLETED)
     finally:
+        playing.cancel()
+        stopping.cancel()
+        await asyncio.wait((playing, stopping))
         stage.close()
+    is_interrupted = playing.cancelled()
+    failure = "" if is_interrupted else playing.result()
     return Examination(
-        recordings=stage.recordings,
+        recordings=[one for one in stage.recordings if not one.facts.get("interrupted")],
         profile=stage.profile,
         failure=failure,
+        is_interrupted=is_interrupted,
         seconds=time.monotonic() - began,
     )
 
 
-async def examine_again(settings: Settings, scenes: Collection[str]) -> list[Recording]:
+async def examine_again(
+    settings: Settings, scenes: Collection[str], *, stop: asyncio.Event | None = None
+) -> list[Recording]:
     """The same scenes with new processes, one after the other and in another order."""
     other = structs.replace(settings, seed=settings.seed + 1, jobs=1)
-    found = await examine(other, scenes=scenes)
+    found = await examine(other, scenes=scenes, stop=stop)
     return found.recordings
+
+
+async def _play(stage: Stage, progress: Progress, scenes: Collection[str] | None) -> str:
+    """The first meeting and then the scenes; why there could be none, or nothing."""
+    failure = await _meet(stage)
+    if not failure:
+        await _play_all(stage, progress, scenes)
+    return failure
 
 
 async def _meet(stage: Stage) -> str:

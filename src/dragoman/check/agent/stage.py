@@ -6,6 +6,7 @@ dying or by saying nothing leaves its recording, with a fact that says what was 
 
 from __future__ import annotations
 
+import asyncio
 import random
 import shutil
 import tempfile
@@ -153,6 +154,9 @@ class Stage:
                 raise
             except Silence as error:
                 talk.facts.setdefault("silent", str(error))
+                raise
+            except asyncio.CancelledError:
+                talk.facts["interrupted"] = True
                 raise
             except Exception as error:
                 talk.facts["stumbled"] = type(error).__name__

@@ -22,6 +22,7 @@ exit status:
     0  you left
     1  something of ours failed; standard error says what
     2  the command line makes no sense, or this is no terminal
+  129  the terminal is gone (SIGHUP); 130, 131 and 143 are SIGINT, SIGQUIT and SIGTERM
 """
 
 

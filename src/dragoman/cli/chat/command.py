@@ -68,17 +68,21 @@ def make_house(chosen: argparse.Namespace) -> tuple[House, Wanted | None]:
 
 
 def _show(house: House, wanted: Wanted | None, *, colours: bool) -> int:
+    from dragoman.cli.chat.ending import TerminalEnd
     from dragoman.tui.app import ChatApp
 
     log = logging.getLogger("dragoman")
     log.propagate = False
     log.addHandler(logging.NullHandler())
-    app = ChatApp(house, wanted, colours=colours)
-    status = app.run()
+    end = TerminalEnd()
+    app = ChatApp(house, wanted, colours=colours, end_request=end)
+    end.abandon = app.give_terminal_back
+    with end:
+        status = app.run()
     if app.failure is not None:
         traceback.print_exception(app.failure)
         return 1
-    return app.return_code or status or 0
+    return end.status or app.return_code or status or 0
 
 
 def _folder(path: str | None) -> str:

@@ -15,6 +15,7 @@ from dragoman.cli.chat.past import Past
 from dragoman.cli.chat.rules import Rules
 from dragoman.cli.chat.talk import Source, Talking, opened
 from dragoman.cli.run.target import Target
+from dragoman.cli.running import INTERRUPTED, RunningMark
 from dragoman.errors import JournalError, LocalMistake
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.history import HistoryRecorder, history_path, new_stream
@@ -53,6 +54,7 @@ class LocalHouse:
             recorder = None
             stream = new_stream()
             if journal is not None and self._record:
+                stack.enter_context(RunningMark(stream))
                 recorder = await stack.enter_async_context(HistoryRecorder(journal))
             source = Source(
                 name=target.agent.name,
@@ -174,8 +176,10 @@ def _complained(recorder: HistoryRecorder, stream: str, chunk: bytes) -> None:
 async def _describe(recorder: HistoryRecorder, journal: Journal, stream: str, agent: str) -> None:
     try:
         await recorder.flush()
-        if await journal.info(stream) is not None:
-            await journal.describe(stream, agent=agent)
+        info = await journal.info(stream)
+        if info is not None:
+            state = INTERRUPTED if info.state == "running" else None
+            await journal.describe(stream, agent=agent, state=state)
     except JournalError:
         return  # the history has a gap, and says so itself
 

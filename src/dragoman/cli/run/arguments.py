@@ -47,6 +47,10 @@ def _fill(run: argparse.ArgumentParser) -> None:
 
 
 def _add_agent(group: argparse._ArgumentGroup) -> None:
+    from dragoman import Limits
+
+    seconds = Limits().handshake_seconds
+
     group.add_argument(
         "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
     )
@@ -60,9 +64,9 @@ def _add_agent(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--start-timeout",
         type=_seconds,
-        default=45.0,
+        default=seconds,
         metavar="SECONDS",
-        help="until it has introduced itself",
+        help=f"until it has introduced itself ({seconds:g})",
     )
     group.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="for the whole run")
     group.add_argument(

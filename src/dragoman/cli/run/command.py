@@ -148,7 +148,8 @@ def _single(error: BaseException) -> BaseException:
 def _tell_end(reporter: Reporter, outcome: Outcome, session_id: str | None, seconds: float) -> None:
     result = outcome.result
     if outcome.message and outcome.name != "end_turn":
-        next_step = f"\nTo go on: {outcome.next_step}." if outcome.next_step else ""
+        stop = "" if "\n" in (outcome.next_step or "") else "."  # a list of commands has none
+        next_step = f"\nTo go on: {outcome.next_step}{stop}" if outcome.next_step else ""
         reporter.note(outcome.message + next_step, level="error")
     end = events.End(
         time=now(),

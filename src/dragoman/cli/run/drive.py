@@ -7,12 +7,14 @@ which cancels the task that runs this, and standard output, whose reader sets th
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import UNSET
 
 from dragoman import Limits, connect
+from dragoman.cli.login_ways import login_hint, login_methods
 from dragoman.cli.run import events
 from dragoman.cli.run.attach import Attachment, blocks_of
 from dragoman.cli.run.changes import What, look_before, tell_changes
@@ -22,12 +24,12 @@ from dragoman.cli.run.login import StartAgain, make_login
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.narrate import Narrator, now, raw
 from dragoman.cli.run.opening import Wanted, open_session, settle
-from dragoman.cli.run.outcome import Outcome, outcome_of_error, outcome_of_turn
+from dragoman.cli.run.outcome import Outcome, outcome_of_error, outcome_of_login, outcome_of_turn
 from dragoman.cli.run.output import Output
 from dragoman.cli.run.reporter import Reporter
 from dragoman.cli.run.stop import Stop
 from dragoman.cli.run.target import Target
-from dragoman.errors import DragomanError
+from dragoman.errors import DragomanError, LoginRequired
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.prompt import TurnResult
@@ -35,6 +37,7 @@ from dragoman.sdk.client.session import Session
 from dragoman.sdk.connect import Connecting
 from dragoman.sdk.known import Source
 from dragoman.sdk.login import logged_in
+from dragoman.sdk.stray_notes import BoundedNotes
 from dragoman.workspace.changes import Snapshot
 
 QUIET = 0.08
@@ -98,6 +101,9 @@ class Drive:
             try:
                 outcome = await self._connect(lending, history)
                 state = outcome.name
+            except LoginRequired as error:
+                outcome = outcome_of_login(error, self._login_hint())
+                state = outcome.name
             except DragomanError as error:
                 state = outcome_of_error(error).name
                 raise
@@ -118,6 +124,7 @@ class Drive:
                 cwd=self._plan.wanted.cwd,
                 env=self._plan.target.env,
                 on_stderr=complained,
+                on_stray=BoundedNotes(self._reporter.warn),
                 tap=history.tap,
             )
 
@@ -221,6 +228,13 @@ class Drive:
     def _tell_late(self, session: Session, phase: events.Phase) -> None:
         while session.late:
             self._reporter.emit(self._narrator.tell(session.late.popleft(), phase))
+
+    def _login_hint(self) -> str:
+        target = self._plan.target
+        methods = [] if self._agent is None else login_methods(self._agent)
+        return login_hint(
+            target.wanted, methods, allow=target.agent.allow, handed=target.env, ours=os.environ
+        )
 
     def _agent_name(self) -> str:
         """How the history calls it. A command line may hold a secret, and its first word says little."""

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 
 from dragoman.cli.run.reporter import Reporter
+from dragoman.cli.running import RunningMark
 from dragoman.errors import JournalError
 from dragoman.journal import Journal, StreamInfo
 from dragoman.journal.history import HistoryRecorder, history_path, new_stream
@@ -42,6 +43,7 @@ class History:
             self._reporter.note(f"the history cannot be used: {error}", level="warning")
             return self
         if self._record:
+            self._stack.enter_context(RunningMark(self._stream))
             self._recorder = await self._stack.enter_async_context(HistoryRecorder(self._journal))
             self.tap = self._recorder.tap(self._stream)
         return self

@@ -14,10 +14,12 @@ from dragoman.errors import (
     CallFailed,
     DeadlineExceeded,
     DragomanError,
+    HandshakeTimeout,
     LinkClosed,
     LocalMistake,
     LoginRequired,
     NotAdvertised,
+    PeerDied,
     RemoteMistake,
     SpawnFailed,
 )
@@ -27,6 +29,14 @@ AUTH_REQUIRED = -32000
 
 LONGEST = 500
 """Characters of an agent's own explanation; more is a dump, and in the history."""
+
+
+NOT_ACP = "it printed text that is not ACP (shown above)"
+
+TURN_ACP_ON = (
+    "check the command: many programs need an option that turns ACP on, such as --acp; "
+    "`dragoman doctor AGENT` says more"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +86,10 @@ def outcome_of_error(error: BaseException) -> Outcome:
             )
         case NotAdvertised():
             return Outcome(name="usage", message=str(error), next_step="this agent cannot do that")
-        case CallFailed(code=code) if code == AUTH_REQUIRED:
-            return _login(error)
         case CallFailed():
-            return Outcome(name="agent_error", message=f"{error}{_details(error.data)}")
+            return _refused(error)
+        case HandshakeTimeout(stray=stray) | PeerDied(stray=stray) if stray:
+            return _not_acp(error)
         case DeadlineExceeded():
             return Outcome(name="timeout", message=str(error))
         case LinkClosed():
@@ -93,6 +103,16 @@ def outcome_of_error(error: BaseException) -> Outcome:
     return Outcome(name="failed", message=f"this is a mistake of ours: {type(error).__name__}: {error}")
 
 
+def _not_acp(error: HandshakeTimeout | PeerDied) -> Outcome:
+    """It printed something else. The lines themselves were shown when they came."""
+    if isinstance(error, HandshakeTimeout):
+        message = f"the agent did not answer initialize within {error.seconds:g} seconds; {NOT_ACP}"
+        return Outcome(name="timeout", message=message, next_step=TURN_ACP_ON)
+    last_words = f"; its last words were:\n{error.stderr.rstrip()}" if error.stderr.strip() else ""
+    message = f"{error.what} ended with {error.how}; {NOT_ACP}{last_words}"
+    return Outcome(name="agent_died", message=message, next_step=TURN_ACP_ON)
+
+
 def _details(data: Any) -> str:
     """Many agents say what went wrong beside the message, and nothing in it."""
     told = data
@@ -101,10 +121,20 @@ def _details(data: Any) -> str:
     return f" ({told[:LONGEST]})" if isinstance(told, str) and told else ""
 
 
-def _login(error: CallFailed) -> Outcome:
-    missing = error.missing if isinstance(error, LoginRequired) else ""
+def outcome_of_login(error: LoginRequired, hint: str) -> Outcome:
+    """The agent wants a login, which was tried or cannot be; `hint` is what a person can do."""
+    tried = f"; the method {error.tried} was tried: {error.why}" if error.tried else ""
+    return Outcome(
+        name="auth_needed", message=f"the agent wants a login: {error.reason}{tried}", next_step=hint
+    )
+
+
+def _refused(error: CallFailed) -> Outcome:
+    if error.code != AUTH_REQUIRED:
+        return Outcome(name="agent_error", message=f"{error}{_details(error.data)}")
+    # Nobody knows of its methods: it refused before it had named them.
     return Outcome(
         name="auth_needed",
-        message=f"the agent wants a login: {error.message.removesuffix(f' ({missing})')}",
-        next_step=missing or "log in with the agent's own command, or hand it its key with --env NAME",
+        message=f"the agent wants a login: {error.message}",
+        next_step="log in with the agent's own program, or hand it its key with --env NAME",
     )

@@ -37,6 +37,10 @@ class Reporter:
         if self._for_people or level == "error":
             self.say(f"dragoman run: {harmless(message)}")
 
+    def warn(self, message: str) -> None:
+        """The same for something that may explain what goes wrong later."""
+        self.note(message, level="warning")
+
     def tell(self, message: str) -> None:
         """The same for what is an event already."""
         if self._for_people:

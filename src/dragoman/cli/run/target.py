@@ -24,6 +24,8 @@ class Target:
 
     agent: KnownAgent
     env: dict[str, str]
+    wanted: str = ""
+    """How it was named, for commands that a person may type."""
     note: str | None = None
 
     def open(self) -> Sequence[str] | Transport:
@@ -55,7 +57,7 @@ def find_target(wanted: str | None, variables: Iterable[str]) -> Target:
             explicit[name] = value
         else:
             allow.append(name)
-    return Target(agent, agent_environment(allow=allow, explicit=explicit, path=reached.path), note)
+    return Target(agent, agent_environment(allow=allow, explicit=explicit, path=reached.path), wanted, note)
 
 
 def _dial(text: str) -> Transport:

@@ -99,15 +99,15 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         aliases=("factory-droid",),
         commands=(("droid", "exec", "--output-format", "acp"),),
         allow=("FACTORY_API_KEY",),
-        install="Factory CLI",
+        install="npm install -g @factory/cli",
     ),
     WellKnown(
         name="kimi",
-        title="Kimi CLI",
+        title="Kimi Code",
         aliases=("kimi-cli", "kimi-code"),
         commands=(("kimi", "acp"),),
-        allow=("KIMI_API_KEY", "MOONSHOT_API_KEY"),
-        install="uv tool install kimi-cli",
+        allow=("KIMI_API_KEY", "KIMI_MODEL_API_KEY", "MOONSHOT_API_KEY"),
+        install="npm install -g @moonshot-ai/kimi-code",
     ),
     WellKnown(
         name="kiro",
@@ -156,14 +156,14 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
         name="iflow",
         title="iFlow CLI",
         commands=(("iflow", "--experimental-acp"),),
-        install="npm install -g @iflow-ai/iflow-cli",
+        install="iFlow CLI",
     ),
     WellKnown(
         name="qoder",
         title="Qoder CLI",
         commands=(("qodercli", "--acp"),),
         allow=("QODER_PERSONAL_ACCESS_TOKEN",),
-        install="Qoder CLI",
+        install="npm install -g @qoder-ai/qodercli",
     ),
     WellKnown(
         name="crow",
@@ -174,5 +174,7 @@ WELL_KNOWN: tuple[WellKnown, ...] = (
     ),
     WellKnown(name="trae", title="Trae CLI", commands=(("traecli", "acp", "serve"),), install="Trae CLI"),
     WellKnown(name="pi", title="Pi", commands=(("pi-acp",),), install="npm install -g pi-acp"),
-    WellKnown(name="openclaw", title="OpenClaw", commands=(("openclaw", "acp"),), install="OpenClaw"),
+    WellKnown(
+        name="openclaw", title="OpenClaw", commands=(("openclaw", "acp"),), install="npm install -g openclaw"
+    ),
 )

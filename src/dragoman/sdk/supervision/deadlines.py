@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.runtime import Limits
+from dragoman.runtime.limits import HANDSHAKE_SECONDS
 
 
 class Deadlines(Struct, frozen=True, kw_only=True):
@@ -18,10 +19,8 @@ class Deadlines(Struct, frozen=True, kw_only=True):
     spawn: float | None = 10.0
     """Until the program is found and started (`SpawnTimeout`); the file system it is on may hang."""
 
-    handshake: float | None = 60.0
-    """From its start until `initialize` is answered (`HandshakeTimeout`). Long, because some agents install
-    themselves first.
-    """
+    handshake: float | None = HANDSHAKE_SECONDS
+    """From its start until `initialize` is answered (`HandshakeTimeout`)."""
 
     call: float | None = 120.0
     """Any call but a turn (`CallTimeout`)."""

@@ -17,6 +17,7 @@ from dragoman.sdk.client.client import Client
 from dragoman.sdk.connect import connect
 from dragoman.sdk.environment import Env, agent_environment, resolved
 from dragoman.sdk.login_path import login_path
+from dragoman.sdk.stray_notes import BoundedNotes
 from dragoman.sdk.supervision.events import Reporter
 from dragoman.sdk.supervision.life import Life, reachable
 from dragoman.transport.contract import Transport
@@ -59,7 +60,13 @@ class Source:
 async def started(source: Source, *, number: int, report: Reporter) -> Life:
     """A living agent, initialized; or the error that says why not, with nothing left behind."""
     transport = await _opened(source, report)
-    connecting = connect(transport, client=source.client, limits=source.limits, tap=source.tap)
+    connecting = connect(
+        transport,
+        client=source.client,
+        limits=source.limits,
+        tap=source.tap,
+        on_stray=BoundedNotes(report.noted),
+    )
     return Life(number, connecting, await connecting.__aenter__())
 
 

@@ -26,6 +26,9 @@ LAST_BYTES = 2.0
 PATIENCE = Grace(after_eof=10.0)
 """How long an agent may take to end when its input has ended. Clients are less patient, and then tell us."""
 
+END_WITHIN = 5.0
+"""Seconds that an agent may take to end when it was sent a signal that asks for it."""
+
 HELD = 2.0
 """Seconds after which entries are written although a word in them may not be complete."""
 
@@ -127,10 +130,13 @@ class _Running:
 
 
 class _Signals:
-    """While it lasts, what we are told to do the agent is told to do."""
+    """While it lasts, a signal for us is passed on to the agent. One that asks for the end is followed by the
+    end of the agent, if it takes no notice: whoever sent it waits for us, and does not know of the agent.
+    """
 
     def __init__(self, tree: OwnedTree) -> None:
         self._tree = tree
+        self._timer: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -141,8 +147,13 @@ class _Signals:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.remove_signal_handler(number)
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _pass_on(self, number: int) -> None:
+        # Not after SIGINT: some agents stop their work at a Ctrl-C and go on.
+        if number != signal.SIGINT and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(END_WITHIN, self._tree.kill)
         try:
             os.kill(self._tree.pid, number)
         except ProcessLookupError:

@@ -25,10 +25,13 @@ const block = (one) => {
   return make("pre", {}, asText(one));
 };
 
+// The end of the last line begins no further one.
+const textLines = (text) => text.replace(/\n$/, "").split("\n").slice(text === "" ? 1 : 0);
+
 // Lines that both texts begin and end with are left out but for a few; the rest is shown as taken out and put in.
 const diff = (path, before, after) => {
-  const old = before ? before.split("\n") : [];
-  const now = (after ?? "").split("\n");
+  const old = textLines(before ?? "");
+  const now = textLines(after ?? "");
   let head = 0;
   while (head < old.length && head < now.length && old[head] === now[head]) head += 1;
   let tail = 0;

@@ -185,41 +185,65 @@ async def test_a_program_that_is_not_there_is_looked_for_where_installers_put_it
 
 
 @pytest.mark.parametrize(
-    ("content", "mode", "name", "told"),
+    ("content", "mode", "told"),
     [
-        (None, 0, "command", "there is no file"),
-        (b"#!/bin/sh\n", 0o644, "program", "it is not executable"),
-        (b"#!/no/such/interpreter\n", 0o755, "program", "which is not there"),
-        (b"#!/usr/bin/env no-such-interpreter-17\n", 0o755, "program", "which is not there"),
-        (b"just text\n", 0o755, "program", "the system cannot run it"),
+        (b"#!/bin/sh\n", 0o644, "it is not executable"),
+        (b"#!/no/such/interpreter\n", 0o755, "which is not there"),
+        (b"just text\n", 0o755, "the system cannot run it"),
     ],
 )
-async def test_a_file_that_cannot_be_started_is_not_tried(
-    tmp_path: Path, content: bytes | None, mode: int, name: str, told: str
+async def test_a_file_that_cannot_be_started_is_tried_and_explained(
+    tmp_path: Path, content: bytes, mode: int, told: str
 ) -> None:
-    if content is not None:
-        (tmp_path / "agent").write_bytes(content)
-        (tmp_path / "agent").chmod(mode)
+    (tmp_path / "agent").write_bytes(content)
+    (tmp_path / "agent").chmod(mode)
     diagnosis = await diagnose(an_agent(["./agent"]), cwd=str(tmp_path))
     assert diagnosis.outcome is Outcome.NOT_STARTED
-    failed = step(diagnosis, name)
-    assert (failed.verdict, told in failed.summary, bool(failed.advice)) == (Verdict.FAILED, True, True)
+    hint, failed = step(diagnosis, "program"), step(diagnosis, "start")
+    assert (hint.verdict, told in hint.summary, bool(hint.advice)) == (Verdict.WARNING, True, True)
+    assert (failed.verdict, failed.advice) == (Verdict.FAILED, hint.advice)
     assert diagnosis.frames == ()
 
 
-async def test_a_node_that_is_too_old_for_the_package_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_file_that_is_not_there_is_not_tried(tmp_path: Path) -> None:
+    diagnosis = await diagnose(an_agent(["./agent"]), cwd=str(tmp_path))
+    assert (diagnosis.outcome, step(diagnosis, "command").verdict) == (Outcome.NOT_STARTED, Verdict.FAILED)
+    assert "there is no file" in step(diagnosis, "command").summary
+
+
+OLD_NODE = """#!/bin/sh
+test "$1" = --version && echo v16.1.0 && exit
+exec {python} -m dragoman agent echo
+"""
+
+
+def package_for_a_newer_node(folder: Path, node: str) -> KnownAgent:
     for name, content in {
-        "node": "#!/bin/sh\necho v16.1.0\n",
+        "node": node,
         "agent": "#!/usr/bin/env node\n",
         "package.json": '{"engines": {"node": ">=20"}}',
     }.items():
-        (tmp_path / name).write_text(content)
-        (tmp_path / name).chmod(0o755)
-    diagnosis = await diagnose(an_agent([str(tmp_path / "agent")], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}))
-    assert diagnosis.outcome is Outcome.NOT_STARTED
-    assert "version v16.1.0, and its package wants node >=20" in step(diagnosis, "program").summary
+        (folder / name).write_text(content)
+        (folder / name).chmod(0o755)
+    return an_agent([str(folder / "agent")], env={"PATH": f"{folder}:/usr/bin:/bin"})
+
+
+async def test_an_agent_that_works_with_an_older_node_than_its_package_wants_works(tmp_path: Path) -> None:
+    agent = package_for_a_newer_node(tmp_path, OLD_NODE.format(python=sys.executable))
+    diagnosis = await diagnose(agent)
+    assert diagnosis.outcome is Outcome.OK
+    hint = step(diagnosis, "program")
+    assert hint.verdict is Verdict.WARNING
+    assert "version v16.1.0, and its package wants node >=20" in hint.summary
+
+
+async def test_a_node_that_is_too_old_for_the_package_is_the_advice_when_the_agent_dies(
+    tmp_path: Path,
+) -> None:
+    agent = package_for_a_newer_node(tmp_path, "#!/bin/sh\necho v16.1.0\nexit 1\n")
+    diagnosis = await diagnose(agent)
+    assert diagnosis.outcome is Outcome.AGENT_DIED
+    assert "update node" in step(diagnosis, "start").advice
 
 
 async def test_an_address_is_not_examined() -> None:

@@ -38,14 +38,14 @@ def test_what_is_no_list_offers_nothing(methods: object) -> None:
 
 def advice(ids: str, *, given: dict[str, str] | None = None, ours: dict[str, str] | None = None) -> str:
     chosen = [one for one in read_logins(METHODS) if one.id in ids.split()]
-    return advice_for(chosen, given=given or {}, ours=ours or {}, command=["agent"])
+    return advice_for(chosen, name="agent", given=given or {}, ours=ours or {}, command=["agent"])
 
 
 def test_the_easiest_way_is_advised() -> None:
     assert advice("web env tty", ours={"A_TOKEN": "x"}).startswith("A_TOKEN is set here but not handed on")
     assert advice("web env tty") == "log in once in a terminal: agent login 'two words'"
     assert advice("web told").startswith("set SOME_API_KEY and name it in `allow`")
-    assert advice("web").startswith("log in with the agent's own command line")
+    assert advice("web") == "log in: dragoman agents login agent web"
     assert advice("").startswith("the agent offers no way to log in")
 
 

@@ -158,6 +158,7 @@ class Needs:
     """What the agent's logins want of what it gets."""
 
     logins: Sequence[LoginWay]
+    name: str = dataclasses.field(kw_only=True)
     given: Mapping[str, str] = dataclasses.field(kw_only=True, repr=False)
     ours: Mapping[str, str] = dataclasses.field(kw_only=True, repr=False)
     command: Sequence[str] = dataclasses.field(kw_only=True)
@@ -176,7 +177,7 @@ class Needs:
         )
 
     def advice(self) -> str:
-        return advice_for(self.logins, given=self.given, ours=self.ours, command=self.command)
+        return advice_for(self.logins, name=self.name, given=self.given, ours=self.ours, command=self.command)
 
 
 async def try_session(handle: AgentHandle, *, cwd: str, needs: Needs) -> tuple[Step, Outcome]:

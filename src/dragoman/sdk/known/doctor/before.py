@@ -90,14 +90,14 @@ def _how_to_install(word: str) -> str:
 
 
 async def look_at_program(place: str, *, env: Mapping[str, str]) -> Step:
-    """Can it be run, and by what?"""
+    """Can it be run, and by what? A hint: whether it runs is seen when it is started."""
     nature = nature_of(place)
     if nature.problem:
         return Step(
             name="program",
-            verdict=Verdict.FAILED,
+            verdict=Verdict.WARNING,
             summary=f"{place} is {nature.what}: {nature.problem}",
-            meaning="the system will refuse to start it",
+            meaning="the system may refuse to start it",
             advice=nature.advice,
         )
     if nature.interpreter is None:
@@ -108,7 +108,7 @@ async def look_at_program(place: str, *, env: Mapping[str, str]) -> Step:
     if runner is None:
         return Step(
             name="program",
-            verdict=Verdict.FAILED,
+            verdict=Verdict.WARNING,
             summary=f"it is a script for {interpreter}, which is not there",
             meaning="its first line names an interpreter that cannot be found",
             advice=f"install {os.path.basename(interpreter)}, or mend the first line of {place}",
@@ -122,9 +122,9 @@ def _judged(place: str, summary: str, runner: str, version: str | None) -> Step:
     if version is not None and wanted is not None and is_too_old(version, wanted):
         return Step(
             name="program",
-            verdict=Verdict.FAILED,
+            verdict=Verdict.WARNING,
             summary=f"{summary}, and its package wants node {wanted}",
-            meaning="the node on PATH is too old for this agent",
+            meaning="the node on PATH may be too old for this agent",
             advice="update node, or put a newer one first on PATH",
         )
     return Step(name="program", verdict=Verdict.OK, summary=summary)

@@ -1,22 +1,26 @@
 """The examination: from the command to the end of the agent, one step after the other.
 
-It talks to the agent through `connect`, so what it sees is what every client of this package would see. A
-step that fails ends the examination, except that the output and the end of an agent are always looked at.
+It talks to the agent through `connect`, so what it sees is what every client of this package would see. What
+can be seen without starting the agent is a hint, not a verdict: if there is a program at all it is started,
+and a hint explains what then goes wrong. A step that fails ends the examination, except that the output and
+the end of an agent are always looked at.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 from collections.abc import Awaitable, Callable
 
 from dragoman.errors import DragomanError, LocalMistake
 from dragoman.runtime import Limits
+from dragoman.runtime.limits import HANDSHAKE_SECONDS
 from dragoman.sdk.client.agent_handle import AgentHandle
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.connect import connect
 from dragoman.sdk.environment import agent_environment
-from dragoman.sdk.known.agent import KnownAgent
+from dragoman.sdk.known.agent import KnownAgent, Source
 from dragoman.sdk.known.doctor import after, before
 from dragoman.sdk.known.doctor.findings import Diagnosis, Outcome, Passed, Step, Verdict
 from dragoman.sdk.known.doctor.logins import read_logins
@@ -25,9 +29,6 @@ from dragoman.sdk.known.redacting import Redactor
 from dragoman.sdk.login_path import login_path
 from dragoman.transport.owned import Grace
 from dragoman.transport.process import ChildTransport, spawn
-
-SECONDS = 30.0
-"""What an agent gets for each answer: the slow ones load a model's settings over the network."""
 
 SHELL_SECONDS = 5.0
 
@@ -40,7 +41,7 @@ STDERR = 8_000
 async def diagnose(
     agent: KnownAgent,
     *,
-    seconds: float = SECONDS,
+    seconds: float = HANDSHAKE_SECONDS,
     cwd: str | None = None,
     on_step: Callable[[Step], None] | None = None,
     grace: Grace = GRACE,
@@ -72,6 +73,7 @@ class _Examination:
         self._redact = Redactor({})
         self._watch = Watch(asyncio.get_running_loop().time)
         self._child: ChildTransport | None = None
+        self._hint: Step | None = None  # what looked wrong with the program before it was started
 
     async def run(self) -> Diagnosis:
         outcome = await self._examine()
@@ -101,8 +103,8 @@ class _Examination:
             return Outcome.NOT_STARTED
         program = await before.look_at_program(place, env=self._env)
         self._say(program)
-        if program.verdict is Verdict.FAILED:
-            return Outcome.NOT_STARTED
+        if program.verdict is Verdict.WARNING:
+            self._hint = program
         return await self._start()
 
     async def _start(self) -> Outcome:
@@ -110,7 +112,7 @@ class _Examination:
         try:
             self._child = spawn(self._agent.command, cwd=self._cwd, env=self._env, grace=self._grace)
         except LocalMistake as refused:
-            self._say(after.not_started(refused))
+            self._say(self._explained(after.not_started(refused)))
             return Outcome.NOT_STARTED
         limits = Limits(handshake_seconds=self._seconds, call_seconds=self._seconds)
         client = Client("dragoman doctor", auth_terminal=True)
@@ -128,16 +130,25 @@ class _Examination:
     def _no_handshake(self, error: DragomanError, took: float) -> Outcome:
         steps, outcome = after.no_handshake(error, self._watch, took=took)
         for step in steps:
-            self._say(step)
+            self._say(self._explained(step))
         self._say(after.output(self._watch))
         return outcome
+
+    def _explained(self, step: Step) -> Step:
+        """A failure, with what was seen before the start that may be its reason."""
+        if self._hint is None or step.verdict is not Verdict.FAILED:
+            return step
+        meaning = f"{step.meaning}; perhaps because {self._hint.meaning}"
+        return dataclasses.replace(step, meaning=meaning, advice=self._hint.advice)
 
     async def _talk(self, handle: AgentHandle, took: float) -> Outcome:
         assert self._child is not None
         self._say(after.started(self._child.tree.pid, self._watch))
         self._say(after.introduced(handle, self._watch, took=took))
         logins = read_logins(self._watch.initialize.get("authMethods"))
-        needs = after.Needs(logins, given=self._env, ours=os.environ, command=self._agent.command)
+        is_command = self._agent.source is Source.COMMAND
+        name = self._agent.command_line if is_command else self._agent.name
+        needs = after.Needs(logins, name=name, given=self._env, ours=os.environ, command=self._agent.command)
         self._say(needs.step())
         began = self._now()
         step, outcome = await after.try_session(handle, cwd=self._cwd, needs=needs)

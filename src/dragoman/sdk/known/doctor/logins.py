@@ -74,7 +74,12 @@ def state_of(
 
 
 def advice_for(
-    logins: Sequence[LoginWay], *, given: Mapping[str, str], ours: Mapping[str, str], command: Sequence[str]
+    logins: Sequence[LoginWay],
+    *,
+    name: str,
+    given: Mapping[str, str],
+    ours: Mapping[str, str],
+    command: Sequence[str],
 ) -> str:
     """What a person can do, the easiest first."""
     if not logins:
@@ -88,7 +93,7 @@ def advice_for(
     missing = [name for login in logins for name in login.variables if name not in given]
     if missing:
         return f"set {missing[0]} and name it in `allow`, or log in with the agent's own command line"
-    return "log in with the agent's own command line, or let the client call authenticate"
+    return f"log in: dragoman agents login {shlex.quote(name)} {shlex.quote(logins[0].id)}"
 
 
 def _variable(name: str, given: Mapping[str, str], ours: Mapping[str, str]) -> str:

@@ -1,0 +1,97 @@
+"""The ways to log in to an agent, as commands that can be typed: for `agents login`, and for whoever needs
+it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from dragoman.schema import v1
+from dragoman.sdk.client.agent_handle import AgentHandle
+
+Kind: TypeAlias = Literal["agent", "terminal", "variable"]
+
+KEY_NAME = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|AUTH)\b")
+"""Names of variables that hold keys. Many agents name theirs in a description and nowhere else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginMethod:
+    """One way that an agent offers."""
+
+    id: str
+    name: str
+    description: str = ""
+    kind: Kind
+    variables: tuple[str, ...] = ()
+    """Variables that it names, wherever it names them."""
+    terminal: v1.AuthMethodTerminal | None = None
+
+
+def login_methods(agent: AgentHandle) -> list[LoginMethod]:
+    """All that it offers, in its order; those by variable are last."""
+    return [
+        *map(_method, agent.auth_methods),
+        *(
+            LoginMethod(id=one.id, name=one.name, kind="variable", variables=one.variables)
+            for one in agent.env_methods
+        ),
+    ]
+
+
+def _method(method: v1.AuthMethod) -> LoginMethod:
+    description = method.description or ""
+    terminal = method if isinstance(method, v1.AuthMethodTerminal) else None
+    return LoginMethod(
+        id=method.id,
+        name=method.name,
+        description=description,
+        kind="agent" if terminal is None else "terminal",
+        variables=tuple(dict.fromkeys(KEY_NAME.findall(f"{method.name} {description}"))),
+        terminal=terminal,
+    )
+
+
+def login_hint(
+    wanted: str,
+    methods: Iterable[LoginMethod],
+    *,
+    allow: Iterable[str],
+    handed: Iterable[str],
+    ours: Mapping[str, str],
+) -> str:
+    """What a person can do, one way a line: a login by name, or a variable. `wanted` is how the agent was
+    named, `allow` are the variables that are handed on to it by themselves, `handed` those that it has got.
+    """
+    methods = list(methods)
+    lines = [_command(wanted, method) for method in methods if method.kind != "variable"]
+    names = dict.fromkeys(name for method in methods for name in method.variables)
+    names |= dict.fromkeys(name for name in allow if KEY_NAME.fullmatch(name))
+    lines += _variables(names, allow=set(allow), handed=set(handed), ours=ours)
+    if not lines:
+        return "log in with the agent's own program, or hand it a key with --env NAME; it offers no login"
+    return "one of these:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def _command(wanted: str, method: LoginMethod) -> str:
+    command = f"dragoman agents login {shlex.quote(wanted)} {shlex.quote(method.id)}"
+    about = method.name + (f": {method.description}" if method.description else "")
+    where = " (in a terminal)" if method.kind == "terminal" else ""
+    return f"{command}    {about}{where}"
+
+
+def _variables(
+    names: Iterable[str], *, allow: set[str], handed: set[str], ours: Mapping[str, str]
+) -> Iterator[str]:
+    for name in names:
+        if name in handed:
+            yield f"{name} is set, and the agent has it; is its value right?"
+        elif ours.get(name):
+            yield f"--env {name}    it is set here, but not handed on"
+        else:
+            how = "" if name in allow else f", and hand it on with --env {name}"
+            yield f"export {name}=…{how}"
