@@ -121,6 +121,7 @@ def test_a_literal_pattern_permits_its_command_and_no_other(words: list[str]) ->
 
 @given(WORDS)
 def test_the_text_of_a_pattern_is_read_as_the_same_words(words: list[str]) -> None:
+    words = [word for word in words if word != "**"] or ["x"]
     assert read_pattern(pattern_text(words)) == tuple(words)
 
 

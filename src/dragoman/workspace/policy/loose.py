@@ -3,7 +3,7 @@
 Pure. `shell` reads what is certain, and only that can be allowed. This reader is for rules that ask or deny:
 it follows quotes, substitutions, subshells, loops, redirections, here-documents and programs that run others,
 and would rather name a command too many than one too few. What is only known when the line runs (a variable,
-what a command prints) is a mark in a word, as `unknown` says; `(ANY,)` is a command of which nothing is known.
+what a command prints) is a mark in a word, as `unknown` says; `(ANY,)` is a command that nobody knows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from dragoman.workspace.policy.program_calls import read_call, reason_not_to_allow, texts_that_run
+from dragoman.workspace.policy.program_calls import (
+    commands_within,
+    read_call,
+    reason_not_to_allow,
+    texts_that_run,
+)
 from dragoman.workspace.policy.programs import (
     BUILTINS,
     LOOKED_THROUGH,
@@ -42,8 +47,10 @@ _SET = re.compile(r"\[[!^]?[^\]\s/]+\]")
 _ADDERS: Final = frozenset({"xargs", "parallel", "find", "fd", "entr"})
 # They change what words mean later in the line.
 _CHANGERS: Final = frozenset(
-    ("alias", "enable", "hash", "shopt", "bind", "complete", "setopt", "unsetopt", "zmodload", "autoload")
-    + ("emulate", "function", "fc", "history")
+    {
+        *("alias", "enable", "hash", "shopt", "bind", "complete", "setopt", "unsetopt", "zmodload"),
+        *("autoload", "emulate", "function", "fc", "history"),
+    }
 )
 _OPENERS: Final = frozenset(
     ("if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "coproc")
@@ -347,15 +354,21 @@ def _add(
         _add_interpreted(words, found, depth=depth, piped=piped, bodies=bodies)
     if name in RUNNERS or name in BUILTINS or name in LOOKED_THROUGH:
         _add_carried(words, found, depth=depth, bodies=bodies)
-    if name in _CHANGERS:
-        found.add_anything()
+    for inner in commands_within(words):
+        _add(inner, found, depth=depth + 1)
     if name in ("find", "fd", "fdfind"):
-        for at, word in enumerate(words[1:], 1):
-            if word.startswith(("-exec", "-ok", "-x", "-X", "--exec")):
-                _add((*words[at + 1 :], ANY), found, depth=depth + 1)
-    elif name not in SHELLS and name not in RUNNERS and reason_not_to_allow(words) is not None:
-        _add_texts((*texts_that_run(words), *_code_in(words)), found, depth=depth)
+        _add_from_find(words, found, depth=depth)
+    elif name in _CHANGERS:
         found.add_anything()
+    elif name not in SHELLS and name not in RUNNERS and reason_not_to_allow(words) is not None:
+        _add_texts((*texts_that_run(words), *read_call(words).operands), found, depth=depth)
+        found.add_anything()
+
+
+def _add_from_find(words: LooseWords, found: _Found, *, depth: int) -> None:
+    for at, word in enumerate(words[1:], 1):
+        if word.startswith(("-exec", "-ok", "-x", "-X", "--exec")):
+            _add((*words[at + 1 :], ANY), found, depth=depth + 1)
 
 
 def _add_interpreted(
@@ -387,8 +400,3 @@ def _add_texts(texts: Iterable[str], found: _Found, *, depth: int) -> None:
             found.add_anything()
         elif any(character in text for character in " \t\n;&|()`$<>"):
             _LooseReader(text, found, depth=depth + 1).read()
-
-
-def _code_in(words: LooseWords) -> Iterable[str]:
-    """The operands of a command that reads some of them as a program or a setting."""
-    return read_call(words).operands

@@ -1,9 +1,9 @@
 """A command read with the table of programs: its options, its operands, and what it would run besides itself.
 
 Pure. `read_call` takes a command's words apart as its program would: bundled letters, values that are
-attached or follow, long options with `=` or shortened, and `--`. `reason_not_to_allow` says why no rule may allow a
-command, though its words are clear: it makes its program run or load something. `commands_within` are the
-commands that a command runs for sure (`uv run git push`) or may run (an alias of git).
+attached or follow, long options with `=` or shortened, and `--`. `reason_not_to_allow` says why no rule may
+allow a command, though its words are clear: it makes its program run or load something. `commands_within` are
+the commands that a command runs for sure (`uv run git push`) or may run (an alias of git).
 """
 
 from __future__ import annotations

@@ -207,7 +207,7 @@ def _commands_of(part: Part) -> Sequence[Words]:
     if part.words is not None:
         return (part.words,)
     script = part.question.script
-    return (*script.commands, *script.possible) if script is not None else ()
+    return tuple(filter(None, (*script.commands, *script.possible))) if script is not None else ()
 
 
 def _words_as_paths(part: Part) -> Iterable[str]:

@@ -143,8 +143,9 @@ def _command(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
     if why is not None:
         raise Unreadable(why)
     inner = next(iter(commands_within(words)), None)
-    if inner is not None and inner != (ANY,):  # an alias of git is allowed by its name, as a script is
-        _command(inner, piped=piped, depth=depth)  # a rule allows both by the outer one's words
+    # A rule allows both by the outer one's words. An alias of git is allowed by its name, as a script is.
+    if inner and inner != (ANY,) and list(_command(inner, piped=piped, depth=depth)) != [inner]:
+        raise Unreadable(f"{name} runs {name_of(inner[0])}, which runs something else")
     return [words]
 
 
