@@ -50,13 +50,13 @@ def _conditions(question: Question, decision: Literal["allow", "deny"]) -> dict[
     if question.agent:
         fields["agent"] = [_literal(question.agent)]
     if question.roots:
-        fields["project"] = [_literal(question.roots[0])]
+        fields["project"] = _place(question.roots[0])
     if question.script is not None:
         if question.objection() is not None:
             return None
         # The same words do something else in another folder. A rejection holds in the whole project.
         if decision == "allow":
-            fields["folder"] = [_literal(question.start)]
+            fields["folder"] = _place(question.start)
         return {**fields, **_command_conditions(question.script)}
     fields["kind"] = sorted(question.kinds)
     if question.tool:
@@ -74,6 +74,11 @@ def _command_conditions(script: Script) -> dict[str, Sequence[str]]:
     except ValueError:
         is_plain = False
     return {"command": [literal_pattern(script.commands[0])]} if is_plain else {"command_line": [script.text]}
+
+
+def _place(path: str) -> Sequence[str]:
+    """A folder as it was named, and where it really is: agents say the one, terminals the other."""
+    return [_literal(each) for each in dict.fromkeys((path, os.path.realpath(path)))]
 
 
 def _literal(text: str) -> str:
