@@ -1,9 +1,10 @@
 """Git in a folder that somebody else may have filled: nothing that its configuration names is ever run.
 
-A repository's configuration names programs: filters, diff drivers, a monitor of files, hooks, commands
-for connections. Whoever may write into a folder may write it. So files and contents are looked at from a git folder of our own, which holds none of it (`Isolation`); the repository's index and objects are read
-in place. Only what says where things are, and which commit a name means, is asked of the repository itself
-(`ask_repository`): those commands run nothing but a fetch of missing objects, and every way to fetch is shut.
+A repository's configuration names programs: filters, diff drivers, a monitor of files, hooks, commands for
+connections. Whoever may write into a folder may write it. So files and contents are looked at from a git
+folder of our own, which holds none of it (`Isolation`); the repository's index and objects are read in place.
+Only what says where things are, and which commit a name means, is asked of the repository itself
+(`ask_repository`): all that such a command could run is a fetch of missing objects, and that is shut off.
 
 Settings that say how files are stored, and run nothing, are carried over by name (`SETTINGS`).
 
