@@ -12,7 +12,8 @@ core.fsmonitor core.pager core.editor core.sshCommand core.gitProxy core.askPass
 diff.external diff.evil.command diff.evil.textconv merge.evil.driver filter.evil.clean filter.evil.smudge
 filter.evil.process credential.helper gpg.program gpg.ssh.program gpg.ssh.defaultKeyCommand sequence.editor
 interactive.diffFilter pager.diff pager.log pager.ls-files pager.config alias.x alias.diff
-uploadpack.packObjectsHook remote.origin.uploadpack remote.origin.receivepack submodule.sub.update difftool.evil.cmd mergetool.evil.cmd
+uploadpack.packObjectsHook
+remote.origin.uploadpack remote.origin.receivepack submodule.sub.update difftool.evil.cmd mergetool.evil.cmd
 man.evil.cmd browser.evil.cmd tar.evil.command sendemail.smtpserver guitool.evil.cmd trailer.evil.command
 trailer.evil.cmd instaweb.httpd web.browser receive.procReceiveRefs hook.evil.command
 """.split()  # noqa: SIM905 - a list of names that reads better as words

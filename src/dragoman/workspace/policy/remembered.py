@@ -7,7 +7,6 @@ meanwhile, so that two programs lose nothing.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shlex
@@ -17,6 +16,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Literal
 
+from dragoman.system.files import CAREFUL, lock
 from dragoman.workspace.policy.commands import literal_pattern
 from dragoman.workspace.policy.loading import read_text
 from dragoman.workspace.policy.question import Question
@@ -135,10 +135,9 @@ class Remembered:
     def _locked(self) -> Iterator[None]:
         folder = os.path.dirname(self.path)
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(f"{self.path}.lock", flags, 0o600)
+        descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | CAREFUL, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock(descriptor)
             yield
         finally:
             os.close(descriptor)

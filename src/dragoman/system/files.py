@@ -1,7 +1,8 @@
-"""Locks on open files that the system gives back when their process ends: flock, or Windows' own.
+"""What systems do differently with files: flags for opening them, and locks.
 
-A lock belongs to the open file. Closing the descriptor gives it back, so nobody needs to unlock. Whoever
-waits for a lock waits in the calling thread; holders keep it for the length of a few system calls.
+A lock belongs to an open file. Closing the descriptor gives it back, and so does the end of the process:
+nobody needs to unlock. Whoever waits for a lock waits in the calling thread; holders keep it for the length
+of a few system calls.
 """
 
 from __future__ import annotations
@@ -19,6 +20,18 @@ with suppress(ImportError):
     fcntl = import_module("fcntl")
 with suppress(ImportError):
     msvcrt = import_module("msvcrt")
+
+HAS_LOCKS: Final = fcntl is not None or msvcrt is not None
+"""Without them nobody is kept out: `try_lock` says yes to everybody, and proves nothing about others."""
+
+# On Windows a file is binary only if that is said, and a child inherits nothing that is not handed to it.
+UNBLOCKED: Final[int] = (
+    getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+)
+"""Opening never waits, not even for a pipe that nobody writes to; no child inherits it."""
+
+CAREFUL: Final[int] = UNBLOCKED | getattr(os, "O_NOFOLLOW", 0)
+"""The same, and a link in the place of the file is refused."""
 
 _FAR: Final = 0x7FFF_FFF0
 """Where Windows locks a byte: behind what files hold, since nobody else can read a locked byte there."""
