@@ -14,9 +14,9 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from dragoman.workspace.policy.git_options import GIT_SUBCOMMANDS
 from dragoman.workspace.policy.program_table import (
     ALIASES,
-    GIT_SUBCOMMANDS,
     ProgramEntry,
     ProgramOption,
     entry_for,
