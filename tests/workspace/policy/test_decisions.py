@@ -181,3 +181,26 @@ def test_nor_does_handing_it_to_a_shell_in_a_terminal(line: str) -> None:
 def test_any_text_is_decided(line: str) -> None:
     chosen: Policy = POLICIES["all-but"]
     assert chosen.decide(command(line)).outcome in ("allow", "ask", "deny")
+
+
+HUGE = {
+    "words": "git " * 16_000,
+    "runners": "sudo " * 13_000 + "x",
+    "commands": "a;" * 32_000,
+    "braces": "{" + "," * 60_000,
+    "sets": "[" * 60_000,
+    "folders": "cd x;" * 13_000,
+    "substitutions": "$(" * 30_000,
+    "quotes": "sudo " + "'a b' " * 10_000,
+    "a here-document": "cat <<E\n" + "x\n" * 30_000,
+    "patterns": "cat " + "*" * 60_000,
+    "unknown names": "cat " + "$x/" * 20_000,
+    "a script of sed": "sed '" + "s/a/b/;" * 8_000 + "e'",
+    "options": "git " + "-C x " * 12_000,
+}
+
+
+@pytest.mark.parametrize("line", HUGE.values(), ids=HUGE.keys())
+def test_nobody_waits_for_a_line_that_is_made_to_be_slow(line: str) -> None:
+    """Each took minutes before its length was bounded; the limit for a test is a few seconds."""
+    assert POLICIES["all-but"].decide(command(line)).outcome == "ask"

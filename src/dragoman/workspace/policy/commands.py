@@ -14,9 +14,12 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import islice
 
 from dragoman.workspace.policy.decision import Certainty
 from dragoman.workspace.policy.program_calls import Call, commands_within, program_name, read_call
+from dragoman.workspace.policy.program_table import has_subcommands
 from dragoman.workspace.policy.programs import name_of
 from dragoman.workspace.policy.unknown import has_any, is_known, may_be
 
@@ -24,6 +27,9 @@ REST = "**"
 
 _DEEPEST = 4
 """How many commands in commands are looked at."""
+
+_MOST_STARTS = 4
+"""How often the program of a pattern is looked for in a guess."""
 
 _NEEDS_NO_QUOTES = re.compile(r"[\w@%+=:,./*?\[\]!^~-]+", re.ASCII)
 
@@ -78,7 +84,9 @@ def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
 
 def restricts_roughly(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a pattern's words stand somewhere in a guess: the program may be anywhere in it."""
-    return any(_restricts_from(pattern, words[at:]) is Certainty.YES for at in range(len(words)))
+    starts = (at for at, word in enumerate(words) if _could_start(word, pattern[0]))
+    # What is found from a later start is found from the first as well, but for values of options.
+    return any(_restricts_from(pattern, words[at:]) is Certainty.YES for at in islice(starts, _MOST_STARTS))
 
 
 def _restricts(pattern: Sequence[str], words: tuple[str, ...], *, depth: int) -> Certainty:
@@ -100,10 +108,15 @@ def _restricts_from(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
     wanted = [word for word in pattern[1:] if word != REST]
     flags = [word for word in wanted if word.startswith("-")]
     operands = [word for word in wanted if not word.startswith("-")]
-    found = min(program, _in_order(operands, words[1:]))
+    found = min(program, _in_order(operands, words[1:]) or _shortened(operands, tuple(words)))
     if found is not Certainty.NO and flags:
         found = min(found, *(_has_flag(flag, tuple(words)) for flag in flags))
     return found
+
+
+@lru_cache(maxsize=4096)
+def _could_start(word: str, expected: str) -> bool:
+    return expected == REST or _is_program(word, expected) is Certainty.YES
 
 
 def _is_program(word: str, expected: str) -> Certainty:
@@ -124,6 +137,16 @@ def _in_order(operands: list[str], words: Sequence[str]) -> Certainty:
     rest = iter(words)
     found = all(any(may_be(word, operand) for word in rest) for operand in operands)
     return Certainty.PERHAPS if found else Certainty.NO
+
+
+def _shortened(operands: list[str], words: tuple[str, ...]) -> Certainty:
+    """Whether a subcommand might be a pattern's first word, cut short: npm and others take `publ` for it."""
+    if not has_subcommands(program_name(words[0])):
+        return Certainty.NO
+    call = read_call(words)
+    given = call.subcommand or ""
+    is_short = len(given) > 1 and call.program != "git" and bool(operands) and operands[0].startswith(given)
+    return Certainty.PERHAPS if is_short else Certainty.NO
 
 
 def _has_flag(flag: str, words: tuple[str, ...]) -> Certainty:

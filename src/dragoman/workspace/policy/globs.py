@@ -21,6 +21,7 @@ from dragoman.workspace.policy.unknown import ANY, has_any, is_known, may_be
 Parts = tuple[str, ...]
 
 _MAGIC: Final = frozenset("*?[")
+_MOST_CHARACTERS: Final = 4096
 _MOST_READINGS: Final = 8
 """In how many ways a path of which only parts are known is read; beyond that it may be anything."""
 
@@ -70,6 +71,8 @@ def restricts(globs: Iterable[str], path: str, *, roots: Sequence[str], home: st
     if is_known(path):
         found = _restricts_known(globs, path, roots=roots, home=home)
         return Certainty.YES if found else Certainty.NO
+    if len(path) > _MOST_CHARACTERS:
+        return Certainty.PERHAPS
     names = _possible_names(path)
     for glob in globs:
         for wanted in _anywhere(_at_home(glob, home), roots):

@@ -32,7 +32,8 @@ from dragoman.workspace.policy.unknown import ANY, ONE, RUN, has_any, is_known, 
 LooseWords = tuple[str, ...]
 
 MOST_COMMANDS: Final = 400
-"""Beyond that, a line may run anything."""
+MOST_WORDS: Final = 4000
+"""In all of them together. Beyond that, a line may run anything."""
 
 _DEEPEST: Final = 5
 _MOST_STARTS: Final = 48
@@ -40,8 +41,8 @@ _MOST_STARTS: Final = 48
 _REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<>|<&|<|>>|>&|>\||>")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|[0-9@*#?$!-]")
 _ASSIGNS = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\[[^]]*\])?\+?=")
-_BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
-_SET = re.compile(r"\[[!^]?[^\]\s/]+\]")
+_BRACES = re.compile(r"\{[^{}\s]*+\}")
+_SET = re.compile(r"\[[!^]?[^\]\s/]{1,64}\]")
 
 # They run words that come from elsewhere behind those that are given.
 _ADDERS: Final = frozenset({"xargs", "parallel", "find", "fd", "entr"})
@@ -52,9 +53,7 @@ _CHANGERS: Final = frozenset(
         *("autoload", "emulate", "function", "fc", "history"),
     }
 )
-_OPENERS: Final = frozenset(
-    ("if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "coproc")
-)
+_OPENERS: Final = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "{"))
 _CLOSERS: Final = frozenset(("fi", "done", "esac", "}", ";;", "in"))
 
 
@@ -77,16 +76,25 @@ class _Found:
 
     def __init__(self) -> None:
         self._commands: dict[LooseWords, None] = {}
+        self._left = MOST_WORDS
 
-    def add(self, words: LooseWords) -> None:
-        if words and len(self._commands) < MOST_COMMANDS:
-            self._commands[words] = None
+    @property
+    def is_full(self) -> bool:
+        return self._left <= 0 or len(self._commands) >= MOST_COMMANDS
+
+    def add(self, words: LooseWords) -> bool:
+        """Whether it is new; what is known already need not be looked into again."""
+        self._left -= len(words)
+        if self.is_full or words in self._commands:
+            return False
+        self._commands[words] = None
+        return True
 
     def add_anything(self) -> None:
         self._commands[(ANY,)] = None
 
     def commands(self) -> tuple[LooseWords, ...]:
-        if len(self._commands) >= MOST_COMMANDS:
+        if self.is_full:
             self.add_anything()
         return tuple(self._commands)
 
@@ -98,6 +106,7 @@ class _LooseReader:
         self._depth = depth
         self._at = 0
         self._words: list[str] = []
+        self._targets: list[str] = []  # of redirections; they may stand before the command's own words
         self._piped = False
         self._waiting: list[
             tuple[str, bool]
@@ -109,7 +118,7 @@ class _LooseReader:
         if self._depth > _DEEPEST:
             self._found.add_anything()
             return
-        while self._at < len(self._line):
+        while self._at < len(self._line) and not self._found.is_full:
             character = self._line[self._at]
             rest = self._line[self._at : self._at + 2]
             if character in " \t" or rest == "\\\n":
@@ -137,8 +146,10 @@ class _LooseReader:
         self._piped = character == "|" and self._line[self._at : self._at + 1] != "|"
 
     def _end_command(self) -> None:
-        words, bodies = self._words, self._bodies
-        self._words, self._bodies = [], []
+        words, bodies, targets = self._words, self._bodies, self._targets
+        self._words, self._bodies, self._targets = [], [], []
+        if targets:
+            self._found.add((":", *targets))
         _add_simple(words, self._found, depth=self._depth, piped=self._piped, bodies=bodies)
         self._piped = False
 
@@ -174,10 +185,13 @@ class _LooseReader:
             return self._dollar(before)
         if character == "`":
             return self._backticks()
-        for pattern, mark in ((_BRACES, ANY), (_SET, ONE)):
-            if found := pattern.match(self._line, self._at):
-                self._at = found.end()
-                return mark
+        braces = _BRACES.match(self._line, self._at)
+        if braces is not None and ("," in braces[0] or ".." in braces[0]):
+            self._at = braces.end()
+            return ANY
+        if found := _SET.match(self._line, self._at):
+            self._at = found.end()
+            return ONE
         self._at += 1
         if character == "~" and not before:
             after = self._line[self._at : self._at + 1]
@@ -275,14 +289,16 @@ class _LooseReader:
         elif found[0] == "<<<":
             self._bodies.append(target)
         elif target not in ("", "-", "0", "1", "2", "/dev/null"):
-            self._words.append(target)
+            self._targets.append(target)
 
     def _take_bodies(self) -> None:
         for end, is_quoted in self._waiting:
             lines: list[str] = []
             while self._at < len(self._line):
-                line, _, _ = self._line[self._at :].partition("\n")
-                self._at += len(line) + 1
+                end_of_line = self._line.find("\n", self._at)
+                end_of_line = len(self._line) if end_of_line < 0 else end_of_line
+                line = self._line[self._at : end_of_line]
+                self._at = end_of_line + 1
                 if line.lstrip("\t") == end:
                     break
                 lines.append(line)
@@ -344,7 +360,8 @@ def _add(
     if depth > _DEEPEST:
         found.add_anything()
         return
-    found.add(words)
+    if (not found.add(words) and not piped and not bodies) or found.is_full:
+        return
     name = name_of(words[0])
     if has_any(words[0]) and len(words) > 1:
         _add(words[1:], found, depth=depth + 1)  # it may turn out to be nothing
@@ -379,19 +396,27 @@ def _add_interpreted(
     if piped or bodies or (is_shell and all(word.startswith(("-", "+")) for word in words[1:])):
         found.add_anything()
     _add_texts([*bodies, *(word for word in words[1:] if is_shell)], found, depth=depth)
+    if is_shell:
+        _add_starts(words, found, depth=depth)
     if is_shell and any(has_any(word) for word in words[1:]):
         found.add_anything()
 
 
 def _add_carried(words: LooseWords, found: _Found, *, depth: int, bodies: Sequence[str]) -> None:
     """A program that runs its arguments: any of them may be the beginning of a command, or a whole line."""
-    more = (ANY,) if name_of(words[0]) in _ADDERS else ()
-    for at in range(1, min(len(words), _MOST_STARTS)):
-        if not words[at].startswith("-") or "=" in words[at]:
-            _add_simple([*words[at:], *more], found, depth=depth + 1)
+    _add_starts((*words, ANY) if name_of(words[0]) in _ADDERS else words, found, depth=depth)
     if name_of(words[0]) == "eval":
         _add_texts([" ".join(words[1:])], found, depth=depth)
     _add_texts([*bodies, *words[1:]], found, depth=depth)
+    if any(word.startswith("-") and " " in word for word in words[1:]):
+        found.add_anything()  # a line that is attached to a flag
+
+
+def _add_starts(words: LooseWords, found: _Found, *, depth: int) -> None:
+    if len(words) > _MOST_STARTS:
+        found.add_anything()
+    for at in range(1, min(len(words), _MOST_STARTS)):
+        _add_simple(list(words[at:]), found, depth=depth + 1)
 
 
 def _add_texts(texts: Iterable[str], found: _Found, *, depth: int) -> None:

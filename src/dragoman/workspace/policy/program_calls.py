@@ -9,6 +9,7 @@ the commands that a command runs for sure (`uv run git push`) or may run (an ali
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -51,6 +52,7 @@ class Call(NamedTuple):
     """Without the subcommand."""
 
 
+@lru_cache(maxsize=4096)
 def program_name(word: str) -> str:
     """The name under which the table knows a program."""
     name = name_of(word)
@@ -73,7 +75,7 @@ def read_call(words: tuple[str, ...]) -> Call:
 class _Parser:
     def __init__(self, name: str, words: Sequence[str]) -> None:
         self._name = name
-        self._words = list(words)
+        self._words = deque(words)
         self._entry = entry_for(name)
         self._wants_subcommand = has_subcommands(name)
         self._subcommand: str | None = None
@@ -84,7 +86,7 @@ class _Parser:
         if self._name == "tar" and self._words and not self._words[0].startswith("-"):
             self._words[0] = f"-{self._words[0]}"  # its oldest form has no dash
         while self._words:
-            word = self._words.pop(0)
+            word = self._words.popleft()
             if word == "--":
                 self._operands += self._words
                 break
@@ -166,7 +168,7 @@ class _Parser:
 
     def _take(self, name: str, option: ProgramOption | None, value: str | None) -> None:
         if option is not None and option.takes == "value" and value is None and self._words:
-            value = self._words.pop(0)
+            value = self._words.popleft()
         self._flags.append(GivenFlag(name, option, value))
 
 
@@ -209,6 +211,8 @@ def commands_within(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         module = next((flag.value for flag in call.flags if flag.text == "-m" and flag.value), None)
         if module is not None:
             yield (module, *call.operands)
+    if call.program.startswith("git-") and call.program[4:] in GIT_SUBCOMMANDS:
+        yield ("git", call.program[4:], *words[1:])
     if "carries" in marks:
         for at in range(min(len(call.operands), MOST_INNER)):
             yield call.operands[at:]

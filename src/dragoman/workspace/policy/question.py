@@ -18,6 +18,7 @@ from dragoman.workspace.policy.globs import absolute, is_beneath, is_plain
 from dragoman.workspace.policy.program_calls import read_call
 from dragoman.workspace.policy.programs import is_harmless, name_of, runs_code
 from dragoman.workspace.policy.shell import Script, read_arguments, read_line, unsaid
+from dragoman.workspace.policy.unknown import ANY
 
 Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal"]
 
@@ -30,6 +31,9 @@ _PATH_LISTS: Final = ("paths", "file_paths", "files")
 _COMMAND_KEYS: Final = ("command", "cmd")
 _VARIABLE_KEYS: Final = ("env", "environment", "variables")
 _FOLDER_KEYS: Final = ("cwd", "workdir", "working_directory")
+
+MOST_FOLDERS: Final = 32
+"""A command that goes to more folders may be anywhere."""
 
 _GOES: Final = frozenset({"cd", "pushd", "popd", "chdir"})
 
@@ -113,17 +117,20 @@ class Question(Struct, frozen=True, kw_only=True):
     def folders(self) -> Sequence[str]:
         """Where its commands may run: where they start, and wherever they go."""
         found = [self.start]
+        for target in self._targets():
+            if len(found) > MOST_FOLDERS:
+                return [*found, f"/{ANY}"]
+            found.append(absolute(target, found[-1], home=self.home or "/"))
+        return list(dict.fromkeys(found))
+
+    def _targets(self) -> Iterable[str]:
         for words in (*self.script.commands, *self.script.possible) if self.script is not None else ():
-            if words[:1] and name_of(words[0]) == "git":
-                # Each `-C` counts from the one before.
-                for flag in read_call(words).flags:
-                    if flag.text == "-C" and flag.value:
-                        found.append(absolute(flag.value, found[-1], home=self.home or "/"))
             if words[:1] and words[0] in _GOES:
                 # Without an argument it goes home, with a dash to a place that text cannot tell.
-                targets = [word for word in words[1:] if not word.startswith("-")] or ["~"]
-                found += [absolute(target, found[-1], home=self.home or "/") for target in targets]
-        return found
+                yield from [word for word in words[1:] if not word.startswith("-")] or ["~"]
+            elif words[:1] and name_of(words[0]) == "git":
+                # Each `-C` counts from the one before.
+                yield from (flag.value for flag in read_call(words).flags if flag.text == "-C" and flag.value)
 
     def _is_in_roots(self, path: str) -> bool:
         return any(is_beneath(path, root) for root in self.roots)

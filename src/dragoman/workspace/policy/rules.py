@@ -57,6 +57,8 @@ class Part(Struct, frozen=True, kw_only=True):
 
     question: Question
     words: Words | None = None
+    folders: tuple[str, ...] = ()
+    """Where its commands may run."""
     doubt: str | None = None
     """Why the command must not be allowed by a rule that names commands."""
 
@@ -64,9 +66,13 @@ class Part(Struct, frozen=True, kw_only=True):
 def parts_of(question: Question) -> Sequence[Part]:
     """Every command of a question by itself: each must be allowed."""
     doubt = question.objection()
+    folders = tuple(question.folders())
     if question.script is None or question.script.objection is not None:
-        return (Part(question=question, doubt=doubt),)
-    return [Part(question=question, words=words, doubt=doubt) for words in question.script.commands]
+        return (Part(question=question, doubt=doubt, folders=folders),)
+    return [
+        Part(question=question, words=words, doubt=doubt, folders=folders)
+        for words in question.script.commands
+    ]
 
 
 class Relevance(NamedTuple):
@@ -213,14 +219,29 @@ def _commands_of(part: Part) -> Sequence[Words]:
 def _words_as_paths(part: Part) -> Iterable[str]:
     """What a command's words would be if they were paths, wherever the command may have gone before."""
     question = part.question
-    bases = question.folders()
     for words in _commands_of(part):
+        words = tuple(dict.fromkeys(words))
+        if len(words) > _MANY:
+            yield f"/{ANY}"  # nobody should wait until each of them is compared
+            continue
+        bases = part.folders
         if has_any(words[0]):
             yield f"/{words[0]}"
-        for word in words[1:]:
+        given = [flag.value for flag in read_call(words).flags if flag.text in _FOLDER_FLAGS and flag.value]
+        here = [
+            *bases,
+            *(globs.absolute(value, base, home=question.home) for value in given for base in bases),
+        ]
+        for word in words if words[0].startswith(".") or "/" in words[0] else words[1:]:
             for value in _values_in(word):
-                yield from (globs.absolute(value, base, home=question.home) for base in bases)
+                yield from (globs.absolute(value, base, home=question.home) for base in here)
 
+
+_FOLDER_FLAGS = frozenset(("-C", "--directory", "--chdir", "--cwd", "--dir", "--prefix"))
+"""Options after whose value relative paths count from there."""
+
+_MAGIC_PATH = re.compile(r":\([^)]*\)")
+"""How git lets a path say more than where it is."""
 
 _JOINTS = re.compile(r"[=@:,]+")
 
@@ -234,7 +255,12 @@ def _values_in(word: str) -> Iterable[str]:
         yield from (word[at:] for at in range(2, min(len(word), _MOST_LETTERS)))
     if word.startswith("file://"):
         yield word.removeprefix("file://")
+    if found := _MAGIC_PATH.match(word):
+        yield word[found.end() :]
 
+
+_MANY = 2000
+"""Different words of a guess that are compared with paths; of more than that, any might be one."""
 
 _MOST_LETTERS = 8
 """How many letters may be bundled before a value that is attached to the last."""
@@ -246,4 +272,4 @@ def _trees(part: Part) -> Iterable[str]:
     for words in _commands_of(part):
         if goes_below(words):
             for operand in read_call(words).operands:
-                yield from (globs.absolute(operand, base, home=question.home) for base in question.folders())
+                yield from (globs.absolute(operand, base, home=question.home) for base in part.folders)

@@ -34,6 +34,10 @@ from dragoman.workspace.policy.unknown import ANY
 
 Words: TypeAlias = tuple[str, ...]
 
+MOST_COMMANDS: Final = 200
+MOST_WORDS: Final = 1000
+"""In a line and in a command. Nobody would read more before allowing it, and nobody should wait for it."""
+
 DEEPEST: Final = 3
 """How many shells in shells are looked through."""
 
@@ -98,6 +102,8 @@ def _line(line: str, *, depth: int) -> Iterable[Words]:
             continue
         if words:
             found += _simple(words, piped=piped, depth=depth)
+            if len(found) > MOST_COMMANDS:
+                raise Unreadable(f"it is made of more than {MOST_COMMANDS} commands")
             words, piped, wants = [], each == "|", each not in (";", "\n")
         elif each != "\n":
             raise Unreadable(f"nothing stands before {each}")
@@ -127,6 +133,8 @@ def _command(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
     # A line that begins with a flag would be a flag of the shell that it is given to.
     if not words or not words[0] or words[0].startswith(("-", "+")):
         raise Unreadable("it names no program")
+    if len(words) > MOST_WORDS:
+        raise Unreadable(f"it has more than {MOST_WORDS} words")
     if sum(map(len, words)) > MOST_CHARACTERS:
         raise Unreadable(f"it is longer than {MOST_CHARACTERS} characters")
     name = name_of(words[0])
