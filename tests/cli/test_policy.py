@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.cli import main
 from dragoman.workspace.policy.remembered import Remembered
-from tests.workspace.policy.making import command
+from tests.workspace.policy.making import ROOT, command
 
 RULES = """
 default = "ask"
@@ -161,6 +161,13 @@ def test_an_answer_given_for_good_can_be_seen_and_taken_back(run: Run, tmp_path:
     assert run("forget", line)[0] == 0
     assert kept.rules() == ()
     assert run("forget", line)[0] == 1
+
+
+def test_an_answer_is_shown_with_the_place_and_the_line_that_it_is_for(run: Run, tmp_path: Path) -> None:
+    kept = Remembered(str(tmp_path / "config/dragoman/remembered.toml"))
+    assert kept.remember(command("cd tmp && make x"), "allow")
+    _, out, _ = run("list")
+    assert f"project {ROOT}; folder {ROOT}; line cd tmp && make x" in out
 
 
 def test_a_broken_policy_is_named_by_every_command(run: Run, tmp_path: Path) -> None:

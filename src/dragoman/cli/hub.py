@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from dragoman.cli import hub_status, hub_tokens
@@ -153,7 +154,8 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
         (again if asked.is_set() else asked).set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, leave)
+        with suppress(NotImplementedError):  # Windows: the interrupt cancels the task by itself
+            loop.add_signal_handler(number, leave)
     async with running(settings, page=_page()) as run:
         if chosen.link and run.token is None:
             run.token = run.store.add_link()  # links that were printed before stay good

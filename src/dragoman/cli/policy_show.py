@@ -180,7 +180,8 @@ def _print_layer(layer: Layer, limits: str) -> None:
 def _conditions(rule: Rule) -> str:
     said: list[tuple[str, Sequence[str]]] = [
         *(("agent", rule.agent), ("method", rule.method), ("kind", rule.kind), ("tool", rule.tool)),
-        *(("path", rule.path), ("command", [pattern_text(words) for words in rule.command])),
+        *(("project", rule.project), ("folder", rule.folder), ("path", rule.path)),
+        *(("command", [pattern_text(words) for words in rule.command]), ("line", rule.command_line)),
     ]
     words = [f"{key} {' | '.join(values)}" for key, values in said if values]
     if rule.unreadable:

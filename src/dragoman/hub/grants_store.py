@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake
 from dragoman.hub.admission import ALL, Grant, Scope, hashed, new_token
+from dragoman.system.files import lock
 
 OWNER = "owner"
 """The token that the first start of a hub makes."""
@@ -232,10 +233,7 @@ def _locked(path: Path) -> Iterator[None]:
     """Alone among all processes that change the file."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _CLOEXEC, 0o600)
     try:
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX)  # held by others for the length of one small write
+        lock(descriptor)  # held by others for the length of one small write
         yield
     finally:
         os.close(descriptor)

@@ -18,6 +18,7 @@ from typing import TypeAlias
 from dragoman.errors import JournalBusy, JournalDamaged, JournalError, JournalFull, NotAJournal
 from dragoman.journal.contract import Durability
 from dragoman.journal.tables import migrate, version
+from dragoman.system.files import share, try_lock
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for another process; longer than any commit, shorter than a person's patience."""
@@ -40,15 +41,16 @@ class FolderLock:
 
     def share(self) -> None:
         self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | _CLOEXEC, 0o600)
-        _flock(self._descriptor, exclusive=False)
+        share(self._descriptor)
 
     def alone(self) -> bool:
         """Take it for ourselves, if nobody else has it."""
-        return self._descriptor is not None and _flock(self._descriptor, exclusive=True)
+        # On Windows, a file that somebody has open cannot be moved away anyhow.
+        return self._descriptor is not None and (sys.platform == "win32" or try_lock(self._descriptor))
 
     def share_again(self) -> None:
         if self._descriptor is not None:
-            _flock(self._descriptor, exclusive=False)
+            share(self._descriptor)
 
     def forget(self) -> None:
         """What it stood beside is no journal after all."""
@@ -61,21 +63,6 @@ class FolderLock:
 
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
-
-
-def _flock(descriptor: int, *, exclusive: bool) -> bool:
-    if sys.platform == "win32":
-        return True  # there, a file that somebody has open cannot be moved away
-    import fcntl
-
-    if not exclusive:
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def make_file(path: Path) -> None:

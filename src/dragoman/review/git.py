@@ -1,7 +1,8 @@
 """What git knows: which files changed, in which lines, and their texts before.
 
-Asked with the program `git`, so that nothing is written, no hook and no external tool is run, and no question
-is put to a person. Lines are those of the new text. What is read is the repository, never a remote.
+Asked with the program `git`, so that nothing is written, nothing that the repository's configuration names is
+run (`system.git`), and no question is put to a person. Lines are those of the new text. What is read is the
+repository, never a remote.
 """
 
 from __future__ import annotations
@@ -15,17 +16,8 @@ from typing import NamedTuple
 
 from dragoman.errors import LocalMistake
 from dragoman.review.programs import Done, ToolFailed, find_program, run_program
+from dragoman.system import git as foreign_git
 
-_ENVIRONMENT = {
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_PAGER": "cat",
-    "LC_ALL": "C",
-}
-# What says where the repository is: a hook is told this way, and its index may be a temporary one.
-_KEPT = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"})
-_GLOBAL = ("-c", "core.fsmonitor=false", "-c", "core.quotepath=true")
 _DIFF = (
     *("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"),
     *("--ignore-submodules", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/"),
@@ -62,7 +54,7 @@ class Changes(NamedTuple):
 async def find_top(folder: Path) -> Path | None:
     """The top of the repository that a folder lies in; None if in none, or without git."""
     try:
-        done = await _git(folder, "rev-parse", "--show-toplevel")
+        done = await _ask(folder, "rev-parse", "--show-toplevel")
     except ToolFailed:
         return None
     return Path(os.fsdecode(done.out.removesuffix(b"\n"))) if done.status == 0 and done.out.strip() else None
@@ -80,22 +72,24 @@ async def changes(
     if top is None:
         raise GitRefused(f"{folder} is in no git repository, or git is not installed")
     base = await _base(folder, against)
-    shown = await _asked(
-        folder, *_DIFF, *(["--cached"] if staged else []), base or await _empty_tree(folder), "--", *paths
-    )
-    found = list(read_diff(shown))
-    if not staged:
-        listed = await _asked(
-            folder, "ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths
-        )
-        found += [Changed(os.fsdecode(name), None) for name in listed.split(b"\0") if name]
+    with await _isolated(folder) as isolation:
+        cached = ["--cached"] if staged else []
+        empty = _must(await _look(folder, isolation, "hash-object", "-t", "tree", "--stdin")).decode().strip()
+        shown = await _look(folder, isolation, *_DIFF, *cached, base or empty, "--", *paths)
+        found = list(read_diff(_must(shown)))
+        if not staged:
+            words = ("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", *paths)
+            listed = _must(await _look(folder, isolation, *words))
+            found += [Changed(os.fsdecode(name), None) for name in listed.split(b"\0") if name]
     return Changes(top, base, tuple(found))
 
 
 async def listed_files(folder: Path) -> list[Path] | None:
     """The files of a folder that git knows or would add; None if the folder is in no repository."""
+    words = ("ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
     try:
-        done = await _git(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
+        with await _isolated(folder) as isolation:
+            done = await _look(folder, isolation, *words)
     except ToolFailed:
         return None
     if done.status != 0:
@@ -105,7 +99,7 @@ async def listed_files(folder: Path) -> list[Path] | None:
 
 async def text_at(top: Path, revision: str, path: str) -> bytes | None:
     """A file as it was at a revision, or as it is in the index (revision `:0`); None if it was not there."""
-    done = await _git(top, "cat-file", "blob", f"{revision}:{path}")
+    done = await _ask(top, "cat-file", "blob", f"{revision}:{path}")
     return done.out if done.status == 0 else None
 
 
@@ -175,35 +169,45 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
 
 async def _base(folder: Path, against: str | None) -> str | None:
     if against is None:
-        head = await _git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        head = await _ask(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         return head.out.decode().strip() if head.status == 0 else None
     if against.startswith("-"):
         raise GitRefused(f"{against!r} is no revision")
-    named = await _git(folder, "rev-parse", "--verify", "--quiet", f"{against}^{{commit}}")
+    named = await _ask(folder, "rev-parse", "--verify", "--quiet", f"{against}^{{commit}}")
     if named.status != 0:
         raise GitRefused(f"there is no revision {against!r} in this repository")
     # What others did on that branch meanwhile is not a change of ours.
-    shared = await _git(folder, "merge-base", named.out.decode().strip(), "HEAD")
+    shared = await _ask(folder, "merge-base", named.out.decode().strip(), "HEAD")
     return (shared if shared.status == 0 else named).out.decode().strip().partition("\n")[0]
 
 
-async def _empty_tree(folder: Path) -> str:
-    return (await _asked(folder, "hash-object", "-t", "tree", "--stdin")).decode().strip()
-
-
-async def _asked(folder: Path, *words: str) -> bytes:
-    done = await _git(folder, *words)
+def _must(done: Done) -> bytes:
     if done.status != 0:
         said = done.err.decode("utf-8", "replace").strip().partition("\n")[0]
         raise ToolFailed("git", said or f"ended with {done.status}")
     return done.out
 
 
-async def _git(folder: Path, *words: str) -> Done:
+async def _isolated(folder: Path) -> foreign_git.Isolation:
+    places = foreign_git.read_places(_must(await _ask(folder, *foreign_git.LOCATE)), folder)
+    if places is None:
+        raise ToolFailed("git", "the path of the repository holds a line break")
+    settings = await _ask(folder, *foreign_git.READ_SETTINGS)  # ends with 1 if none of them is set
+    return foreign_git.Isolation(_program(), places, settings=foreign_git.read_settings(settings.out))
+
+
+async def _look(folder: Path, isolation: foreign_git.Isolation, *words: str) -> Done:
+    command = isolation.command(*words)
+    return await run_program(command.words, cwd=str(folder), env=command.env)
+
+
+async def _ask(folder: Path, *words: str) -> Done:
+    command = foreign_git.ask_repository(_program(), words)
+    return await run_program(command.words, cwd=str(folder), env=command.env)
+
+
+def _program() -> str:
     program = find_program("git")
     if program is None:
         raise ToolFailed("git", "is not installed")
-    inherited = {
-        name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT
-    }
-    return await run_program([program, *_GLOBAL, *words], cwd=str(folder), env={**inherited, **_ENVIRONMENT})
+    return program

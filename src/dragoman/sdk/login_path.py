@@ -115,10 +115,10 @@ def _between(text: str, mark: str) -> str:
 
 
 def _shell_of_user() -> str:
-    if os.name == "nt":
+    try:
+        import pwd
+    except ImportError:  # users have no shells of their own there
         return ""
-    import pwd
-
     try:
         return pwd.getpwuid(os.getuid()).pw_shell
     except KeyError:  # a number without a name, as in many containers

@@ -14,6 +14,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from dragoman.errors import PeerDied, SpawnFailed
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits, Sink
@@ -244,12 +245,10 @@ def widen(fd: int) -> None:
     user who has many wide pipes gets only very narrow ones from then on.
     """
     if sys.platform == "linux":
-        import fcntl
+        with suppress(ImportError, OSError):  # no more to be had; it works as it is
+            import fcntl
 
-        try:
             fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
-        except OSError:  # no more to be had; it works as it is
-            pass
 
 
 def close_all(fds: Sequence[int]) -> None:

@@ -47,6 +47,8 @@ class Command(Struct, frozen=True, kw_only=True):
     """Where it really is, links resolved."""
     env_names: tuple[str, ...] = ()
     """Variables that the agent sets."""
+    assignments: tuple[str, ...] = ()
+    """The same with their values, `NAME=value`: for whoever is asked."""
 
 
 def planned(
@@ -55,7 +57,7 @@ def planned(
     *,
     cwd: str,
     env: Mapping[str, str],
-    env_names: Sequence[str] = (),
+    set_by_agent: Sequence[tuple[str, str]] = (),
     shell_lines: bool,
 ) -> Command:
     """What to start; an `ErrorAnswer` says why nothing can be."""
@@ -74,7 +76,12 @@ def planned(
     if program is None:
         raise _no_program(words[0])
     return Command(
-        words=tuple(words), program=program, shell_line=line, cwd=cwd, env_names=tuple(sorted(set(env_names)))
+        words=tuple(words),
+        program=program,
+        shell_line=line,
+        cwd=cwd,
+        env_names=tuple(sorted({name for name, _ in set_by_agent})),
+        assignments=tuple(f"{name}={value}" for name, value in set_by_agent),
     )
 
 

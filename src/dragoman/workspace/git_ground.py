@@ -15,10 +15,11 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
+from dragoman.system import git
+from dragoman.system.git import GitPlaces
 from dragoman.workspace.entries import (
     Capture,
     Deadline,
@@ -36,24 +37,11 @@ _SUBMODULE = "160000"
 
 _CONVERTING = re.compile(rb"\b(filter|text|eol|crlf|ident|working-tree-encoding)\b")
 
-_CONFIG = """[core]
-    repositoryformatversion = {version}
-    bare = false
-    filemode = true
-    symlinks = true
-    autocrlf = false
-    safecrlf = false
-    fsmonitor = false
-    untrackedCache = false
-    compression = 0
-    hooksPath = /dev/null
-    attributesFile = /dev/null
-    excludesFile = /dev/null
-[gc]
-    auto = 0
-[extensions]
-{extensions}
-"""
+# Contents are taken as they are on disk, and kept without thinking about their size.
+_SETTINGS = (
+    *("core.filemode=true", "core.symlinks=true", "core.autocrlf=false", "core.safecrlf=false"),
+    *("core.untrackedCache=false", "core.compression=0", f"core.excludesFile={os.devnull}"),
+)
 
 _ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
 
@@ -62,29 +50,15 @@ class GitFailed(Exception):
     """Git is not there, does not know this folder, or could not do what we asked."""
 
 
-class Repository(NamedTuple):
-    """The user's, as far as we read it."""
-
-    top: str
-    index_file: Path
-    objects: Path
-    exclude: Path
-    algorithm: str
-
-
-def find_repository(root: str, seconds: float) -> Repository:
+def find_repository(root: str, seconds: float) -> GitPlaces:
     """The work tree that a folder is in; `GitFailed` if there is none."""
-    asked = ("--show-object-format", "--show-toplevel")
-    paths = [word for name in ("index", "objects", "info/exclude") for word in ("--git-path", name)]
-    told = _git(["rev-parse", *asked, *paths], cwd=root, env=_environment(), seconds=seconds)
-    lines = os.fsdecode(told).split("\n")
-    if len(lines) != 6:
+    told = _git(git.ask_repository(_program(), git.LOCATE), cwd=root, seconds=seconds)
+    places = git.read_places(told, root)
+    if places is None:
         raise GitFailed("a path with a line break")
-    algorithm, top, *places = lines[:5]
-    if os.path.commonpath((top, root)) != top:
+    if os.path.commonpath((places.top, root)) != places.top:
         raise GitFailed("its work tree is elsewhere")
-    index, objects, exclude = (Path(root, place) for place in places)
-    return Repository(top, index, objects, exclude, algorithm)
+    return places
 
 
 class GitGround:
@@ -93,7 +67,7 @@ class GitGround:
     def __init__(
         self,
         root: str,
-        repository: Repository,
+        repository: GitPlaces,
         store: Path,
         settings: SnapshotSettings,
         stop: threading.Event,
@@ -104,29 +78,17 @@ class GitGround:
         self._repository = repository
         self._settings = settings
         self._folder = store / "git"
-        self._env = {
-            **_environment(),
-            "GIT_DIR": str(self._folder),
-            "GIT_WORK_TREE": repository.top,
-            "GIT_INDEX_FILE": str(self._folder / "index"),
-        }
+        self._where = {"GIT_INDEX_FILE": str(self._folder / "index")}
         # The user's objects are for reading alone: git would freshen the date of one that it meets again.
         objects = os.path.realpath(repository.objects).replace("\\", "\\\\").replace('"', '\\"')
-        self._env_with_objects = {**self._env, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{objects}"'}
+        self._with_objects = {**self._where, "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{objects}"'}
         self._deadline = Deadline(settings.seconds, stop)
         self.kept_bytes = 0
         self._prepare()
 
     def _prepare(self) -> None:
         """A git folder of our own."""
-        (self._folder / "objects").mkdir(parents=True)
-        (self._folder / "refs").mkdir()
-        (self._folder / "info").mkdir()
-        is_sha1 = self.algorithm == "sha1"
-        extensions = "" if is_sha1 else f"    objectFormat = {self.algorithm}"
-        config = _CONFIG.format(version=0 if is_sha1 else 1, extensions=extensions)
-        (self._folder / "config").write_text(config)
-        (self._folder / "HEAD").write_text("ref: refs/heads/none\n")
+        git.fill_own_folder(self._folder, self.algorithm)
         (self._folder / "info/attributes").write_text(_ATTRIBUTES)
         if self._repository.exclude.is_file():
             shutil.copyfile(self._repository.exclude, self._folder / "info/exclude")
@@ -143,9 +105,10 @@ class GitGround:
             if any(entry[:1].islower() or entry[:1] == b"S" for entry in listed):
                 return False
             settings = _git(
-                ["config", "--get-regexp", r"^core\.(autocrlf|eol|attributesfile)$"],
+                git.ask_repository(
+                    _program(), ("config", "--get-regexp", r"^core\.(autocrlf|eol|attributesfile)$")
+                ),
                 cwd=self.root,
-                env=_environment(users=True),
                 seconds=self._deadline.left,
                 may_be=(0, 1),
             )
@@ -179,7 +142,7 @@ class GitGround:
         """What a blob holds; FileNotFoundError if it is gone."""
         try:
             self._deadline = Deadline(self._settings.seconds, self._stop)
-            return self._run("cat-file", "blob", entry.digest, env=self._env_with_objects)
+            return self._run("cat-file", "blob", entry.digest, where=self._with_objects)
         except (GitFailed, OutOfTime) as error:
             raise FileNotFoundError(f"what it held is not at hand ({error})") from error
 
@@ -250,36 +213,43 @@ class GitGround:
         if text:
             self._run(*words, feed=text)
 
-    def _run(self, *words: str, feed: bytes = b"", env: dict[str, str] | None = None) -> bytes:
-        return _git(words, cwd=self.root, env=env or self._env, seconds=self._deadline.left, feed=feed)
+    def _run(self, *words: str, feed: bytes = b"", where: dict[str, str] | None = None) -> bytes:
+        command = git.in_own_folder(
+            _program(),
+            words,
+            folder=str(self._folder),
+            top=self._repository.top,
+            where=where or self._where,
+            settings=_SETTINGS,
+        )
+        return _git(command, cwd=self.root, seconds=self._deadline.left, feed=feed)
 
 
-def _environment(*, users: bool = False) -> dict[str, str]:
-    """Git's, without a word from whoever configured it; with `users`, as the user has it."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_CONFIG_HOME") if name in os.environ}
-    kept |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
-    if not users:
-        kept |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_ATTR_NOSYSTEM": "1"}
-    return kept
+def _program() -> str:
+    program = git.find_git()
+    if program is None:
+        raise GitFailed("git is not installed")
+    return program
 
 
 def _git(
-    words: Sequence[str],
-    *,
-    cwd: str,
-    env: dict[str, str],
-    seconds: float,
-    feed: bytes = b"",
-    may_be: tuple[int, ...] = (0,),
+    command: git.GitCommand, *, cwd: str, seconds: float, feed: bytes = b"", may_be: tuple[int, ...] = (0,)
 ) -> bytes:
     try:
         done = subprocess.run(
-            ["git", *words], cwd=cwd, env=env, input=feed, capture_output=True, timeout=seconds, check=False
+            command.words,
+            cwd=cwd,
+            env=command.env,
+            input=feed,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise OutOfTime from error
     except OSError as error:
         raise GitFailed(f"git cannot be started: {error.strerror}") from error
     if done.returncode not in may_be:
-        raise GitFailed(f"git {words[0]} failed with {done.returncode}")
+        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise GitFailed(f"git failed with {done.returncode}: {said}" if said else "git failed")
     return done.stdout

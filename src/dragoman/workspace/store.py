@@ -10,13 +10,11 @@ import os
 import secrets
 import shutil
 import stat
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-if sys.platform != "win32":
-    import fcntl
+from dragoman.system.files import HAS_LOCKS, UNBLOCKED, try_lock
 
 _LOCK = "lock"
 
@@ -43,8 +41,8 @@ class Store:
                 break
             except FileNotFoundError:  # whoever closed the last store has removed the folder meanwhile
                 continue
-        self._lock = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        _try_lock(self._lock)
+        self._lock = os.open(made / _LOCK, os.O_RDWR | os.O_CREAT | UNBLOCKED, 0o600)
+        try_lock(self._lock)
         made.rename(self.path)
 
     def close(self) -> None:
@@ -76,13 +74,13 @@ def remove_stale(base: Path) -> None:
         if path.suffix and not _is_old(path):  # being made just now
             continue
         try:
-            lock = os.open(path / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+            lock = os.open(path / _LOCK, os.O_RDWR | UNBLOCKED)
         except OSError:  # being removed by its owner, or killed before it had a lock
             if path.suffix:
                 shutil.rmtree(path, ignore_errors=True)
             continue
         try:
-            if _try_lock(lock):
+            if HAS_LOCKS and try_lock(lock):
                 shutil.rmtree(path, ignore_errors=True)
         finally:
             os.close(lock)
@@ -93,16 +91,6 @@ def _is_old(path: Path) -> bool:
         return time.time() - path.lstat().st_mtime > MADE_WITHIN
     except OSError:  # it has its name by now
         return False
-
-
-def _try_lock(fd: int) -> bool:
-    if sys.platform == "win32":
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _default_base() -> Path:

@@ -157,7 +157,7 @@ class LentTerminals:
             wanted.args,
             cwd=cwd,
             env=env,
-            env_names=[name for name, _ in wanted.env],
+            set_by_agent=wanted.env,
             shell_lines=self.settings.shell_lines,
         )
 

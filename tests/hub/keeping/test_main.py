@@ -30,4 +30,10 @@ def test_a_keeper_is_small_because_it_imports_little() -> None:
     show = "import sys, dragoman.hub.keeping.__main__; print(*sys.modules)"
     shown = subprocess.run([sys.executable, "-c", show], capture_output=True, check=True, text=True)
     rooms = {".".join(name.split(".")[:2]) for name in shown.stdout.split() if name.startswith("dragoman.")}
-    assert rooms == {"dragoman.errors", "dragoman.hub", "dragoman.transport", "dragoman.wire"}
+    assert rooms == {
+        "dragoman.errors",
+        "dragoman.hub",
+        "dragoman.transport",
+        "dragoman.system",
+        "dragoman.wire",
+    }

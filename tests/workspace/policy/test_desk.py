@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dragoman import Agent, Client, Turn
 from dragoman.errors import ErrorAnswer
@@ -18,6 +19,13 @@ from dragoman.workspace.policy.desk import PermissionDesk
 from dragoman.workspace.policy.remembered import Remembered
 from dragoman.workspace.refusals import reason_of
 from tests.workspace.policy.making import OFFERED, ROOT, option, policy
+
+CODE_VARIABLE_SAMPLES = """
+    LD_PRELOAD LD_LIBRARY_PATH NODE_OPTIONS PYTHONPATH PYTHONSTARTUP GIT_SSH_COMMAND GIT_CONFIG_COUNT
+    GIT_CONFIG_GLOBAL GIT_EXEC_PATH PERL5OPT RUBYOPT BASH_ENV ENV PATH EDITOR PAGER MAKEFLAGS
+    JAVA_TOOL_OPTIONS
+    CARGO_BUILD_RUSTC_WRAPPER GOFLAGS npm_config_script_shell PIP_INDEX_URL
+""".split()  # noqa: SIM905 - a list of thirty short names reads better as words
 
 RULES = """
 [[rule]]
@@ -236,6 +244,51 @@ async def test_what_was_granted_is_not_asked_a_second_time_but_only_once(tmp_pat
     with pytest.raises(ErrorAnswer):
         await desk.desk.guard(run_access("make test"))
     assert len(person.asked) == 4
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"cwd": f"{ROOT}/src"},
+        {"assignments": ("NODE_OPTIONS=--require ./x.js",), "env_names": ("NODE_OPTIONS",)},
+        {"assignments": ("PATH=.",), "env_names": ("PATH",)},
+    ],
+)
+async def test_a_grant_is_for_its_folder_and_its_variables(tmp_path: Path, other: dict[str, Any]) -> None:
+    person = Person("once", "reject")
+    desk = Desk(tmp_path, asker=person)
+    assert await desk.run("make test") == "once"
+    access = run_access("make test")
+    assert access.command is not None
+    with pytest.raises(ErrorAnswer):
+        await desk.desk.guard(replace(access, command=replace(access.command, **other)))
+    await desk.desk.guard(access)
+    assert len(person.asked) == 2
+
+
+async def test_a_person_sees_the_variables_that_an_agent_sets(tmp_path: Path) -> None:
+    person = Person("allow")
+    desk = Desk(tmp_path, '[[rule]]\ndecision = "allow"\ncommand = "**"\n', asker=person)
+    access = run_access("npm test")
+    assert access.command is not None
+    command = replace(access.command, assignments=("NODE_OPTIONS=--require ./x.js", "CI=1"))
+    await desk.desk.guard(replace(access, command=command))
+    assert "NODE_OPTIONS=--require ./x.js" in person.asked[0].text
+    assert "Take care: the agent sets the variable NODE_OPTIONS for it" in person.asked[0].text
+
+
+@pytest.mark.parametrize("name", CODE_VARIABLE_SAMPLES)
+async def test_a_variable_that_runs_code_is_asked_about_whatever_rule_allows_the_command(
+    tmp_path: Path, name: str
+) -> None:
+    person = Person("reject")
+    desk = Desk(tmp_path, '[[rule]]\ndecision = "allow"\ncommand = "**"\n', asker=person)
+    access = run_access("npm test")
+    assert access.command is not None
+    command = replace(access.command, assignments=(f"{name}=x",), env_names=(name,))
+    with pytest.raises(ErrorAnswer):
+        await desk.desk.guard(replace(access, command=command))
+    assert f"{name}=x" in person.asked[0].text
 
 
 async def test_a_grant_is_no_way_around_a_rule_that_denies(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.workspace.policy.decision import Certainty
 from dragoman.workspace.policy.globs import absolute, is_beneath, permits, restricts
+from dragoman.workspace.policy.unknown import ANY, ONE, RUN
 from tests.workspace.policy.making import HOME, ROOT
 
 NAMES = st.sampled_from(["a", "b", "src", ".env", "é", "A", ".."])
@@ -54,7 +56,31 @@ def test_permitting_wants_the_very_path(glob: str, path: str, *, expected: bool)
     ],
 )
 def test_restricting_finds_a_path_in_every_disguise(glob: str, path: str, *, expected: bool) -> None:
-    assert restricts([glob], path, roots=[ROOT], home=HOME) is expected
+    found = restricts([glob], path, roots=[ROOT], home=HOME)
+    assert found is (Certainty.YES if expected else Certainty.NO)
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "expected"),
+    [
+        (".env", f"{ROOT}/.en{ONE}", True),
+        (".env", f"{ROOT}/{ONE}env", False),  # the shell's patterns leave out hidden names
+        (".env", f"{ROOT}/{RUN}", False),
+        (".env", f"{ROOT}/.{RUN}", True),
+        (".env", f"{ROOT}/{RUN}.py", False),
+        (".env", f"/{ANY}", True),
+        (".env", f"{ROOT}/a{ANY}v", True),
+        ("~/.ssh/**", f"/{ANY}/.ssh/id", True),
+        ("~/.ssh/**", f"{HOME}/.s{RUN}/id", True),
+        ("~/.ssh/**", f"{ROOT}/src/{RUN}", False),
+        ("src/secret", f"/{ANY}/../secret", True),
+        ("src/secret", f"{ROOT}/s{RUN}/secret", True),
+        ("src/secret", f"{ROOT}/test/s{RUN}", False),
+    ],
+)
+def test_a_path_that_is_not_wholly_known_might_be_meant(glob: str, path: str, *, expected: bool) -> None:
+    found = restricts([glob], path, roots=[ROOT], home=HOME)
+    assert found is (Certainty.PERHAPS if expected else Certainty.NO)
 
 
 @given(

@@ -123,7 +123,21 @@ def test_lent_files_and_terminals_are_kinds_too() -> None:
     run = about_command(["git", "push"], SETTING, cwd=ROOT, variables=["PATH"])
     assert run.kinds == {"execute"}
     assert run.method == "terminal"
-    assert run.objection() == "the agent sets the variable PATH for it"
+    assert str(run.objection()).startswith("the agent sets the variable PATH for it, with which programs run")
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"NODE_OPTIONS": "--require ./x.js"},
+        [{"name": "NODE_OPTIONS", "value": "--require ./x.js"}],
+        ["NODE_OPTIONS=--require ./x.js"],
+    ],
+)
+def test_variables_are_found_where_agents_put_them(env: Any) -> None:
+    question = asked(kind="execute", raw_input={"command": "npm test", "env": env})
+    assert question.variables == ("NODE_OPTIONS=--require ./x.js",)
+    assert "NODE_OPTIONS" in str(question.objection())
 
 
 def test_a_question_without_roots_is_outside() -> None:

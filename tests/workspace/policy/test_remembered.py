@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.question import Question
 from dragoman.workspace.policy.reading import PolicyError, read_policy
 from dragoman.workspace.policy.remembered import Remembered, rule_text
-from dragoman.workspace.policy.shell import read_arguments
+from dragoman.workspace.policy.shell import read_arguments, read_line
 from tests.workspace.policy.making import ROOT, command, tool
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
@@ -31,13 +32,14 @@ def test_an_answer_is_a_rule_that_a_person_can_read(kept: Remembered) -> None:
     text = Path(kept.path).read_text()
     assert text.endswith(
         "# 2025-06-01 12:00 UTC, asked by claude: git commit -m 'a [b]'\n"
-        '[[rule]]\ndecision = "allow"\nagent = "claude"\ncommand = "git commit -m \'a [[]b]\'"\n'
+        f'[[rule]]\ndecision = "allow"\nagent = "claude"\nproject = "{ROOT}"\nfolder = "{ROOT}"\n'
+        "command = \"git commit -m 'a [[]b]'\"\n"
     )
     assert stat.S_IMODE(os.stat(kept.path).st_mode) == 0o600
 
 
 def test_an_answer_holds_for_the_same_and_nothing_more(kept: Remembered) -> None:
-    kept.remember(command("git add a && git commit"), "allow", now=NOON)
+    kept.remember(command("git commit"), "allow", now=NOON)
     kept.remember(tool("edit", "src/x.py"), "allow", now=NOON)
     kept.remember(tool("fetch", name="WebFetch"), "deny", now=NOON)
     assert decided(kept, command("git commit")) == "allow"
@@ -45,6 +47,49 @@ def test_an_answer_holds_for_the_same_and_nothing_more(kept: Remembered) -> None
     assert decided(kept, tool("edit", f"{ROOT}/src/x.py")) == "allow"
     assert decided(kept, tool("edit", "src/y.py")) == "ask"
     assert decided(kept, tool("fetch", name="WebFetch")) == "deny"
+
+
+def test_several_commands_are_kept_as_the_line_that_they_are(kept: Remembered) -> None:
+    kept.remember(command("cd tmp && rm -rf src"), "allow", now=NOON)
+    assert decided(kept, command("cd tmp && rm -rf src")) == "allow"
+    for line in (
+        "rm -rf src",
+        "cd tmp",
+        "cd tmp || rm -rf src",
+        "rm -rf src && cd tmp",
+        "cd tmp; rm -rf src",
+    ):
+        assert decided(kept, command(line)) == "ask", line
+
+
+@pytest.mark.parametrize("line", ["rm -rf src", "cd tmp && rm -rf src", "timeout 5 rm -rf src"])
+def test_an_answer_holds_in_its_folder_and_its_project(kept: Remembered, line: str) -> None:
+    kept.remember(command(line, cwd=f"{ROOT}/tmp"), "allow", now=NOON)
+    assert decided(kept, command(line, cwd=f"{ROOT}/tmp")) == "allow"
+    assert decided(kept, command(line)) == "ask"
+    assert decided(kept, command(line, cwd=f"{ROOT}/tmp/deeper")) == "ask"
+    elsewhere = Question(method="terminal", agent="claude", script=read_line(line), roots=("/other",))
+    assert decided(kept, elsewhere) == "ask"
+    inside = replace(elsewhere, roots=("/other", f"{ROOT}/tmp"), cwd=f"{ROOT}/tmp")
+    assert decided(kept, inside) == "ask"
+
+
+def test_a_tool_without_a_path_is_allowed_in_its_project_alone(kept: Remembered) -> None:
+    kept.remember(tool("fetch", name="WebFetch"), "allow", now=NOON)
+    question = tool("fetch", name="WebFetch")
+    assert decided(kept, question) == "allow"
+    assert decided(kept, replace(question, roots=("/other",))) == "ask"
+
+
+def test_what_was_wrapped_is_kept_with_its_wrapping(kept: Remembered) -> None:
+    kept.remember(command("timeout 5 make x"), "allow", now=NOON)
+    assert decided(kept, command("timeout 5 make x")) == "allow"
+    assert decided(kept, command("make x")) == "ask"
+
+
+def test_a_rejection_holds_in_every_folder_of_its_project(kept: Remembered) -> None:
+    kept.remember(command("make deploy"), "deny", now=NOON)
+    assert decided(kept, command("make deploy", cwd=f"{ROOT}/src")) == "deny"
 
 
 def test_what_is_not_clear_is_not_kept(kept: Remembered) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 
+from dragoman.system import git
 from dragoman.tui.fuzzy import fuzzy
 from dragoman.workspace.entries import IGNORED
 
@@ -48,24 +49,33 @@ def listed(folder: str) -> list[str]:
 
 
 def _from_git(folder: str) -> list[str] | None:
-    command = [
-        "git",
-        "-C",
-        folder,
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        "--deduplicate",
-    ]
+    program = git.find_git()
+    if program is None:
+        return None
+    words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
     try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=SECONDS, check=True, stdin=subprocess.DEVNULL
-        )
+        places = git.read_places(_run(git.ask_repository(program, git.LOCATE), folder), folder)
+        if places is None:
+            return None
+        settings = _run(git.ask_repository(program, git.READ_SETTINGS), folder, may_fail=True)
+        with git.Isolation(program, places, settings=git.read_settings(settings)) as isolation:
+            listed = _run(isolation.command(*words), folder)
     except (OSError, subprocess.SubprocessError):
         return None
-    return [os.fsdecode(path) for path in done.stdout.split(b"\0")[:MOST] if path]
+    return [os.fsdecode(path) for path in listed.split(b"\0")[:MOST] if path]
+
+
+def _run(command: git.GitCommand, folder: str, *, may_fail: bool = False) -> bytes:
+    done = subprocess.run(
+        command.words,
+        cwd=folder,
+        env=command.env,
+        capture_output=True,
+        timeout=SECONDS,
+        check=not may_fail,
+        stdin=subprocess.DEVNULL,
+    )
+    return done.stdout
 
 
 def _walked(folder: str) -> Iterator[str]:

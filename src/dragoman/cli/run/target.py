@@ -72,6 +72,10 @@ def _dial(text: str) -> Transport:
         )
     from dragoman.transport.pipe import PipeTransport
 
+    if not hasattr(socket, "AF_UNIX"):
+        raise Mistake(
+            f"{text!r} cannot be reached: this system has no unix sockets", "give ws://… or http://…"
+        )
     peer = socket.socket(socket.AF_UNIX)
     try:
         peer.settimeout(CONNECT_SECONDS)

@@ -51,7 +51,7 @@ async def keep(order: Order) -> None:
     keeper = Keeper(order)
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: keeper.note(f"keeper: {context['message']}".encode()))
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # keepers are for POSIX systems alone
         # Not ignored, any of them: the agent would inherit that.
         loop.add_signal_handler(number, keeper.leave)
     os.write(1, b"ready\n")

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dragoman.errors import LocalMistake
+from dragoman.system.files import lock, try_lock
 
 LONGEST = 100
 """Bytes of a path that every system takes as an address."""
@@ -96,11 +97,12 @@ def remove_stale(path: Path) -> None:
 @contextmanager
 def _alone_in(folder: Path, *, wait: bool = True) -> Iterator[None]:
     """Nobody else begins to listen, or clears away, meanwhile. Held for as long as a few calls take."""
-    import fcntl  # not to be had on Windows, where nobody comes this far
-
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if wait:
+            lock(fd)
+        elif not try_lock(fd):
+            raise BlockingIOError
         yield
     finally:
         os.close(fd)

@@ -13,6 +13,8 @@ import os
 import sys
 from pathlib import Path
 
+from dragoman.system.files import try_lock
+
 
 class Lease:
     """One session's. Without a folder (a journal in memory) there are no others, and it is always granted."""
@@ -29,7 +31,7 @@ class Lease:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         while True:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-            if not _lock(descriptor):
+            if not try_lock(descriptor):
                 os.close(descriptor)
                 return False
             if _is_file(descriptor, self._path):
@@ -60,21 +62,3 @@ def _is_file(descriptor: int, path: Path) -> bool:
         return False
     ours = os.fstat(descriptor)
     return (found.st_ino, found.st_dev) == (ours.st_ino, ours.st_dev)
-
-
-def _lock(descriptor: int) -> bool:
-    if sys.platform == "win32":
-        import msvcrt
-
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -11,6 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from dragoman.errors import SpawnFailed
 from dragoman.trace.tap.guard import Guard
@@ -129,6 +130,11 @@ class _Running:
         self._recorder.note({"event": "noise", "text": text.decode(errors="replace").rstrip("\n")})
 
 
+_PASSED_ON = [
+    number for name in ("SIGTERM", "SIGINT", "SIGHUP") if (number := getattr(signal, name, None)) is not None
+]
+
+
 class _Signals:
     """While it lasts, a signal for us is passed on to the agent. One that asks for the end is followed by the
     end of the agent, if it takes no notice: whoever sent it waits for us, and does not know of the agent.
@@ -140,13 +146,15 @@ class _Signals:
 
     def __enter__(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            loop.add_signal_handler(number, self._pass_on, number)
+        for number in _PASSED_ON:
+            with suppress(NotImplementedError):  # Windows: both are interrupted by the same key
+                loop.add_signal_handler(number, self._pass_on, number)
 
     def __exit__(self, *_: object) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            loop.remove_signal_handler(number)
+        for number in _PASSED_ON:
+            with suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
         if self._timer is not None:
             self._timer.cancel()
 

@@ -10,7 +10,6 @@ A line holds: `time`, `agent`, `session`, `method`, `kind`, `tool`, `title`, `pa
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
+from dragoman.system.files import CAREFUL, lock
 from dragoman.workspace.policy.decision import Decision
 from dragoman.workspace.policy.question import Question
 from dragoman.workspace.policy.redaction import redact
@@ -111,7 +111,7 @@ class AuditLog:
         while True:
             descriptor = self._open()
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                lock(descriptor)
                 if not self._is_current(descriptor):
                     continue
                 if os.fstat(descriptor).st_size >= self._most_bytes:
@@ -123,7 +123,7 @@ class AuditLog:
                 os.close(descriptor)
 
     def _open(self) -> int:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | CAREFUL
         try:
             return os.open(self.path, flags, 0o600)
         except FileNotFoundError:

@@ -4,7 +4,8 @@ Pure. A rule's pattern is a line of words. Permitting and forbidding read it dif
 costs differently. To be permitted, a command must be the pattern word by word: `*` stands for one word that
 is no flag, `**` at the end for any number of words, and in a word `*`, `?` and `[…]` work as in file names.
 To be forbidden or asked about, it is enough that its program is the pattern's, whatever its folder or case,
-that the pattern's words come in this order, and that its flags are there, anywhere and in any spelling.
+that the pattern's words come in this order, and that its flags are there, anywhere and in any spelling that
+the table of programs knows. Where a part of a command is not known, it might be so: `Certainty.PERHAPS`.
 """
 
 from __future__ import annotations
@@ -13,10 +14,22 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import islice
 
+from dragoman.workspace.policy.decision import Certainty
+from dragoman.workspace.policy.program_calls import Call, commands_within, program_name, read_call
+from dragoman.workspace.policy.program_table import has_subcommands
 from dragoman.workspace.policy.programs import name_of
+from dragoman.workspace.policy.unknown import has_any, is_known, may_be
 
 REST = "**"
+
+_DEEPEST = 4
+"""How many commands in commands are looked at."""
+
+_MOST_STARTS = 4
+"""How often the program of a pattern is looked for in a guess."""
 
 _NEEDS_NO_QUOTES = re.compile(r"[\w@%+=:,./*?\[\]!^~-]+", re.ASCII)
 
@@ -64,38 +77,122 @@ def _is(word: str, expected: str) -> bool:
     return fnmatchcase(word, expected)
 
 
-def restricts(pattern: Sequence[str], words: Sequence[str], *, rough: bool = False) -> bool:
-    """Whether a command may be what a pattern forbids. In rough guesses the program may stand anywhere."""
-    starts = range(len(words)) if rough else range(1)
-    return any(_restricts_from(pattern, words[at:]) for at in starts)
+def restricts(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
+    """Whether a command is, or might be, what a pattern forbids; so are the commands that it runs."""
+    return _restricts(pattern, tuple(words), depth=0)
 
 
-def _restricts_from(pattern: Sequence[str], words: Sequence[str]) -> bool:
-    if not words or not (pattern[0] == REST or _is_program(words[0], pattern[0])):
-        return False
+def restricts_roughly(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a pattern's words stand somewhere in a guess: the program may be anywhere in it."""
+    starts = (at for at, word in enumerate(words) if _could_start(word, pattern[0]))
+    # What is found from a later start is found from the first as well, but for values of options.
+    return any(_restricts_from(pattern, words[at:]) is Certainty.YES for at in islice(starts, _MOST_STARTS))
+
+
+def _restricts(pattern: Sequence[str], words: tuple[str, ...], *, depth: int) -> Certainty:
+    if not words:
+        return Certainty.NO
+    found = _restricts_from(pattern, words)
+    if depth < _DEEPEST:
+        for inner in commands_within(words):
+            found = max(found, _restricts(pattern, inner, depth=depth + 1))
+    return found
+
+
+def _restricts_from(pattern: Sequence[str], words: Sequence[str]) -> Certainty:
+    program = Certainty.YES if pattern[0] == REST else _is_program(words[0], pattern[0])
+    if program is Certainty.NO:
+        return program
+    if has_any(words[0]):
+        return Certainty.PERHAPS  # it may become several words, the rest of the pattern among them
     wanted = [word for word in pattern[1:] if word != REST]
     flags = [word for word in wanted if word.startswith("-")]
     operands = [word for word in wanted if not word.startswith("-")]
-    return _in_order(operands, words[1:]) and all(_has_flag(flag, words[1:]) for flag in flags)
+    found = min(program, _in_order(operands, words[1:]) or _shortened(operands, tuple(words)))
+    if found is not Certainty.NO and flags:
+        found = min(found, *(_has_flag(flag, tuple(words)) for flag in flags))
+    return found
 
 
-def _is_program(word: str, expected: str) -> bool:
-    expected = expected.casefold()
-    return any(fnmatchcase(name.casefold(), expected) for name in (word, name_of(word)))
+@lru_cache(maxsize=4096)
+def _could_start(word: str, expected: str) -> bool:
+    return expected == REST or _is_program(word, expected) is Certainty.YES
 
 
-def _in_order(operands: list[str], words: Sequence[str]) -> bool:
+def _is_program(word: str, expected: str) -> Certainty:
+    name = name_of(word)
+    if is_known(name):
+        folded = expected.casefold()
+        names = {word.casefold(), name.casefold(), program_name(word).casefold()}
+        return Certainty.YES if any(fnmatchcase(each, folded) for each in names) else Certainty.NO
+    return Certainty.PERHAPS if may_be(name, expected) or may_be(word, expected) else Certainty.NO
+
+
+def _in_order(operands: list[str], words: Sequence[str]) -> Certainty:
     rest: Iterator[str] = iter(words)
-    return all(any(fnmatchcase(w.casefold(), operand.casefold()) for w in rest) for operand in operands)
+    if all(any(fnmatchcase(w.casefold(), operand.casefold()) for w in rest) for operand in operands):
+        return Certainty.YES
+    if any(has_any(word) for word in words):
+        return Certainty.PERHAPS
+    rest = iter(words)
+    found = all(any(may_be(word, operand) for word in rest) for operand in operands)
+    return Certainty.PERHAPS if found else Certainty.NO
 
 
-def _has_flag(flag: str, words: Sequence[str]) -> bool:
-    if any(fnmatchcase(word, flag) for word in words):
+def _shortened(operands: list[str], words: tuple[str, ...]) -> Certainty:
+    """Whether a subcommand might be a pattern's first word, cut short: npm and others take `publ` for it."""
+    if not has_subcommands(program_name(words[0])):
+        return Certainty.NO
+    call = read_call(words)
+    given = call.subcommand or ""
+    is_short = len(given) > 1 and call.program != "git" and bool(operands) and operands[0].startswith(given)
+    return Certainty.PERHAPS if is_short else Certainty.NO
+
+
+def _has_flag(flag: str, words: tuple[str, ...]) -> Certainty:
+    """Whether an option is given, in any spelling that the table of programs knows."""
+    if any(fnmatchcase(word, flag) for word in words[1:]):
+        return Certainty.YES
+    call = read_call(words)
+    options = call.entry.options if call.entry is not None else {}
+    is_long = (
+        flag.startswith("--") or flag in options or "onedash" in (call.entry.marks if call.entry else ())
+    )
+    names = [flag.partition("=")[0]] if is_long else [f"-{letter}" for letter in flag[1:]]
+    return min((_is_given(name, call, words) for name in names), default=Certainty.NO)
+
+
+def _is_given(name: str, call: Call, words: tuple[str, ...]) -> Certainty:
+    option = call.entry.options.get(name) if call.entry is not None else None
+    spellings = set(option.names) if option is not None else {name}
+    for flag in call.flags:
+        if flag.text in spellings or (flag.option is not None and flag.option is option):
+            return Certainty.YES
+        # Most programs take a long option shortened.
+        if (
+            flag.option is None
+            and len(flag.text) > 2
+            and any(each.startswith(flag.text) for each in spellings)
+        ):
+            return Certainty.YES
+    if call.subcommand == "push" and "--force" in spellings and any(w.startswith("+") for w in call.operands):
+        return Certainty.YES  # git's other way to say so
+    return Certainty.PERHAPS if _might_be_given(spellings, call, words) else Certainty.NO
+
+
+def _might_be_given(spellings: set[str], call: Call, words: tuple[str, ...]) -> bool:
+    if any(has_any(word) or (word.startswith("-") and not is_known(word)) for word in words[1:]):
         return True
-    if flag.startswith("--"):
-        # Programs take a long flag with a value, and many take it shortened.
-        name = flag.partition("=")[0]
-        given = (word.partition("=")[0] for word in words if word.startswith("--"))
-        return any(len(word) > 2 and name.startswith(word) for word in given)
-    letters = {c for word in words if word.startswith("-") and not word.startswith("--") for c in word[1:]}
-    return len(flag) > 1 and set(flag[1:]) <= letters
+    if any(flag.text.startswith(f"{each}-") for flag in call.flags for each in spellings):
+        return True  # --force-with-lease is a kind of --force
+    # An option that nobody knows may be the short or the long form of the one that is meant.
+    wants_long = all(each.startswith("--") for each in spellings)
+    wants_short = not any(each.startswith("--") for each in spellings)
+    for flag in call.flags:
+        if flag.option is None:
+            is_long = flag.text.startswith("--")
+            if (is_long and wants_short) or (not is_long and wants_long):
+                return True
+            if flag.value and not is_long and any(each[1:] in flag.value for each in spellings):
+                return True
+    return False

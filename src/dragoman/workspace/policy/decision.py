@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -9,6 +10,15 @@ from msgspec import Struct
 Outcome: TypeAlias = Literal["allow", "ask", "deny"]
 
 STRICTNESS: Final[dict[Outcome, int]] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+class Certainty(IntEnum):
+    """Whether a rule that asks or denies names something. Of several conditions the least certain counts."""
+
+    NO = 0
+    PERHAPS = 1
+    """It might: a part of it is only known when it runs."""
+    YES = 2
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -21,6 +31,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     """One sentence for people."""
     is_rule: bool = False
     """Whether somebody wrote a rule that says so; a default is none."""
+    needs_person: bool = False
+    """Whether nobody but a person may allow it: a rule that denies might mean it."""
 
 
 def strictest(*decisions: Decision) -> Decision:

@@ -29,6 +29,7 @@ from dragoman.workspace.policy.audit import AuditLog, entry
 from dragoman.workspace.policy.decision import Decision
 from dragoman.workspace.policy.options import choose, selected, usable_options
 from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.programs import is_harmless
 from dragoman.workspace.policy.question import Question, Setting, about_command, about_file, about_tool_call
 from dragoman.workspace.policy.reading import PolicyError
 from dragoman.workspace.policy.remembered import Remembered, rule_text
@@ -124,7 +125,7 @@ class PermissionDesk:
                 command.words,
                 setting,
                 cwd=command.cwd,
-                variables=command.env_names,
+                variables=command.assignments or command.env_names,
                 session_id=access.session_id,
             )
         kind: Literal["read", "write", "search"] = (
@@ -274,9 +275,11 @@ class PermissionDesk:
 def _acts(question: Question) -> Sequence[tuple[str, str, str]]:
     """What a question is about, as things that can be compared: files to be changed, or one command."""
     if question.script is not None:
-        if question.script.objection is not None:
-            return [(question.session_id, "run", question.script.text)]
-        return [(question.session_id, "run", repr(question.script.commands))]
+        # The same words elsewhere, or with variables that change what they do, are another command.
+        changing = sorted(each for each in question.variables if not is_harmless(each.partition("=")[0]))
+        script = question.script
+        text = repr(script.commands) if script.objection is None else script.text
+        return [(question.session_id, "run", repr((text, os.path.realpath(question.start), changing)))]
     if question.kinds <= {"edit"}:
         return [(question.session_id, "edit", path) for path in question.paths]
     return []

@@ -12,15 +12,28 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from itertools import takewhile
+from typing import Final
+
+from dragoman.workspace.policy.decision import Certainty
+from dragoman.workspace.policy.unknown import ANY, has_any, is_known, may_be
 
 Parts = tuple[str, ...]
+
+_MAGIC: Final = frozenset("*?[")
+_MOST_CHARACTERS: Final = 4096
+_MOST_READINGS: Final = 8
+"""In how many ways a path of which only parts are known is read; beyond that it may be anything."""
 
 
 def absolute(path: str, base: str, *, home: str = "") -> str:
     """A path with its base before it and `.` and `..` worked out as far as text can tell."""
     if home and (path == "~" or path.startswith("~/")):
         path = home + path[1:]
-    whole = path if path.startswith("/") else f"{base}/{path}"
+    # What is not known may begin at the top of the disk.
+    whole = path if path.startswith(("/", ANY)) else f"{base}/{path}"
+    if not is_known(whole):
+        return f"/{whole}"
     kept: list[str] = []
     for name in whole.split("/"):
         if name == "..":
@@ -53,8 +66,97 @@ def permits(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str 
     return False
 
 
-def restricts(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> bool:
-    """Whether one of the globs may mean this path."""
+def restricts(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> Certainty:
+    """Whether one of the globs means this path, or might."""
+    if is_known(path):
+        found = _restricts_known(globs, path, roots=roots, home=home)
+        return Certainty.YES if found else Certainty.NO
+    if len(path) > _MOST_CHARACTERS:
+        return Certainty.PERHAPS
+    names = _possible_names(path)
+    for glob in globs:
+        for wanted in _anywhere(_at_home(glob, home), roots):
+            if any(_meet(wanted, each) for each in names):
+                return Certainty.PERHAPS
+    return Certainty.NO
+
+
+def is_above(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str = "") -> bool:
+    """Whether a folder holds what one of the globs names, as far as it begins with plain names."""
+    names = _parts(absolute(path, "/").casefold())
+    for glob in globs:
+        if "/" not in glob or glob.startswith("**"):
+            continue
+        for wanted in _anywhere(_at_home(glob, home), roots):
+            plain = tuple(takewhile(lambda name: not _MAGIC & set(name), wanted))
+            if len(plain) > len(names) and plain[: len(names)] == names:
+                return True
+    return False
+
+
+def _possible_names(path: str) -> Sequence[Parts]:
+    """The names in a path of which only a part is known: what may hold slashes may be several names."""
+    kept: list[str] = []
+    for name in path.split("/"):
+        if name == "..":
+            # Nobody knows how many names there were before.
+            kept = ["**"] if any(has_any(each) or each == "**" for each in kept) else kept[:-1]
+        elif name not in ("", "."):
+            kept.append(name.casefold())
+    found: list[Parts] = [()]
+    for name in kept:
+        if name == ANY or (has_any(name) and len(found) > _MOST_READINGS):
+            ways: Sequence[Parts] = [("**",)]
+        elif has_any(name):
+            head, _, tail = name.partition(ANY)
+            ways = [(name,), (head + ANY, "**", ANY + tail)]
+        else:
+            ways = [(name,)]
+        found = [before + way for before in found for way in ways]
+    return found
+
+
+def _anywhere(glob: str, roots: Sequence[str]) -> Iterable[Parts]:
+    """A glob as names from the top of the disk, wherever it counts from."""
+    folded = glob.casefold()
+    if "/" not in folded:
+        folded = f"**/{folded}"
+    if folded.startswith(("/", "**/")):
+        yield _parts(folded)
+    if not folded.startswith("/"):
+        for root in roots:
+            plain = "".join(f"[{c}]" if c in "*?[" else c for c in root.casefold())
+            yield _parts(plain) + _parts(folded)
+
+
+def _meet(one: Parts, other: Parts) -> bool:
+    """Whether some path fits two rows of names, in both of which `**` stands for any number of them."""
+    reached = {(0, 0)}
+    while reached:
+        if (len(one), len(other)) in reached:
+            return True
+        forward: set[tuple[int, int]] = set()
+        for at, to in reached:
+            mine = one[at] if at < len(one) else None
+            theirs = other[to] if to < len(other) else None
+            if mine == "**":
+                forward.add((at + 1, to))
+                forward.update([(at, to + 1)] if theirs is not None else [])
+            if theirs == "**":
+                forward.add((at, to + 1))
+                forward.update([(at + 1, to)] if mine is not None else [])
+            if (
+                mine is not None
+                and theirs is not None
+                and "**" not in (mine, theirs)
+                and may_be(theirs, mine)
+            ):
+                forward.add((at + 1, to + 1))
+        reached = forward
+    return False
+
+
+def _restricts_known(globs: Iterable[str], path: str, *, roots: Sequence[str], home: str) -> bool:
     path = absolute(path, "/").casefold()
     roots = [root.casefold() for root in roots]
     for glob in globs:

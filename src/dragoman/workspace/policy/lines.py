@@ -1,17 +1,19 @@
 """Lines from a terminal or a pipe, waited for without a thread, so that a question can be taken back.
 
 One reader per descriptor. Bytes behind a line end are kept for the next line. Nothing is ever echoed by us;
-`secret` asks the terminal not to echo either, and gives its settings back whatever happens.
+`secret` asks the terminal not to echo either, and gives its settings back whatever happens. Where a system
+cannot watch a descriptor, a thread waits for it; where a terminal cannot be asked, a secret is refused.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
+
+from dragoman.errors import LocalMistake
 
 MOST_BYTES: Final = 1_048_576
 """A longer line is nobody's answer."""
@@ -45,6 +47,8 @@ class Lines:
             loop.add_reader(self._descriptor, _wake, ready)
         except PermissionError:  # a plain file is always ready, and the system will not say so
             return os.read(self._descriptor, 65_536)
+        except NotImplementedError:  # this system's loop watches sockets alone
+            return await asyncio.to_thread(os.read, self._descriptor, 65_536)
         try:
             await ready
         finally:
@@ -61,6 +65,11 @@ class Lines:
         if not os.isatty(self._descriptor):
             yield
             return
+        try:
+            import termios
+        except ImportError:
+            why = "a secret cannot be read here without showing it: this system has no POSIX terminals"
+            raise LocalMistake(f"{why}; set it as a variable, or give it in a file") from None
         before = termios.tcgetattr(self._descriptor)
         quiet = termios.tcgetattr(self._descriptor)
         quiet[3] &= ~termios.ECHO

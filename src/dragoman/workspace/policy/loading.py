@@ -15,6 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from dragoman.system.files import UNBLOCKED
 from dragoman.workspace.policy import globs
 from dragoman.workspace.policy.policy import Approve, Layer, Policy
 from dragoman.workspace.policy.reading import PolicyError, Rulebook, read_policy
@@ -109,7 +110,7 @@ def is_trusted(folder: str, trust: Sequence[str], *, home: str) -> bool:
 def read_text(path: str) -> str | None:
     """A file's text, or None if there is none. Only plain files are read: others might never end."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | UNBLOCKED)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

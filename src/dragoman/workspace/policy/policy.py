@@ -20,9 +20,9 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dragoman.workspace.policy.decision import STRICTNESS, Decision, Outcome, strictest
+from dragoman.workspace.policy.decision import STRICTNESS, Certainty, Decision, Outcome, strictest
 from dragoman.workspace.policy.question import Question
-from dragoman.workspace.policy.rules import Part, Rule, objection, parts_of
+from dragoman.workspace.policy.rules import Part, Relevance, Rule, parts_of, relevance
 
 Approve: TypeAlias = Literal["all", "reads", "none"]
 
@@ -90,7 +90,9 @@ class Policy(Struct, frozen=True, kw_only=True):
         return replace(self, remembered=tuple(rules))
 
     def _decide_part(self, part: Part) -> Decision:
-        decision = self._first_match(part) or self._default(part)
+        rules = [rule for layer in self._trusted() for rule in layer.rules]
+        doubt, found = _matched(rules, part, "it is the first rule that speaks about it")
+        decision = strictest(*doubt, found or self._default(part))
         for layer in self.layers:
             if layer.only_stricter:
                 decision = strictest(decision, *_stricter(layer, part))
@@ -99,18 +101,13 @@ class Policy(Struct, frozen=True, kw_only=True):
             decision = strictest(decision, guards)
         if decision.outcome != "ask":
             return decision
-        if guards is None and (kept := _matched(self.remembered, part, "a person answered so for good")):
+        if guards is None and (kept := _matched(self.remembered, part, "a person answered so for good")[1]):
             return kept
-        # Whoever wrote a rule that asks wants a person; only `approve all` speaks for one.
-        wants_person = guards is not None or (decision.is_rule and self.approve == "reads")
+        # Whoever wrote a rule that asks wants a person; only `approve all` speaks for one. Whoever wrote one
+        # that denies has spoken: only a person may say that it does not mean this.
+        wants_person = guards is not None or decision.needs_person
+        wants_person = wants_person or (decision.is_rule and self.approve == "reads")
         return self._approved(decision, part, wants_person=wants_person)
-
-    def _first_match(self, part: Part) -> Decision | None:
-        for layer in self._trusted():
-            found = _matched(layer.rules, part, "it is the first rule that speaks about it")
-            if found is not None:
-                return found
-        return None
 
     def _default(self, part: Part) -> Decision:
         why = _with_doubt(_NO_RULE, part)
@@ -128,7 +125,8 @@ class Policy(Struct, frozen=True, kw_only=True):
         if not self.protected or part.question.kinds <= {"read", "search", "think"}:
             return None
         rule = Rule(decision="ask", path=self.protected)
-        if objection(rule, part) is not None:
+        # A word that may be anything is no reason: else nothing with a variable in it could be approved.
+        if relevance(rule, part, is_sure=True).certainty is Certainty.NO:
             return None
         return Decision(outcome="ask", rule=BUILT_IN, why="it touches files that decide what agents may do")
 
@@ -147,7 +145,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     def _steps(self, part: Part) -> Sequence[Step]:
         ordered = [rule for layer in self.layers for rule in layer.rules] + list(self.remembered)
         return [
-            Step(rule=rule.label, decision=rule.decision, objection=objection(rule, part)) for rule in ordered
+            Step(rule=rule.label, decision=rule.decision, objection=relevance(rule, part).why)
+            for rule in ordered
         ]
 
 
@@ -158,18 +157,32 @@ _APPROVED: Final[dict[Approve, str]] = {
 }
 
 
-def _matched(rules: Sequence[Rule], part: Part, why: str) -> Decision | None:
+def _matched(rules: Sequence[Rule], part: Part, why: str) -> tuple[tuple[Decision, ...], Decision | None]:
+    """What the first rule says that speaks about it, and before that, that a rule which denies might."""
+    doubt: tuple[Decision, ...] = ()
     for rule in rules:
-        if objection(rule, part) is None:
-            return Decision(outcome=rule.decision, rule=rule.label, why=_about(part, why), is_rule=True)
-    return None
+        found = relevance(rule, part)
+        if found.certainty is Certainty.YES:
+            return doubt, Decision(
+                outcome=rule.decision, rule=rule.label, why=_about(part, why), is_rule=True
+            )
+        if found.certainty is Certainty.PERHAPS and not doubt:
+            doubt = (_doubtful(rule, part, found),)
+    return doubt, None
+
+
+def _doubtful(rule: Rule, part: Part, found: Relevance) -> Decision:
+    why = _about(part, found.why or "it might mean this")
+    return Decision(
+        outcome="ask", rule=rule.label, why=why, is_rule=True, needs_person=rule.decision == "deny"
+    )
 
 
 def _stricter(layer: Layer, part: Part) -> Sequence[Decision]:
-    found = _matched(layer.rules, part, "the project asks for it")
+    doubt, found = _matched(layer.rules, part, "the project asks for it")
     if found is None and layer.default is not None:
         found = Decision(outcome=layer.default, rule=f"{layer.name} (default)", why=_NO_RULE)
-    return () if found is None or STRICTNESS[found.outcome] == 0 else (found,)
+    return doubt if found is None or STRICTNESS[found.outcome] == 0 else (*doubt, found)
 
 
 def _about(part: Part, why: str) -> str:

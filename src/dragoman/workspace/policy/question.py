@@ -15,8 +15,10 @@ from msgspec import Struct
 from dragoman.schema import v1
 from dragoman.schema.v1.tool_call import TOOL_KINDS
 from dragoman.workspace.policy.globs import absolute, is_beneath, is_plain
-from dragoman.workspace.policy.programs import is_harmless
+from dragoman.workspace.policy.program_calls import read_call
+from dragoman.workspace.policy.programs import is_harmless, name_of, runs_code
 from dragoman.workspace.policy.shell import Script, read_arguments, read_line, unsaid
+from dragoman.workspace.policy.unknown import ANY
 
 Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal"]
 
@@ -27,7 +29,11 @@ _FILE_KEYS: Final = ("path", "file_path", "filePath", "filepath", "filename", "f
 _PLACE_KEYS: Final = ("abs_path", "absolute_path", "notebook_path", "directory", "dir_path")
 _PATH_LISTS: Final = ("paths", "file_paths", "files")
 _COMMAND_KEYS: Final = ("command", "cmd")
+_VARIABLE_KEYS: Final = ("env", "environment", "variables")
 _FOLDER_KEYS: Final = ("cwd", "workdir", "working_directory")
+
+MOST_FOLDERS: Final = 32
+"""A command that goes to more folders may be anywhere."""
 
 _GOES: Final = frozenset({"cd", "pushd", "popd", "chdir"})
 
@@ -56,7 +62,7 @@ class Question(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     """Where a command would start; nothing if nobody says."""
     variables: tuple[str, ...] = ()
-    """Environment variables that the agent sets for a command."""
+    """What the agent sets in a command's environment: `NAME=value`, or `NAME` if that is all we know."""
     home: str = ""
 
     @property
@@ -89,18 +95,42 @@ class Question(Struct, frozen=True, kw_only=True):
             return "it would start outside the folders of the session"
         if self.roots and any(not self._is_in_roots(folder) for folder in self.folders()[1:]):
             return "it goes to a folder outside the session"
-        unknown = [name for name in self.variables if not is_harmless(name)]
+        names = [variable.partition("=")[0] for variable in self.variables]
+        for name in names:
+            if runs_code(name):
+                return (
+                    f"the agent sets the variable {name} for it, with which programs run or load other code"
+                )
+        unknown = [name for name in names if not is_harmless(name)]
         return f"the agent sets the variable {unknown[0]} for it" if unknown else None
+
+    @property
+    def start(self) -> str:
+        """Where its command starts: in the session's first folder if nobody says."""
+        return self.cwd or (self.roots[0] if self.roots else "/")
+
+    @property
+    def runs_other_code(self) -> bool:
+        """Whether variables are set with which even a harmless command may do anything."""
+        return any(runs_code(variable.partition("=")[0]) for variable in self.variables)
 
     def folders(self) -> Sequence[str]:
         """Where its commands may run: where they start, and wherever they go."""
-        found = [self.cwd or (self.roots[0] if self.roots else "/")]
-        for words in self.script.commands if self.script is not None else ():
+        found = [self.start]
+        for target in self._targets():
+            if len(found) > MOST_FOLDERS:
+                return [*found, f"/{ANY}"]
+            found.append(absolute(target, found[-1], home=self.home or "/"))
+        return list(dict.fromkeys(found))
+
+    def _targets(self) -> Iterable[str]:
+        for words in (*self.script.commands, *self.script.possible) if self.script is not None else ():
             if words[:1] and words[0] in _GOES:
                 # Without an argument it goes home, with a dash to a place that text cannot tell.
-                targets = [word for word in words[1:] if not word.startswith("-")] or ["~"]
-                found += [absolute(target, found[-1], home=self.home or "/") for target in targets]
-        return found
+                yield from [word for word in words[1:] if not word.startswith("-")] or ["~"]
+            elif words[:1] and name_of(words[0]) == "git":
+                # Each `-C` counts from the one before.
+                yield from (flag.value for flag in read_call(words).flags if flag.text == "-C" and flag.value)
 
     def _is_in_roots(self, path: str) -> bool:
         return any(is_beneath(path, root) for root in self.roots)
@@ -142,6 +172,7 @@ def about_tool_call(
         writes=bool(diffs),
         roots=setting.roots,
         cwd=_joined([folder], base)[0] if folder else "",
+        variables=tuple(_variables_in(raw)) if script is not None else (),
         home=setting.home,
     )
 
@@ -204,6 +235,19 @@ def _paths_in(raw: Mapping[Any, Any]) -> Iterable[str]:
     for key in _PATH_LISTS:
         if isinstance(raw.get(key), list):
             yield from (item for item in raw[key] if isinstance(item, str))
+
+
+def _variables_in(raw: Mapping[Any, Any]) -> Iterable[str]:
+    """What a tool's input sets in the environment: an object, or a list of names and values."""
+    for key in _VARIABLE_KEYS:
+        given = raw.get(key)
+        if isinstance(given, Mapping):
+            yield from (f"{name}={value}" for name, value in given.items())
+        for item in given if isinstance(given, list) else ():
+            if isinstance(item, str):
+                yield item
+            elif isinstance(item, Mapping) and isinstance(item.get("name"), str):
+                yield f"{item['name']}={item.get('value', '')}"
 
 
 def _script_in(raw: Mapping[Any, Any], *, kind: str, title: str) -> Script | None:

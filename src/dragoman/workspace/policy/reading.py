@@ -87,7 +87,10 @@ class _Reading:
             agent=self._texts(data, "agent", line, end),
             kind=self._texts(data, "kind", line, end),
             tool=self._texts(data, "tool", line, end),
-            path=self._paths(data, line, end),
+            path=self._paths(data, "path", line, end),
+            project=self._places(data, "project", line, end),
+            folder=self._places(data, "folder", line, end),
+            command_line=self._texts(data, "command_line", line, end),
             command=self._commands(data, line, end),
             method=self._texts(data, "method", line, end),
             unreadable=data.get("unreadable", False),
@@ -121,12 +124,19 @@ class _Reading:
             raise self._error(line, key, end, f"{key} is an empty list, which would hold for nothing")
         return tuple(values)
 
-    def _paths(self, data: Mapping[str, Any], line: int, end: int) -> tuple[str, ...]:
-        paths = self._texts(data, "path", line, end)
+    def _paths(self, data: Mapping[str, Any], key: str, line: int, end: int) -> tuple[str, ...]:
+        paths = self._texts(data, key, line, end)
         for path in paths:
             if ".." in path.split("/"):
-                raise self._error(line, "path", end, f"{path!r} holds '..', which says nothing about a place")
+                raise self._error(line, key, end, f"{path!r} holds '..', which says nothing about a place")
         return paths
+
+    def _places(self, data: Mapping[str, Any], key: str, line: int, end: int) -> tuple[str, ...]:
+        places = self._paths(data, key, line, end)
+        for place in places:
+            if not place.startswith(("/", "~/")):
+                raise self._error(line, key, end, f"{key} must begin with / or ~/, and {place!r} does not")
+        return places
 
     def _commands(self, data: Mapping[str, Any], line: int, end: int) -> tuple[tuple[str, ...], ...]:
         return tuple(

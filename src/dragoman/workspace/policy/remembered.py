@@ -7,15 +7,16 @@ meanwhile, so that two programs lose nothing.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
+import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Literal
 
+from dragoman.system.files import CAREFUL, lock
 from dragoman.workspace.policy.commands import literal_pattern
 from dragoman.workspace.policy.loading import read_text
 from dragoman.workspace.policy.question import Question
@@ -23,13 +24,14 @@ from dragoman.workspace.policy.reading import read_policy, skeleton
 from dragoman.workspace.policy.redaction import redact
 from dragoman.workspace.policy.rendering import harmless
 from dragoman.workspace.policy.rules import Rule
+from dragoman.workspace.policy.shell import Script
 
 _HEAD = "# Answers that were given for good. Delete a rule, and you are asked again.\nversion = 1\n"
 
 
 def rule_text(question: Question, decision: Literal["allow", "deny"], *, now: datetime) -> str | None:
     """The rule that answers exactly this question again, or None if it is not clear enough for one."""
-    fields = _conditions(question)
+    fields = _conditions(question, decision)
     if fields is None:
         return None
     asked = harmless(redact(question.script.text if question.script else question.title or question.kind))
@@ -43,14 +45,19 @@ def rule_text(question: Question, decision: Literal["allow", "deny"], *, now: da
     return "\n".join(lines) + "\n"
 
 
-def _conditions(question: Question) -> dict[str, Sequence[str]] | None:
+def _conditions(question: Question, decision: Literal["allow", "deny"]) -> dict[str, Sequence[str]] | None:
     fields: dict[str, Sequence[str]] = {}
     if question.agent:
         fields["agent"] = [_literal(question.agent)]
+    if question.roots:
+        fields["project"] = _place(question.roots[0])
     if question.script is not None:
         if question.objection() is not None:
             return None
-        return {**fields, "command": [literal_pattern(words) for words in question.script.commands]}
+        # The same words do something else in another folder. A rejection holds in the whole project.
+        if decision == "allow":
+            fields["folder"] = _place(question.start)
+        return {**fields, **_command_conditions(question.script)}
     fields["kind"] = sorted(question.kinds)
     if question.tool:
         fields["tool"] = [_literal(question.tool)]
@@ -58,6 +65,20 @@ def _conditions(question: Question) -> dict[str, Sequence[str]] | None:
         return {**fields, "path": [_literal(path) for path in question.paths]}
     # A tool without a name and without a path could be anything the next time.
     return fields if question.tool else None
+
+
+def _command_conditions(script: Script) -> dict[str, Sequence[str]]:
+    """One plain command is kept as such; what is more than that, only as the very line that it is."""
+    try:
+        is_plain = len(script.commands) == 1 and tuple(shlex.split(script.text)) == script.commands[0]
+    except ValueError:
+        is_plain = False
+    return {"command": [literal_pattern(script.commands[0])]} if is_plain else {"command_line": [script.text]}
+
+
+def _place(path: str) -> Sequence[str]:
+    """A folder as it was named, and where it really is: agents say the one, terminals the other."""
+    return [_literal(each) for each in dict.fromkeys((path, os.path.realpath(path)))]
 
 
 def _literal(text: str) -> str:
@@ -114,10 +135,9 @@ class Remembered:
     def _locked(self) -> Iterator[None]:
         folder = os.path.dirname(self.path)
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(f"{self.path}.lock", flags, 0o600)
+        descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | CAREFUL, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock(descriptor)
             yield
         finally:
             os.close(descriptor)

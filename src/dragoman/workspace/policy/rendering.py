@@ -50,9 +50,10 @@ def render_question(
         if question.cwd:
             lines.append(f"In: {harmless(question.cwd)}")
         if question.variables:
-            lines.append(f"With variables: {harmless(', '.join(question.variables))}")
-        if question.script.objection is not None:
-            lines.append(f"Take care: {harmless(question.script.objection)}.")
+            lines += ["With variables:", *(f"  {harmless(variable)}" for variable in question.variables)]
+        objection = question.objection()
+        if objection is not None:
+            lines.append(f"Take care: {harmless(objection)}.")
     lines += [f"Path: {harmless(path)}{_outside(question, path)}" for path in question.paths]
     if text is not None:
         lines += ["New text:", *_indented(text)]

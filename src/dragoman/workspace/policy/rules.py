@@ -3,20 +3,25 @@
 Pure. A rule is a decision and conditions; all of its conditions must hold, and of the alternatives in one
 condition any may. A rule that allows must be sure: every path and every kind is covered, and the command was
 read without doubt. A rule that asks or denies needs no more than a suspicion: any path, any kind, a word of
-the command that looks like a path.
+the command that looks like a path. Where what a command does is only known when it runs, such a rule might
+speak about it (`Certainty.PERHAPS`), and then the answer is never to allow.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from dragoman.workspace.policy import commands, globs
-from dragoman.workspace.policy.decision import Outcome
+from dragoman.workspace.policy.decision import Certainty, Outcome
+from dragoman.workspace.policy.program_calls import goes_below, read_call
 from dragoman.workspace.policy.question import Question
 from dragoman.workspace.policy.shell import Words
+from dragoman.workspace.policy.unknown import ANY, RUN, has_any
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -29,6 +34,12 @@ class Rule(Struct, frozen=True, kw_only=True):
     path: tuple[str, ...] = ()
     command: tuple[Words, ...] = ()
     method: tuple[str, ...] = ()
+    project: tuple[str, ...] = ()
+    """Folders in which a session lives."""
+    folder: tuple[str, ...] = ()
+    """Folders in which a command starts."""
+    command_line: tuple[str, ...] = ()
+    """Whole command lines, to the letter: for commands that are made of several."""
     unreadable: bool = False
     """Whether it also allows commands that cannot be read."""
     name: str = ""
@@ -46,6 +57,8 @@ class Part(Struct, frozen=True, kw_only=True):
 
     question: Question
     words: Words | None = None
+    folders: tuple[str, ...] = ()
+    """Where its commands may run."""
     doubt: str | None = None
     """Why the command must not be allowed by a rule that names commands."""
 
@@ -53,15 +66,31 @@ class Part(Struct, frozen=True, kw_only=True):
 def parts_of(question: Question) -> Sequence[Part]:
     """Every command of a question by itself: each must be allowed."""
     doubt = question.objection()
+    folders = tuple(question.folders())
     if question.script is None or question.script.objection is not None:
-        return (Part(question=question, doubt=doubt),)
-    return [Part(question=question, words=words, doubt=doubt) for words in question.script.commands]
+        return (Part(question=question, doubt=doubt, folders=folders),)
+    return [
+        Part(question=question, words=words, doubt=doubt, folders=folders)
+        for words in question.script.commands
+    ]
 
 
-def objection(rule: Rule, part: Part) -> str | None:
-    """Why a rule does not speak about this, or None if it does."""
-    check = _allows if rule.decision == "allow" else _restricts
-    return check(rule, part)
+class Relevance(NamedTuple):
+    """Whether a rule speaks about something, and why not, or why that is not certain."""
+
+    certainty: Certainty
+    why: str | None = None
+
+
+def relevance(rule: Rule, part: Part, *, is_sure: bool = False) -> Relevance:
+    """Whether a rule speaks about this. A rule that allows does or does not; one that asks or denies might.
+
+    With `is_sure`, what may be anything at all is left out of account.
+    """
+    if rule.decision == "allow":
+        why = _allows(rule, part)
+        return Relevance(Certainty.YES if why is None else Certainty.NO, why)
+    return _restricts(rule, part, is_sure=is_sure)
 
 
 def _allows(rule: Rule, part: Part) -> str | None:
@@ -74,6 +103,10 @@ def _allows(rule: Rule, part: Part) -> str | None:
         return "it is for other kinds of tools"
     if rule.tool and not _any_glob(rule.tool, question.tool):
         return "it is for other tools"
+    if (why := _other_place(rule, question)) is not None:
+        return why
+    if rule.command_line and (question.script is None or question.script.text not in rule.command_line):
+        return "it is for other command lines"
     if rule.path and (why := _paths_not_allowed(rule, question)):
         return why
     if rule.command and part.words is not None and not _any_permits(rule, part.words):
@@ -98,24 +131,39 @@ def _paths_not_allowed(rule: Rule, question: Question) -> str | None:
     return None
 
 
-def _restricts(rule: Rule, part: Part) -> str | None:
+def _restricts(rule: Rule, part: Part, *, is_sure: bool) -> Relevance:
     question = part.question
     if rule.agent and not _any_glob(rule.agent, question.agent, fold=True):
-        return "it is for other agents"
+        return Relevance(Certainty.NO, "it is for other agents")
     if rule.method and question.method not in rule.method:
-        return "it is for other methods"
+        return Relevance(Certainty.NO, "it is for other methods")
     if rule.kind and question.kinds.isdisjoint(rule.kind) and question.kind not in rule.kind:
-        return "it is for other kinds of tools"
+        return Relevance(Certainty.NO, "it is for other kinds of tools")
     if rule.tool and not _any_glob(rule.tool, question.tool, fold=True):
-        return "it is for other tools"
-    if rule.path and not _touches(rule, part):
-        return "it is for other paths"
-    if rule.command and not any(
-        commands.restricts(pattern, words, rough=part.words is None)
-        for pattern in rule.command
-        for words in _guesses(part)
-    ):
-        return "it is for other commands"
+        return Relevance(Certainty.NO, "it is for other tools")
+    if (why := _other_place(rule, question)) is not None:
+        return Relevance(Certainty.NO, why)
+    if rule.command_line and (question.script is None or question.script.text not in rule.command_line):
+        return Relevance(Certainty.NO, "it is for other command lines")
+    paths = _touches(rule, part, is_sure=is_sure) if rule.path else Certainty.YES
+    if paths is Certainty.NO:
+        return Relevance(Certainty.NO, "it is for other paths")
+    found = min(paths, _runs(rule, part) if rule.command else Certainty.YES)
+    if found is Certainty.NO:
+        return Relevance(Certainty.NO, "it is for other commands")
+    if found is Certainty.PERHAPS:
+        return Relevance(found, f"it might mean this: {part.doubt or 'not every word of it is known'}")
+    return Relevance(found)
+
+
+def _other_place(rule: Rule, question: Question) -> str | None:
+    """Why a rule for some folders does not hold here; they are compared as they are written."""
+    home = question.home
+    project = question.roots[0] if question.roots else ""
+    if rule.project and not (project and globs.permits(rule.project, project, roots=(), home=home)):
+        return "it is for other projects"
+    if rule.folder and not globs.permits(rule.folder, question.start, roots=(), home=home):
+        return "it is for commands that start in other folders"
     return None
 
 
@@ -125,25 +173,103 @@ def _any_glob(patterns: Iterable[str], name: str, *, fold: bool = False) -> bool
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _guesses(part: Part) -> Sequence[Words]:
+def _runs(rule: Rule, part: Part) -> Certainty:
+    """Whether one of a rule's commands is, or might be, run."""
+    script = part.question.script
+    if script is None:
+        return Certainty.NO
+    possible = (part.words,) if part.words is not None else script.possible
+    guesses = () if part.words is not None else script.commands
+    found = Certainty.NO
+    for pattern in rule.command:
+        if any(commands.restricts_roughly(pattern, words) for words in guesses):
+            return Certainty.YES
+        found = max(found, *(commands.restricts(pattern, words) for words in possible), Certainty.NO)
+    if found is Certainty.NO and part.question.runs_other_code:
+        return Certainty.PERHAPS
+    return found
+
+
+def _touches(rule: Rule, part: Part, *, is_sure: bool) -> Certainty:
+    """Whether one of a rule's paths is, or might be, named."""
+    question = part.question
+    found = Certainty.NO
+    for path in (*question.paths, *_words_as_paths(part)):
+        if is_sure:
+            path = "/".join(
+                "\0" if name.strip(ANY + RUN) == "" and name else name for name in path.split("/")
+            )
+        found = max(found, globs.restricts(rule.path, path, roots=question.roots, home=question.home))
+        if found is Certainty.YES:
+            return found
+    if found is Certainty.NO and any(
+        globs.is_above(rule.path, path, roots=question.roots, home=question.home) for path in _trees(part)
+    ):
+        return Certainty.PERHAPS
+    return Certainty.PERHAPS if found is Certainty.NO and not is_sure and question.runs_other_code else found
+
+
+def _commands_of(part: Part) -> Sequence[Words]:
     if part.words is not None:
         return (part.words,)
-    return part.question.script.commands if part.question.script is not None else ()
-
-
-def _touches(rule: Rule, part: Part) -> bool:
-    question = part.question
-    paths = (*question.paths, *_words_as_paths(part))
-    return any(globs.restricts(rule.path, path, roots=question.roots, home=question.home) for path in paths)
+    script = part.question.script
+    return tuple(filter(None, (*script.commands, *script.possible))) if script is not None else ()
 
 
 def _words_as_paths(part: Part) -> Iterable[str]:
     """What a command's words would be if they were paths, wherever the command may have gone before."""
     question = part.question
-    if question.script is None:
-        return
-    bases = question.folders()
-    for words in _guesses(part):
-        for word in words[1:]:
-            values = (word, word.partition("=")[2]) if "=" in word else (word,)
-            yield from (globs.absolute(each, base, home=question.home) for each in values for base in bases)
+    for words in _commands_of(part):
+        words = tuple(dict.fromkeys(words))
+        if len(words) > _MANY:
+            yield f"/{ANY}"  # nobody should wait until each of them is compared
+            continue
+        bases = part.folders
+        if has_any(words[0]):
+            yield f"/{words[0]}"
+        given = [flag.value for flag in read_call(words).flags if flag.text in _FOLDER_FLAGS and flag.value]
+        here = [
+            *bases,
+            *(globs.absolute(value, base, home=question.home) for value in given for base in bases),
+        ]
+        for word in words if words[0].startswith(".") or "/" in words[0] else words[1:]:
+            for value in _values_in(word):
+                yield from (globs.absolute(value, base, home=question.home) for base in here)
+
+
+_FOLDER_FLAGS = frozenset(("-C", "--directory", "--chdir", "--cwd", "--dir", "--prefix"))
+"""Options after whose value relative paths count from there."""
+
+_MAGIC_PATH = re.compile(r":\([^)]*\)")
+"""How git lets a path say more than where it is."""
+
+_JOINTS = re.compile(r"[=@:,]+")
+
+
+def _values_in(word: str) -> Iterable[str]:
+    """A word, and every end of it that a program may take for a path: `--file=x`, `-d@x`, `HEAD:x`, `-ox`."""
+    yield word
+    for joint in _JOINTS.finditer(word):
+        yield word[joint.end() :]
+    if word.startswith("-") and not word.startswith("--"):
+        yield from (word[at:] for at in range(2, min(len(word), _MOST_LETTERS)))
+    if word.startswith("file://"):
+        yield word.removeprefix("file://")
+    if found := _MAGIC_PATH.match(word):
+        yield word[found.end() :]
+
+
+_MANY = 2000
+"""Different words of a guess that are compared with paths; of more than that, any might be one."""
+
+_MOST_LETTERS = 8
+"""How many letters may be bundled before a value that is attached to the last."""
+
+
+def _trees(part: Part) -> Iterable[str]:
+    """Folders that a command changes or copies with all that is in them."""
+    question = part.question
+    for words in _commands_of(part):
+        if goes_below(words):
+            for operand in read_call(words).operands:
+                yield from (globs.absolute(operand, base, home=question.home) for base in part.folders)

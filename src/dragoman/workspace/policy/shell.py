@@ -2,8 +2,9 @@
 
 Pure. A line is split at `;`, `&&`, `||`, `|` and line ends; `sh -c LINE` and a few programs that do no more
 than run another one are looked through. `Script.commands` then are exactly the programs that would be
-started, with exactly their arguments. What cannot be read for sure has an `objection` instead, and its
-`commands` are a rough guess that holds too much: good for finding what is forbidden, never for permitting.
+started, with exactly their arguments. What cannot be read for sure has an `objection` instead, and so has
+what makes a program run another one; then `commands` are a rough guess that holds too much, and `possible`
+is what `loose` finds: good for finding what is forbidden, never for permitting.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from dragoman.workspace.policy.loose import possible_commands, possible_in_arguments
+from dragoman.workspace.policy.program_calls import commands_within, reason_not_to_allow
 from dragoman.workspace.policy.programs import (
     BUILTINS,
-    FIND_ACTIONS,
+    LOOKED_THROUGH,
     POSIX_SHELLS,
     RESERVED,
     RUNNERS,
@@ -27,13 +30,17 @@ from dragoman.workspace.policy.programs import (
     name_of,
 )
 from dragoman.workspace.policy.tokens import MOST_CHARACTERS, Unreadable, Word, tokens
+from dragoman.workspace.policy.unknown import ANY
 
 Words: TypeAlias = tuple[str, ...]
+
+MOST_COMMANDS: Final = 200
+MOST_WORDS: Final = 1000
+"""In a line and in a command. Nobody would read more before allowing it, and nobody should wait for it."""
 
 DEEPEST: Final = 3
 """How many shells in shells are looked through."""
 
-_LOOKED_THROUGH: Final = frozenset({"nohup", "time", "command", "timeout"})
 _DURATION = re.compile(r"[0-9]+(\.[0-9]+)?[smhd]?")
 _BREAKS = re.compile(r"[\s;&|()<>{}$`'\"\\=]+")
 _GLUE = re.compile(r"['\"\\]+")
@@ -47,6 +54,8 @@ class Script(Struct, frozen=True, kw_only=True):
     commands: tuple[Words, ...]
     objection: str | None = None
     """Why it cannot be read for sure; None if it was."""
+    possible: tuple[Words, ...] = ()
+    """If it cannot: every command that it might run, with marks (`unknown`) for what is not known yet."""
 
 
 def read_line(line: str) -> Script:
@@ -54,7 +63,12 @@ def read_line(line: str) -> Script:
     try:
         commands = tuple(_line(line, depth=0))
     except Unreadable as error:
-        return Script(text=line, commands=_guesses(line), objection=str(error))
+        return Script(
+            text=line,
+            commands=_guesses(line),
+            objection=str(error),
+            possible=((ANY,),) if len(line) > MOST_CHARACTERS else possible_commands(line),
+        )
     return Script(text=line, commands=commands)
 
 
@@ -65,13 +79,15 @@ def read_arguments(arguments: Sequence[str]) -> Script:
         commands = tuple(_command(tuple(arguments), piped=False, depth=0))
     except Unreadable as error:
         guesses = (tuple(arguments), *(guess for word in arguments for guess in _guesses(word)))
-        return Script(text=text, commands=guesses, objection=str(error))
+        possible = ((ANY,),) if len(text) > MOST_CHARACTERS else possible_in_arguments(arguments)
+        return Script(text=text, commands=guesses, objection=str(error), possible=possible)
     return Script(text=text, commands=commands)
 
 
 def unsaid(title: str) -> Script:
     """A command that nobody told us; its title is no more than a hint."""
-    return Script(text=title, commands=_guesses(title), objection="the agent does not say what it would run")
+    objection = "the agent does not say what it would run"
+    return Script(text=title, commands=_guesses(title), objection=objection, possible=((ANY,),))
 
 
 def _line(line: str, *, depth: int) -> Iterable[Words]:
@@ -86,6 +102,8 @@ def _line(line: str, *, depth: int) -> Iterable[Words]:
             continue
         if words:
             found += _simple(words, piped=piped, depth=depth)
+            if len(found) > MOST_COMMANDS:
+                raise Unreadable(f"it is made of more than {MOST_COMMANDS} commands")
             words, piped, wants = [], each == "|", each not in (";", "\n")
         elif each != "\n":
             raise Unreadable(f"nothing stands before {each}")
@@ -115,6 +133,8 @@ def _command(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
     # A line that begins with a flag would be a flag of the shell that it is given to.
     if not words or not words[0] or words[0].startswith(("-", "+")):
         raise Unreadable("it names no program")
+    if len(words) > MOST_WORDS:
+        raise Unreadable(f"it has more than {MOST_WORDS} words")
     if sum(map(len, words)) > MOST_CHARACTERS:
         raise Unreadable(f"it is longer than {MOST_CHARACTERS} characters")
     name = name_of(words[0])
@@ -125,19 +145,16 @@ def _command(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:
         raise Unreadable(f"{name} {how}")
     if piped and is_interpreter(name):
         raise Unreadable(f"something is piped into {name}, which would run it")
-    if name in _LOOKED_THROUGH:
+    if name in LOOKED_THROUGH:
         return _looked_through(words, piped=piped, depth=depth)
-    _check_arguments(name, words)
+    why = reason_not_to_allow(words)
+    if why is not None:
+        raise Unreadable(why)
+    inner = next(iter(commands_within(words)), None)
+    # A rule allows both by the outer one's words. An alias of git is allowed by its name, as a script is.
+    if inner and inner != (ANY,) and list(_command(inner, piped=piped, depth=depth)) != [inner]:
+        raise Unreadable(f"{name} runs {name_of(inner[0])}, which runs something else")
     return [words]
-
-
-def _check_arguments(name: str, words: Words) -> None:
-    if name == "find" and not FIND_ACTIONS.isdisjoint(words):
-        raise Unreadable("find runs or deletes what it finds")
-    if name == "git" and any(w == "-c" or w.startswith(("--config-env", "--exec-path")) for w in words[1:3]):
-        raise Unreadable("git is given settings, which may run anything")
-    if name == "printf" and len(words) > 1 and words[1].startswith("-"):
-        raise Unreadable("printf is given a flag, which may set a variable")
 
 
 def _looked_through(words: Words, *, piped: bool, depth: int) -> Iterable[Words]:

@@ -1,0 +1,75 @@
+"""What systems do differently with files: flags for opening them, and locks.
+
+A lock belongs to an open file. Closing the descriptor gives it back, and so does the end of the process:
+nobody needs to unlock. Whoever waits for a lock waits in the calling thread; holders keep it for the length
+of a few system calls.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, Final
+
+# Each is declared for its own system alone, so a type checker knows only one of them.
+fcntl: Any = None
+msvcrt: Any = None
+with suppress(ImportError):
+    fcntl = import_module("fcntl")
+with suppress(ImportError):
+    msvcrt = import_module("msvcrt")
+
+HAS_LOCKS: Final = fcntl is not None or msvcrt is not None
+"""Without them nobody is kept out: `try_lock` says yes to everybody, and proves nothing about others."""
+
+# On Windows a file is binary only if that is said, and a child inherits nothing that is not handed to it.
+UNBLOCKED: Final[int] = (
+    getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+)
+"""Opening never waits, not even for a pipe that nobody writes to; no child inherits it."""
+
+CAREFUL: Final[int] = UNBLOCKED | getattr(os, "O_NOFOLLOW", 0)
+"""The same, and a link in the place of the file is refused."""
+
+_FAR: Final = 0x7FFF_FFF0
+"""Where Windows locks a byte: behind what files hold, since nobody else can read a locked byte there."""
+
+_PAUSE: Final = 0.01
+
+
+def lock(descriptor: int) -> None:
+    """Wait until nobody else has the file locked, and lock it."""
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return
+    while not try_lock(descriptor):
+        time.sleep(_PAUSE)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock the file if nobody else has, and say whether."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        elif msvcrt is not None:
+            position = os.lseek(descriptor, 0, os.SEEK_CUR)
+            try:
+                os.lseek(descriptor, _FAR, os.SEEK_SET)
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(descriptor, position, os.SEEK_SET)
+    except OSError:
+        return False
+    return True
+
+
+def share(descriptor: int) -> None:
+    """Lock the file together with others who share it; nobody gets it alone meanwhile.
+
+    Windows has no such lock; there, a file that is open can be neither moved nor removed, which is what
+    sharers want to prevent.
+    """
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)

@@ -1,0 +1,150 @@
+"""Locks on files, and that the package starts where POSIX modules are missing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.system import files
+
+HERE = Path(__file__).parent
+WITHOUT_POSIX = str(HERE / "without_posix.py")
+
+
+def without_posix(*words: str, home: Path) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "TMPDIR": str(home)}
+    return subprocess.run(
+        [sys.executable, WITHOUT_POSIX, *words],
+        cwd=home,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_every_module_can_be_imported_without_posix(tmp_path: Path) -> None:
+    done = without_posix("import", home=tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stdout + done.stderr
+
+
+COMMANDS = """
+run agents client-tools dialect chaos chat check connect diff doctor policy replay review serve hub inbox
+journal sessions tap translate view agent
+""".split()  # noqa: SIM905 - a list of names that reads better as words
+
+
+def test_every_command_says_its_help_without_posix(tmp_path: Path) -> None:
+    """In one process each costs more than all of them in one: the parser is the same."""
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import without_posix; without_posix.hide_modules()\n"
+        "from dragoman.cli import main\n"
+        "for name in sys.argv[2:]:\n"
+        "    sys.argv = ['dragoman', name, '--help']\n"
+        "    try: status = main()\n"
+        "    except SystemExit as end: status = end.code\n"
+        "    if status: print(name, status)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(HERE), *COMMANDS],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.stderr == ""
+    assert done.stdout.count("usage:") + done.stdout.count("Usage:") >= len(COMMANDS), done.stdout
+
+
+def test_a_policy_is_checked_and_explained_without_posix(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text('[[rule]]\ndecision = "deny"\ncommand = "git push"\n')
+    checked = without_posix("policy", "check", "policy.toml", home=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+    asked = ("policy", "explain", "--policy", "policy.toml", "--command", "git push")
+    explained = without_posix(*asked, home=tmp_path)
+    assert explained.stdout.startswith("deny: git push"), explained.stderr
+
+
+def test_an_agent_is_run_and_its_commands_are_logged_without_posix(tmp_path: Path) -> None:
+    done = without_posix("run", "--agent", "echo", "--approve", "all", "/run echo hi", home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "It ended with 0." in done.stdout
+    assert (tmp_path / ".local/state/dragoman/audit.jsonl").read_text().count("echo hi")
+
+
+def test_a_secret_is_refused_where_a_terminal_cannot_be_asked_not_to_show_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from dragoman.errors import LocalMistake
+    from dragoman.workspace.policy.lines import Lines
+
+    monkeypatch.setitem(sys.modules, "termios", None)
+    leader, follower = os.openpty()
+    try:
+        with pytest.raises(LocalMistake, match="no POSIX terminals"), Lines(follower)._silent():
+            pass
+    finally:
+        os.close(leader)
+        os.close(follower)
+
+
+# Locks.
+
+
+def test_a_lock_keeps_others_out_until_its_file_is_closed(tmp_path: Path) -> None:
+    first, second = (os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT) for _ in range(2))
+    assert files.try_lock(first)
+    assert not files.try_lock(second)
+    os.close(first)
+    assert files.try_lock(second)
+    os.close(second)
+
+
+def test_those_who_share_a_lock_keep_others_out_together(tmp_path: Path) -> None:
+    first, second, third = (os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT) for _ in range(3))
+    files.share(first)
+    files.share(second)
+    assert not files.try_lock(third)
+    for descriptor in (first, second):
+        os.close(descriptor)
+    assert files.try_lock(third)
+    os.close(third)
+
+
+class Windows:
+    """The part of Windows' module that locks use: bytes of files, each for one descriptor."""
+
+    LK_NBLCK = 2
+
+    def __init__(self) -> None:
+        self.locked: dict[tuple[int, int], int] = {}
+
+    def locking(self, descriptor: int, mode: int, count: int) -> None:
+        assert (mode, count) == (self.LK_NBLCK, 1)
+        place = (os.fstat(descriptor).st_ino, os.lseek(descriptor, 0, os.SEEK_CUR))
+        if self.locked.setdefault(place, descriptor) != descriptor:
+            raise PermissionError
+
+
+def test_where_there_is_no_flock_windows_locks_a_byte_that_no_file_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    windows = Windows()
+    monkeypatch.setattr(files, "fcntl", None)
+    monkeypatch.setattr(files, "msvcrt", windows)
+    first, second = (os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT) for _ in range(2))
+    os.write(first, b"123")
+    assert files.try_lock(first)
+    assert not files.try_lock(second)
+    assert os.lseek(first, 0, os.SEEK_CUR) == 3
+    assert all(at > 1_000_000 for _, at in windows.locked)
+    files.share(second)
+    os.close(first)
+    os.close(second)
