@@ -23,7 +23,8 @@ LOOK = """(before) => {
     const seen = () => {
         const found = {};
         const drawn = {};
-        for (const mark of timeline.querySelectorAll(".tool-title, .gist, .bubble, .prose h4, .prose h5, .end")) {
+        const marks = ".tool-title, .gist, .bubble, .prose h4, .prose h5, .end";
+        for (const mark of timeline.querySelectorAll(marks)) {
             const box = mark.getBoundingClientRect();
             drawn[mark.innerText] = box.top;
             if (box.bottom > top && box.top < bottom) found[mark.innerText] = box.top;
@@ -41,7 +42,7 @@ LOOK = """(before) => {
             waited += 1;
             still = same(last.marks, now) ? still + 1 : 0;
             last = now;
-            // Browsers glide: what has begun to move is awaited until it rests, and what does not move at all is given up.
+            // Browsers glide: what moves is awaited until it rests; what does not move is given up.
             if (!before || (still >= 5 && (waited >= 20 || !same(before, now)))) resolve(now);
             else requestAnimationFrame(look);
         };
@@ -69,7 +70,7 @@ class Sight:
 
 
 @dataclass
-class Reader:
+class ScrollReader:
     """Somebody who scrolls, with the pointer at a place of the conversation."""
 
     page: Any
@@ -89,7 +90,9 @@ class Reader:
         if way == 0 and room < 1:
             return False
         if room >= abs(least):
-            assert min(least, most) - 1 <= way <= max(least, most) + 1, f"a step of {least} to {most} moved {way}"
+            assert min(least, most) - 1 <= way <= max(least, most) + 1, (
+                f"a step of {least} to {most} moved {way}"
+            )
         else:
             assert 0 <= way * (1 if most > 0 else -1) <= room + 1
         return True
@@ -107,29 +110,37 @@ START = ".bubble:has-text('review 6 files')"
 END = ".item.of-end.drawn"
 
 
-@pytest.fixture(params=sorted(WIDTHS))
-def reader(request: pytest.FixtureRequest, visitor: Visitor, hub: RunningHub) -> Reader:
-    """Somebody at the end of a review whose first half has to be fetched."""
-    page = visitor.open(viewport=WIDTHS["desk"])
+@pytest.fixture(scope="module")
+def review(browser: Any, hub: RunningHub) -> str:
+    """The address of a review whose first half has to be fetched when it is read from its end."""
+    writer = Visitor(browser.new_context(reduced_motion="reduce"), hub)
+    page = writer.open()
     start_session(page, hub.folder)
     send(page, "review 6 files")
     ended(page, 1)
-    page.set_viewport_size(WIDTHS[request.param])
-    page.reload()
+    address = str(page.evaluate("location.hash"))
+    writer.context.close()
+    return address
+
+
+@pytest.fixture(params=sorted(WIDTHS))
+def reader(request: pytest.FixtureRequest, visitor: Visitor, review: str) -> ScrollReader:
+    page = visitor.open(viewport=WIDTHS[request.param])
+    page.evaluate("hash => { location.hash = hash }", review)
     page.wait_for_selector(END)
     page.locator(".timeline").focus()
     box = page.locator(".timeline").bounding_box()
-    reader = Reader(page, box["x"] + 30, box["y"] + box["height"] / 2)
+    reader = ScrollReader(page, box["x"] + 30, box["y"] + box["height"] / 2)
     page.mouse.move(reader.x, reader.y)
     return reader
 
 
-def test_the_wheel_leads_to_the_top_and_back(reader: Reader) -> None:
+def test_the_wheel_leads_to_the_top_and_back(reader: ScrollReader) -> None:
     reader.travel(lambda: reader.page.mouse.wheel(0, -450), least=-450, most=-450, until=START)
     reader.travel(lambda: reader.page.mouse.wheel(0, 450), least=450, most=450, until=END)
 
 
-def test_a_finger_leads_to_the_top_and_back(reader: Reader) -> None:
+def test_a_finger_leads_to_the_top_and_back(reader: ScrollReader) -> None:
     finger = reader.page.context.new_cdp_session(reader.page)
     finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
 
@@ -137,7 +148,9 @@ def test_a_finger_leads_to_the_top_and_back(reader: Reader) -> None:
 
     def touch(kind: str, *points: float) -> None:
         places = [{"x": reader.x, "y": y} for y in points]
-        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": places, "timestamp": next(clock)})
+        finger.send(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": places, "timestamp": next(clock)}
+        )
 
     def swipe(way: int) -> None:
         start = reader.y - way / 2
@@ -151,7 +164,7 @@ def test_a_finger_leads_to_the_top_and_back(reader: Reader) -> None:
     reader.travel(lambda: swipe(-400), least=330, most=400, until=END)
 
 
-def test_keys_lead_to_the_top_and_back(reader: Reader) -> None:
+def test_keys_lead_to_the_top_and_back(reader: ScrollReader) -> None:
     press = reader.page.keyboard.press
     height = reader.page.evaluate("document.querySelector('.timeline').clientHeight")
     for _ in range(4):
@@ -167,42 +180,7 @@ def test_keys_lead_to_the_top_and_back(reader: Reader) -> None:
     assert reader.look().below <= 1
 
 
-CHANGES = {
-    "a tool above is unfolded": "() => above('.tool:not([open]) > summary').click()",
-    "a diff above is folded": "() => above('.tool[open] > summary').click()",
-    "a thought above is unfolded": "() => above('.thought:not([open]) > summary').click()",
-    "something above is taken away": "() => above('.file').remove()",
-}
-ABOVE = """() => {
-    const { top } = document.querySelector(".timeline").getBoundingClientRect();
-    window.above = (what) => [...document.querySelectorAll(what)].filter((one) => one.closest(".item").getBoundingClientRect().bottom < top).at(-1);
-}"""
-
-
-def test_what_changes_elsewhere_moves_nothing_on_the_screen(
-    reader: Reader, visitor: Visitor, hub: RunningHub
-) -> None:
-    page = reader.page
-    page.keyboard.press("Home")
-    page.wait_for_selector(START)
-    for _ in range(5):
-        reader.step(lambda: page.keyboard.press("PageDown"), least=100, most=900)
-    page.evaluate(ABOVE)
-    for change in CHANGES.values():
-        before = reader.look()
-        page.evaluate(change)
-        assert before.way_to(reader.look(before)) == pytest.approx(0, abs=1), change
-    before = reader.look()
-    other = visitor.open(url=f"{hub.url}")
-    other.evaluate("hash => { location.hash = hash }", page.evaluate("location.hash"))
-    other.wait_for_selector(".composer textarea:enabled")
-    send(other, "say 40 messages")
-    ended(other, 2)
-    page.wait_for_selector(".jump >> text=/4\\d new below/")
-    assert before.way_to(reader.look(before)) == pytest.approx(0, abs=1)
-
-
-def test_a_resized_window_shows_what_it_showed(reader: Reader) -> None:
+def test_a_resized_window_shows_what_it_showed(reader: ScrollReader) -> None:
     page = reader.page
     for _ in range(6):
         reader.step(lambda: page.keyboard.press("PageUp"), least=-100, most=-900)
@@ -228,3 +206,36 @@ def test_a_long_diff_comes_whole_and_in_pieces(visitor: Visitor, hub: RunningHub
         page.click("button[aria-label='Session menu']")
         page.click("text=Export as HTML")
     assert saving.value.path().read_text().count("of many</span>") == 700
+
+
+CHANGES = {
+    "a tool above is unfolded": "() => above('.tool:not([open]) > summary').click()",
+    "a diff above is folded": "() => above('.tool[open] > summary').click()",
+    "a thought above is unfolded": "() => above('.thought:not([open]) > summary').click()",
+    "something above is taken away": "() => above('.file').remove()",
+}
+ABOVE = """() => {
+    const { top } = document.querySelector(".timeline").getBoundingClientRect();
+    const isAbove = (one) => one.closest(".item").getBoundingClientRect().bottom < top;
+    window.above = (what) => [...document.querySelectorAll(what)].filter(isAbove).at(-1);
+}"""
+
+
+def test_what_changes_elsewhere_moves_nothing_on_the_screen(reader: ScrollReader, visitor: Visitor) -> None:
+    page = reader.page
+    page.keyboard.press("Home")
+    page.wait_for_selector(START)
+    for _ in range(5):
+        reader.step(lambda: page.keyboard.press("PageDown"), least=100, most=900)
+    page.evaluate(ABOVE)
+    for change in CHANGES.values():
+        before = reader.look()
+        page.evaluate(change)
+        assert before.way_to(reader.look(before)) == pytest.approx(0, abs=1), change
+    before = reader.look()
+    other = visitor.open()
+    other.evaluate("hash => { location.hash = hash }", page.evaluate("location.hash"))
+    other.wait_for_selector(".composer textarea:enabled")
+    send(other, "say 40 messages")
+    page.wait_for_selector(".jump >> text=/4\\d new below/")
+    assert before.way_to(reader.look(before)) == pytest.approx(0, abs=1)

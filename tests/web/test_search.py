@@ -55,7 +55,10 @@ def find(page: Any, words: str) -> dict[str, Any]:
 
 def test_enter_opens_the_match_itself_wherever_it_is_folded_away(page: Any) -> None:
     found = find(page, "WALR")
-    assert (found["words"], found["around"]) == ("walr", "Somewhere there is a walrus, and nobody mentions it.")
+    assert (found["words"], found["around"]) == (
+        "walr",
+        "Somewhere there is a walrus, and nobody mentions it.",
+    )
     assert "the pangolin" in find(page, "pangolin")["around"]
     page.set_viewport_size(PHONE)
     assert find(page, "okapi 640")["around"].endswith("line 640 with an okapi")

@@ -23,10 +23,10 @@ LONGEST = 64 * 1024
 """Characters of one moment; a longer speech is shown as several, so that memory stays bounded."""
 
 LONGEST_OUTPUT = 16 * 1024
-"""Characters of what one tool call printed or wrote that can be searched: an index must not outgrow its journal."""
+"""Searchable characters of what one tool call printed or wrote: an index must not outgrow its journal."""
 
 MOST_OUTPUTS = 64
-"""Tool calls whose output is kept until they end; of agents that start more at once, the oldest are let go."""
+"""Tool calls whose output is kept until they end; when more run at once, the oldest are dropped."""
 
 CHUNKS: dict[str, Kind] = {
     "agent_message_chunk": "message",

@@ -5,12 +5,12 @@
 
 import { type Inline, parseInline } from "./inline";
 
-export interface Span {
+export interface TextSpan {
   from: number;
   to: number;
 }
 
-interface Word extends Span {
+interface Word extends TextSpan {
   folded: string;
 }
 
@@ -20,18 +20,18 @@ const UNSPACED = /[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\u
 const CONTEXT = 5;
 
 /** Where the words of a query stand in a text. */
-export function findWords(text: string, query: string): Span[] {
+export function findWords(text: string, query: string): TextSpan[] {
   const terms = wordsOf(query);
   return wordsOf(text).flatMap((word) => match(word, terms) ?? []);
 }
 
 /** The match that is meant: where most words of the query stand together, and among those, as an excerpt shows it. */
-export function findExcerpt(text: string, query: string, excerpt: string): Span | null {
+export function findExcerpt(text: string, query: string, excerpt: string): TextSpan | null {
   const terms = wordsOf(query);
   const shown = wordsOf(excerpt);
   const centre = shown.findIndex((word) => match(word, terms));
   const words = wordsOf(text);
-  let best: Span | null = null;
+  let best: TextSpan | null = null;
   let most = -1;
   words.forEach((word, at) => {
     const found = match(word, terms);
@@ -65,7 +65,7 @@ function fold(word: string): string {
   return word.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
-function match(word: Word, terms: Word[]): Span | null {
+function match(word: Word, terms: Word[]): TextSpan | null {
   const term = terms.find(({ folded }) => folded && word.folded.startsWith(folded));
   if (!term) return null;
   // Folding may change lengths; then the whole word is what was found.

@@ -9,14 +9,14 @@ const SCROLLERS = "pre, .terminal, .table";
 /** Few children are looked at one by one, because some stand outside of the flow; of many, half are left out each time. */
 const FEW = 24;
 
-interface Mark {
+interface EdgeElement {
   element: Element;
   top: number;
 }
 
 export class Anchor {
   /** From the innermost element outwards: what is drawn anew takes its inner elements with it. */
-  private marks: Mark[] = [];
+  private marks: EdgeElement[] = [];
 
   constructor(
     private scroller: HTMLElement,

@@ -3,12 +3,12 @@
  * content is still to come has the class `drawing`; whoever needs all of it now calls `finishDrawing`.
  */
 
-interface Step {
+interface DrawingStep {
   target: HTMLElement;
   draw: () => void;
 }
 
-const queue = new Set<Step>();
+const queue = new Set<DrawingStep>();
 let frame = 0;
 
 export function drawLater(target: HTMLElement, draw: () => void): void {
@@ -39,7 +39,7 @@ export function finishDrawing(root: HTMLElement): void {
   }
 }
 
-function run({ target, draw }: Step): void {
+function run({ target, draw }: DrawingStep): void {
   draw();
   target.classList.remove("drawing");
 }

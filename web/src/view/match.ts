@@ -8,7 +8,7 @@ import type { ItemView } from "./items";
 import { finishDrawing } from "./later";
 
 /** What was searched, and the surroundings of what was found. */
-export interface Wanted {
+export interface SearchTarget {
   query: string;
   excerpt: string;
 }
@@ -19,26 +19,26 @@ const NOT_SEARCHED = ".gist, .number, .sign, .mark, .tool-state, .code-head, but
 const BOUNDARIES = "p, li, td, th, h3, h4, h5, h6, pre, div, summary, .text, .chip, .path";
 
 /** Finds the match, unfolding as much as is needed; null if the item does not show it. */
-export function locate(view: ItemView, wanted: Wanted): Range | null {
+export function locate(view: ItemView, target: SearchTarget): Range | null {
   finishDrawing(view.element);
-  let found = search(view.element, wanted);
+  let found = search(view.element, target);
   if (found && isShown(found)) return found;
   view.unfold?.();
   do {
     finishDrawing(view.element);
-    found = search(view.element, wanted);
+    found = search(view.element, target);
   } while (!(found && isShown(found)) && unfoldNext(view.element));
   return found;
 }
 
 /** Marks every match of an item. Nothing in the document changes, so that whatever is drawn there may go on. */
-export function markMatches(root: HTMLElement, wanted: Wanted, current: Range): void {
+export function markMatches(root: HTMLElement, target: SearchTarget, current: Range): void {
   if (typeof Highlight === "undefined") {
     getSelection()?.setBaseAndExtent(current.startContainer, current.startOffset, current.endContainer, current.endOffset);
     return;
   }
   const text = new DrawnText(root);
-  const all = findWords(text.content, wanted.query).map((span) => text.range(span.from, span.to));
+  const all = findWords(text.content, target.query).map((span) => text.range(span.from, span.to));
   CSS.highlights.set("match", new Highlight(...all));
   CSS.highlights.set("match-current", new Highlight(current));
 }
@@ -62,7 +62,7 @@ function centre(range: Range, scroller: HTMLElement): void {
   if (box.left < left || box.right > right) scroller.scrollLeft += box.left - left - scroller.clientWidth / 2;
 }
 
-function search(root: HTMLElement, { query, excerpt }: Wanted): Range | null {
+function search(root: HTMLElement, { query, excerpt }: SearchTarget): Range | null {
   const text = new DrawnText(root);
   const span = findExcerpt(text.content, query, excerpt);
   return span && text.range(span.from, span.to);

@@ -10,7 +10,7 @@ import { Anchor } from "./anchor";
 import { button, el } from "./dom";
 import { type ItemView, viewOf } from "./items";
 import { isDrawing } from "./later";
-import { type Wanted, forgetMatches, locate, markMatches, scrollToRange } from "./match";
+import { type SearchTarget, forgetMatches, locate, markMatches, scrollToRange } from "./match";
 
 const ITEMS_IN_GROUP = 32;
 /** Whoever comes so close to the end stays there. */
@@ -32,8 +32,8 @@ interface Place {
   group: Group;
   shell: HTMLElement;
   view: ItemView | null;
-  /** The revision that is drawn. */
-  drawn: number;
+  /** The revision of the item that is drawn. */
+  revision: number;
   height: number;
 }
 
@@ -55,13 +55,13 @@ export class Timeline {
   private places = new Map<Item, Place>();
   private groups: Group[] = [];
   /** Groups with something to draw, and groups with nothing left to draw. Closed groups are in neither. */
-  private waiting = new Set<Group>();
-  private drawn = new Set<Group>();
+  private undrawnGroups = new Set<Group>();
+  private drawnGroups = new Set<Group>();
   /** Places whose former height holds until all of their content is there. */
   private unfinished = new Set<Place>();
   private opened = new Map<number, boolean>();
   /** Where the person wants to stay, whatever comes: at the end, at the start, or with what they see. */
-  private stays: "end" | "start" | "here" = "end";
+  private position: "end" | "start" | "here" = "end";
   private last = { top: 0, height: 0, screen: 0 };
   private busyAt = 0;
   private width = 0;
@@ -99,22 +99,22 @@ export class Timeline {
   }
 
   toEnd(): void {
-    this.stays = "end";
+    this.position = "end";
     this.unseen = 0;
     this.settle();
   }
 
   /** To the very beginning, also of what has to be fetched first. */
   toStart(): void {
-    this.stays = "start";
+    this.position = "start";
     this.settle();
   }
 
   private refresh(item: Item): void {
     const place = this.places.get(item);
-    if (!place?.view || place.drawn === item.revision) return;
+    if (!place?.view || place.revision === item.revision) return;
     place.view.update();
-    place.drawn = item.revision;
+    place.revision = item.revision;
     this.unfinished.add(place);
   }
 
@@ -132,8 +132,8 @@ export class Timeline {
     }
     for (const group of this.groups) group.element.remove();
     this.groups = [];
-    this.waiting.clear();
-    this.drawn.clear();
+    this.undrawnGroups.clear();
+    this.drawnGroups.clear();
     this.unfinished.clear();
     this.places.clear();
     this.append(items);
@@ -151,7 +151,7 @@ export class Timeline {
       this.place(item, group);
     }
     this.busyAt = performance.now();
-    if (this.stays !== "end" && this.count) this.unseen += items.length;
+    if (this.position !== "end" && this.count) this.unseen += items.length;
   }
 
   private prepend(items: Item[]): void {
@@ -170,7 +170,7 @@ export class Timeline {
   private place(item: Item, group: Group): void {
     const shell = el("div", `item of-${item.kind}`);
     shell.dataset.cursor = item.cursor;
-    const place: Place = { item, group, shell, view: null, drawn: 0, height: 0 };
+    const place: Place = { item, group, shell, view: null, revision: 0, height: 0 };
     this.places.set(item, place);
     this.open(group);
     group.places.push(place);
@@ -188,7 +188,7 @@ export class Timeline {
     this.unfinished.delete(place);
     if (group.places.length) return;
     group.element.remove();
-    this.drawn.delete(group);
+    this.drawnGroups.delete(group);
     this.groups.splice(this.groups.indexOf(group), 1);
   }
 
@@ -205,7 +205,7 @@ export class Timeline {
 
   private countUndrawn(group: Group, by: number): void {
     group.undrawn += by;
-    const [to, from] = group.undrawn ? [this.waiting, this.drawn] : [this.drawn, this.waiting];
+    const [to, from] = group.undrawn ? [this.undrawnGroups, this.drawnGroups] : [this.drawnGroups, this.undrawnGroups];
     from.delete(group);
     to.add(group);
   }
@@ -220,13 +220,13 @@ export class Timeline {
       place.shell.classList.remove("drawn");
       place.shell.replaceChildren();
     }
-    this.drawn.delete(group);
+    this.drawnGroups.delete(group);
   }
 
   private fill(place: Place): void {
     if (place.view) return;
     place.view = viewOf(place.item, this.opened);
-    place.drawn = place.item.revision;
+    place.revision = place.item.revision;
     place.shell.classList.add("drawn");
     place.shell.append(place.view.element);
     this.unfinished.add(place);
@@ -237,7 +237,7 @@ export class Timeline {
   private settle(): void {
     if (!this.element.isConnected) return;
     this.width ||= this.list.clientWidth;
-    if (this.stays === "end") this.fillFromEnd();
+    if (this.position === "end") this.fillFromEnd();
     else this.fillFromTop();
     this.finish();
     this.keep();
@@ -248,26 +248,26 @@ export class Timeline {
   }
 
   private fillFromEnd(): void {
-    let fresh = 0;
+    let unmeasured = 0;
     for (const place of this.placesFrom(this.groups.length - 1, -1)) {
-      if (fresh === 0 && this.list.getBoundingClientRect().bottom - place.shell.getBoundingClientRect().bottom > this.element.clientHeight) return;
+      if (unmeasured === 0 && this.list.getBoundingClientRect().bottom - place.shell.getBoundingClientRect().bottom > this.element.clientHeight) return;
       if (place.view) continue;
       this.fill(place);
-      fresh = (fresh + 1) % STEP;
+      unmeasured = (unmeasured + 1) % STEP;
     }
   }
 
   private fillFromTop(): void {
-    if (this.stays === "start") this.element.scrollTop = 0;
+    if (this.position === "start") this.element.scrollTop = 0;
     else this.anchor.restore();
     const { top, bottom } = this.element.getBoundingClientRect();
-    let fresh = 0;
+    let unmeasured = 0;
     for (const place of this.placesFrom(this.groupAt(this.element.scrollTop), 1)) {
-      const box = fresh === 0 ? place.shell.getBoundingClientRect() : null;
+      const box = unmeasured === 0 ? place.shell.getBoundingClientRect() : null;
       if (box && box.top > bottom) return;
       if (place.view || (box && box.bottom <= top)) continue;
       this.fill(place);
-      fresh = (fresh + 1) % STEP;
+      unmeasured = (unmeasured + 1) % STEP;
     }
   }
 
@@ -313,9 +313,9 @@ export class Timeline {
       yield* undrawn(this.groups[at]);
     }
     if (this.unfinished.size) yield null;
-    while (this.waiting.size) {
+    while (this.undrawnGroups.size) {
       if (isDrawing() || performance.now() - this.busyAt < QUIET_MS) return yield null;
-      const next = this.nearest(this.waiting);
+      const next = this.nearest(this.undrawnGroups);
       this.open(next);
       yield* undrawn(next);
     }
@@ -341,7 +341,7 @@ export class Timeline {
       element.offsetTop + element.offsetHeight < scrollTop - FAR_MARGIN || element.offsetTop > scrollTop + clientHeight + FAR_MARGIN;
     const isWhole = (group: Group): boolean => group.places.every((place) => !this.unfinished.has(place));
     // The last group still grows.
-    for (const group of this.drawn) {
+    for (const group of this.drawnGroups) {
       if (group !== this.groups.at(-1) && isFar(group) && isWhole(group) && !isHeld(group.element)) this.close(group);
     }
   }
@@ -356,9 +356,9 @@ export class Timeline {
     const isNear = scrollHeight - scrollTop - clientHeight < NEAR_END;
     // A list that became shorter moves up as well, and nobody meant to leave the end.
     const isSame = scrollHeight === height && clientHeight === screen;
-    if (isUp && (isSame || !isNear)) this.stays = this.stays === "start" ? "start" : "here";
-    if (isDown) this.stays = isNear ? "end" : this.stays === "end" ? "end" : "here";
-    if (this.stays === "end") this.unseen = 0;
+    if (isUp && (isSame || !isNear)) this.position = this.position === "start" ? "start" : "here";
+    if (isDown) this.position = isNear ? "end" : this.position === "end" ? "end" : "here";
+    if (this.position === "end") this.unseen = 0;
     if (isUp || isDown) this.busyAt = performance.now();
     this.settle();
   }
@@ -367,7 +367,7 @@ export class Timeline {
     if (!this.element.isConnected) return;
     if (this.list.clientWidth !== this.width) {
       this.width = this.list.clientWidth;
-      for (const group of this.groups) if (!group.isOpen) this.waiting.add(group);
+      for (const group of this.groups) if (!group.isOpen) this.undrawnGroups.add(group);
       this.frame ||= requestAnimationFrame(() => this.work());
     }
     this.keep();
@@ -375,28 +375,28 @@ export class Timeline {
 
   private keep(): void {
     const { element } = this;
-    if (this.stays === "end") element.scrollTop = element.scrollHeight;
-    else if (this.stays === "start") element.scrollTop = 0;
+    if (this.position === "end") element.scrollTop = element.scrollHeight;
+    else if (this.position === "start") element.scrollTop = 0;
     else this.anchor.restore();
     this.anchor.remember();
     this.last = { top: element.scrollTop, height: element.scrollHeight, screen: element.clientHeight };
-    this.jump.hidden = this.stays === "end";
+    this.jump.hidden = this.position === "end";
     if (!this.jump.hidden) this.jump.textContent = this.unseen ? `${this.unseen} new below` : "To the end";
   }
 
   /** Brings what a search found to the middle of the screen and marks it, or else the item that it is in. */
-  async reveal(item: Item, wanted: Wanted): Promise<void> {
+  async reveal(item: Item, target: SearchTarget): Promise<void> {
     const place = this.places.get(item);
     if (!place) return;
-    this.stays = "here";
+    this.position = "here";
     forgetMatches();
     this.bring(place);
     // Colours replace the text of code blocks, and with it what would be marked.
     if (place.shell.querySelector(".code")) await import("./highlight");
     if (!place.view) return;
-    const match = locate(place.view, wanted);
+    const match = locate(place.view, target);
     this.bring(place, match);
-    if (match) markMatches(place.view.element, wanted, match);
+    if (match) markMatches(place.view.element, target, match);
     place.shell.classList.add("found");
     window.setTimeout(() => place.shell.classList.remove("found"), 2500);
   }
