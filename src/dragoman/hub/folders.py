@@ -18,8 +18,7 @@ LOOKED_AT = 5_000
 
 
 def complete_folder(path: str, *, grant: Grant) -> dict[str, object]:
-    """`{"path": …, "exists": …, "folders": […]}` for what was typed so far; `path` is it with `~` resolved.
-    """
+    """`{"path": …, "exists": …, "folders": […]}` for what was typed; in `path`, `~` is resolved."""
     typed = os.path.expanduser(path)
     if not os.path.isabs(typed) or "\0" in typed:
         return {"path": typed, "exists": False, "folders": []}
