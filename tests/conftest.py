@@ -43,6 +43,10 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 # Each client of a model reads the certificates of all authorities, hundreds of times. Nobody here speaks TLS.
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 
+# Agents get the PATH of the login shell. Whatever the shell of whoever runs the tests does first is not
+# ours to try.
+os.environ["SHELL"] = "/bin/sh"
+
 # What a shell starts in the background is deaf to Ctrl-C, and so are its children; some of ours must hear it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -28,7 +28,11 @@ SECONDS = 5.0
 KEPT = 256 * 1024
 """Bytes of the shell's output that are looked at; its greeting comes before the answer."""
 
-AT_ONCE = Grace(after_eof=0.0, after_terminate=0.2, leftovers=0.0)
+ENDING = Grace(after_eof=0.0, after_terminate=2.0, leftovers=0.0)
+"""A shell that took too long may be in the middle of something, such as a lock that its tools remove when
+they are told to end: killed at once, they would leave it, and every later shell of the person would wait
+for it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ async def _asked(shell: str, source: Mapping[str, str]) -> str:
         read_fd, write_fd = os.pipe()
         try:
             program = Program(command=command, env=env, files=(nowhere, write_fd, nowhere))
-            tree = start_tree(program, grace=AT_ONCE, exited=moment.wake)
+            tree = start_tree(program, grace=ENDING, exited=moment.wake)
         except BaseException:
             os.close(read_fd)
             raise
