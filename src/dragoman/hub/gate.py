@@ -80,6 +80,8 @@ REQUESTS: dict[str, Row] = {
     f"{HUB}search": Row(scopes=("observe",), effect="look"),
     f"{HUB}agents": Row(scopes=("observe",), effect="look"),
     f"{HUB}files": Row(scopes=("observe",), effect="look"),
+    # It names only folders that the token may open: see `folders`.
+    f"{HUB}folders": Row(scopes=("prompt",), effect="look"),
     f"{HUB}terminal": Row(scopes=("observe",), effect="look"),
     f"{HUB}changes": Row(scopes=("observe",), effect="look"),
     f"{HUB}answer": Row(scopes=("approve",), effect="answer"),

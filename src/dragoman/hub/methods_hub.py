@@ -67,7 +67,6 @@ class HubMethods:
     # Looking.
 
     async def _folders(self, client: HubClient, params: Params) -> dict[str, Any]:
-        client.needs("prompt")
         return await asyncio.to_thread(complete_folder, client.text(params, "path"), grant=client.grant)
 
     async def _sessions(self, client: HubClient, params: Params) -> dict[str, Any]:
