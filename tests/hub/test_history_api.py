@@ -11,6 +11,7 @@ import pytest
 
 from dragoman.dialect import Ledger, Settings
 from dragoman.errors import ErrorAnswer, JournalError
+from dragoman.hub.admission import Grant
 from dragoman.hub.history_api import HistoryApi
 from dragoman.hub.history_door import AT_ONCE, HistoryDoor
 from dragoman.journal import Direction, Entry, MemoryJournal, StreamInfo
@@ -20,6 +21,8 @@ from dragoman.testing import check_transport
 from dragoman.testing.transports import Recorder
 from dragoman.transport.memory import memory_pair
 from dragoman.transport.tapped import TappedTransport
+
+ANYBODY = Grant("anybody")
 
 
 def frame(direction: Direction, **members: Any) -> Entry:
@@ -251,7 +254,11 @@ def test_other_questions_are_for_others(line: bytes) -> None:
 async def test_history_is_answered_and_the_rest_passes_in_order() -> None:
     owner = Owner("test")
     wire, client = memory_pair()
-    ours, sink, heard = HistoryDoor(wire, HistoryApi(await filled(["a"])), owner), Recorder(), Recorder()
+    ours, sink, heard = (
+        HistoryDoor(wire, HistoryApi(await filled(["a"])), owner, grant=ANYBODY),
+        Recorder(),
+        Recorder(),
+    )
     ours.start(sink)
     client.start(heard)
     client.write(
@@ -276,7 +283,7 @@ async def test_too_many_questions_at_once_are_refused() -> None:
 
     owner = Owner("test")
     wire, client = memory_pair()
-    ours, heard = HistoryDoor(wire, HistoryApi(Slow()), owner), Recorder()
+    ours, heard = HistoryDoor(wire, HistoryApi(Slow()), owner, grant=ANYBODY), Recorder()
     ours.start(Recorder())
     client.start(heard)
     for number in range(AT_ONCE + 1):
@@ -302,7 +309,7 @@ async def test_a_client_that_does_not_read_its_answers_gets_no_more_of_them() ->
     owner = Owner("test")
     wire, client = memory_pair()
     journal = await filled([f"session {n} " + "x" * 150 for n in range(1_500)])
-    ours = HistoryDoor(TappedTransport(wire, count, peer="client"), HistoryApi(journal), owner)
+    ours = HistoryDoor(TappedTransport(wire, count, peer="client"), HistoryApi(journal), owner, grant=ANYBODY)
     ours.start(Recorder())
     heard = Recorder()
     client.start(heard)
@@ -322,7 +329,7 @@ async def test_a_client_that_does_not_read_its_answers_gets_no_more_of_them() ->
 async def test_a_client_of_the_dialect_gets_history_from_here_and_turns_from_the_hub() -> None:
     owner = Owner("test")
     wire, client = memory_pair()
-    history = HistoryDoor(wire, HistoryApi(await filled(["a"])), owner)
+    history = HistoryDoor(wire, HistoryApi(await filled(["a"])), owner, grant=ANYBODY)
     hub = speaking("threads", history, position="client", settings=Settings(cwd="/x"), ledger=Ledger())
     asked, heard = Recorder(), Recorder()
     hub.start(asked)
@@ -345,6 +352,8 @@ async def test_it_keeps_the_promises_of_the_transport_behind_it() -> None:
     async def pair() -> tuple[HistoryDoor, HistoryDoor]:
         left, right = memory_pair()
         history = HistoryApi(MemoryJournal())
-        return HistoryDoor(left, history, owner), HistoryDoor(right, history, owner)
+        return HistoryDoor(left, history, owner, grant=ANYBODY), HistoryDoor(
+            right, history, owner, grant=ANYBODY
+        )
 
     await check_transport(pair)

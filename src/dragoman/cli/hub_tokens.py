@@ -23,7 +23,7 @@ EXAMPLES = """examples:
   dragoman hub token revoke phone
 
 scopes: observe (see sessions), prompt (make and drive them), approve (answer what agents ask), admin (status,
-prompts of others). Each of the last three includes observe, for the same agents and roots. Without --scope a
+prompts of others). prompt and admin include observe, for the same agents and roots. Without --scope a
 token has all of them, without --agent all agents, without --root all folders. A token is shown once,
 on standard output; only a hash of it is kept. A running hub notices every change within a second, and ends
 the connections of a revoked token.

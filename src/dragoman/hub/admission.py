@@ -27,6 +27,8 @@ from msgspec import Struct
 from dragoman.hub.rates import WRONG_TOKENS, Buckets, network_of, whole_seconds
 
 Scope: TypeAlias = Literal["observe", "prompt", "approve", "admin"]
+INCLUDE_OBSERVE: frozenset[Scope] = frozenset({"prompt", "admin"})
+
 ALL: frozenset[Scope] = frozenset({"observe", "prompt", "approve", "admin"})
 
 TICKET_SECONDS = 30.0
@@ -63,8 +65,10 @@ class Grant(Struct, frozen=True):
     """Which token of that name it came from: a rotated one is another. Says nothing about the token."""
 
     def may(self, scope: Scope) -> bool:
-        """Each other scope includes `observe`: nobody can drive, answer or run what they cannot see."""
-        return scope in self.scopes or (scope == "observe" and bool(self.scopes))
+        """`prompt` and `admin` include `observe`: nobody can drive or run what they cannot see. `approve`
+        does not: who only answers need not read what was said.
+        """
+        return scope in self.scopes or (scope == "observe" and not self.scopes.isdisjoint(INCLUDE_OBSERVE))
 
     def may_use(self, agent: str) -> bool:
         return not self.agents or any(fnmatchcase(agent, each) for each in self.agents)

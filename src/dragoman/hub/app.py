@@ -113,7 +113,7 @@ class HubApp:
         if dialect == "v1":
             return transport
         history = HistoryApi(self.hub.journal, may_see=lambda info: _may_see(visit.grant, info))
-        door = HistoryDoor(transport, history, self.hub.owner)
+        door = HistoryDoor(transport, history, self.hub.owner, grant=visit.grant)
         settings = Settings(cwd=visit.query.get("cwd", "/"))
         return speaking(dialect, door, position="client", settings=settings, ledger=Ledger())
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Raw
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
-from dragoman.hub.admission import Grant, Scope
+from dragoman.hub.admission import Grant
+from dragoman.hub.checking import check_version
 from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.hub.gate import check, check_session
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
@@ -29,7 +31,7 @@ from dragoman.wire import (
     failure,
     response,
 )
-from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES, invalid_request
 from dragoman.wire.envelope import Envelope, Id
 
 if TYPE_CHECKING:
@@ -42,8 +44,6 @@ log = logging.getLogger(__name__)
 
 AT_ONCE = 64
 """Requests of one client that may be waited for at once; prompts are not counted, they wait in queues."""
-
-FORBIDDEN = -32003
 
 LENT = {
     "fs/read_text_file": ("fs", "readTextFile"),
@@ -74,10 +74,6 @@ class Seat(Protocol):
 
     def elsewhere(self, request: Id, error: Elsewhere, /) -> None:
         """This request has to be answered by another node."""
-
-
-def forbidden(scope: str) -> ErrorAnswer:
-    return ErrorAnswer(FORBIDDEN, f"Forbidden: this token may not {scope}", {"scope": scope})
 
 
 class HubClient:
@@ -189,6 +185,11 @@ class HubClient:
 
     def _asked_by(self, request_id: Id, method: str, params: Raw | None) -> None:
         members = object_of(params)
+        try:
+            self._pass_gate(method, members)
+        except ErrorAnswer as error:
+            self.send(failure(request_id, error_object(error.code, error.message, error.data)))
+            return
         if method == "session/prompt":  # in order with what comes behind it, such as a cancel
             self._try(request_id, lambda: self.hub.methods.prompt(self, request_id, members))
         elif len(self._owner) >= AT_ONCE:
@@ -196,6 +197,15 @@ class HubClient:
             self.send(failure(request_id, error_object(INVALID_REQUEST, why)))
         else:
             self._owner.start(self._answer(request_id, method, members))
+
+    def _pass_gate(self, method: str, params: dict[str, Raw], *, is_request: bool = True) -> None:
+        """Raises the answer to what its token does not allow, or what comes before `initialize`."""
+        if method == "initialize":
+            check_version(params)
+        elif not self.initialized:
+            raise invalid_request("initialize comes first")
+        agent = self.agent or self.hub.default_agent
+        check(self.grant, method, params, agent=agent, is_request=is_request)
 
     def _try(self, request_id: Id, work: Any) -> None:
         try:
@@ -239,6 +249,11 @@ class HubClient:
 
     def _told_by(self, method: str, params: Raw | None) -> None:
         members = object_of(params)
+        try:
+            self._pass_gate(method, members, is_request=False)
+        except ErrorAnswer as error:  # a notification has no answer
+            log.info("%s: the notification %s was refused: %s", self.grant.name, method[:80], error.message)
+            return
         if method == "session/cancel":
             self.hub.methods.cancel(self, members)
         elif method == "$/cancel_request":
@@ -267,28 +282,9 @@ class HubClient:
         knows = method != "elicitation/create" or isinstance(self.capabilities.get("elicitation"), dict)
         return knows and self.grant.may("approve")
 
-    def needs(self, scope: Scope) -> None:
-        if not self.grant.may(scope):
-            raise forbidden(scope)
-
     def may_reach(self, session: HubSession) -> None:
         """Whether the session is among those that its token is for."""
-        memory = session.memory
-        if not (self.grant.may_use(memory.agent) and self.grant.may_open(memory.cwd)):
-            raise ErrorAnswer(
-                FORBIDDEN, "Forbidden: this token may not use this session", {"scope": "sessions"}
-            )
-
-    def may_have(self, params: dict[str, Raw]) -> None:
-        """Whether folders that it names besides the session's own are among those that its token is for."""
-        more = value_of(params.get("additionalDirectories"), [])
-        for folder in more if isinstance(more, list) else ():
-            if not isinstance(folder, str):
-                raise ErrorAnswer(-32602, "Invalid params: additionalDirectories are paths")
-            if not self.grant.may_open(folder):
-                raise ErrorAnswer(
-                    FORBIDDEN, "Forbidden: this token may not use that folder", {"scope": "roots"}
-                )
+        check_session(self.grant, agent=session.memory.agent, cwd=session.memory.cwd)
 
     def text(self, params: dict[str, Raw], name: str) -> str:
         value = value_of(params.get(name))

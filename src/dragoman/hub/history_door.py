@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import msgspec
 
-from dragoman.errors import LinkClosed
+from dragoman.errors import ErrorAnswer, LinkClosed
+from dragoman.hub.admission import Grant
+from dragoman.hub.gate import check
 from dragoman.hub.history_api import HistoryApi
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Sink, Transport
@@ -24,9 +26,10 @@ AT_ONCE = 8
 class HistoryDoor(PassingTransport):
     """A transport that keeps questions of one kind to itself. `owner` ends what is being answered."""
 
-    def __init__(self, inner: Transport, history: HistoryApi, owner: Owner) -> None:
+    def __init__(self, inner: Transport, history: HistoryApi, owner: Owner, *, grant: Grant) -> None:
         super().__init__(inner)
         self._history = history
+        self._grant = grant
         self._owner = owner
         self._answering = 0
         self._sink: Sink | None = None
@@ -50,12 +53,19 @@ class HistoryDoor(PassingTransport):
             self._sink.feed(rest)
 
     def _ask(self, line: bytes) -> None:
+        head = glance(line)
+        try:
+            check(self._grant, str(head.method), {})
+        except ErrorAnswer as refused:
+            refusal = {"code": refused.code, "message": refused.message}
+            self._tell(msgspec.json.encode({"id": head.id, "error": refusal}))
+            return
         if self._answering < AT_ONCE:
             self._answering += 1
             self._owner.start(self._answer(line))
         else:
             error = {"code": INTERNAL_ERROR, "message": "too much is waiting already"}
-            self._tell(msgspec.json.encode({"id": glance(line).id, "error": error}))
+            self._tell(msgspec.json.encode({"id": head.id, "error": error}))
 
     async def _answer(self, line: bytes) -> None:
         try:

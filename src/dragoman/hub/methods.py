@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, Raw
 
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
-from dragoman.hub.checking import check_kinds, check_open, check_version
+from dragoman.hub.checking import check_kinds, check_open
 from dragoman.hub.forking import fork
 from dragoman.hub.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
+from dragoman.hub.gate import HUB, agent_in
 from dragoman.hub.making import loaded, made_once, make, widen
-from dragoman.hub.methods_hub import PREFIX, HubMethods
+from dragoman.hub.methods_hub import HubMethods
 from dragoman.hub.queueing import withdraw
 from dragoman.hub.rendering import Position, read_cursor
 from dragoman.version import VERSION
@@ -64,12 +65,8 @@ class Methods:
     async def call(self, client: HubClient, method: str, params: Params, request_id: Id) -> Result:
         """The result; None if the answer is given elsewhere."""
         if method == "initialize":
-            check_version(params)
             return await self._initialize(client, params, request_id)
-        if not client.initialized:
-            raise invalid_request("initialize comes first")
-        client.needs("observe")
-        if method.startswith(PREFIX):
+        if method.startswith(HUB):
             return await self._ours.call(client, method, params)
         handler = self._handlers.get(method)
         if handler is not None:
@@ -78,7 +75,6 @@ class Methods:
                 return await self._ask_agent(client, method, params)
             return await handler(client, params, request_id)
         if "sessionId" in params:
-            client.needs("prompt")
             session = await self._session(client, params)
             return bytes(await self._hub.ask(session, method, params))
         if method.startswith("_"):
@@ -112,10 +108,6 @@ class Methods:
         return ours
 
     async def _introduced(self, client: HubClient, *, lenient: bool, lazy: bool) -> dict[str, Any]:
-        if not client.grant.may_use(client.agent):
-            raise ErrorAnswer(
-                -32003, f"Forbidden: this token may not use {client.agent}", {"scope": "agents"}
-            )
         try:
             agent = await self._hub.introduction(client.agent, start=not lazy)
         except DragomanError as error:
@@ -144,7 +136,6 @@ class Methods:
         raise AssertionError("asked by name")
 
     async def _ask_agent(self, client: HubClient, method: str, params: Params) -> Result:
-        client.needs("prompt")
         life = await self._hub.pool.life(client.agent)
         return bytes(await life.call(method, params))
 
@@ -156,17 +147,9 @@ class Methods:
         return session
 
     async def _new(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        client.needs("prompt")
-        ours = ours_in(params)
-        wanted = ours.get("agent")
-        agent = wanted if isinstance(wanted, str) and wanted else client.agent
-        cwd = client.text(params, "cwd")
-        if not client.grant.may_use(agent):
-            raise ErrorAnswer(-32003, f"Forbidden: this token may not use {agent}", {"scope": "agents"})
-        if not client.grant.may_open(cwd):
-            raise ErrorAnswer(-32003, "Forbidden: this token may not use that folder", {"scope": "roots"})
-        client.may_have(params)
-        key = key_in(ours)
+        agent = agent_in(params) or client.agent
+        client.text(params, "cwd")
+        key = key_in(ours_in(params))
         new = partial(make, self._hub, agent, without_ours(params), key=key)
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
@@ -221,7 +204,6 @@ class Methods:
         """
         if not client.grant.may("prompt"):
             return
-        client.may_have(params)
         if "mcpServers" in params:
             session.setup["mcpServers"] = value_of(params["mcpServers"], [])
         if "after" not in ours_in(params):  # who comes back has brought its folders already
@@ -243,8 +225,6 @@ class Methods:
         return {"sessions": sessions, **rest}
 
     async def _fork(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        client.needs("prompt")
-        client.may_have(params)
         source = await self._session(client, params)
         ours = ours_in(params)
         key = key_in(ours)
@@ -256,12 +236,10 @@ class Methods:
         return {**self._hub.showing.standing(session), "sessionId": session.id}
 
     async def _close(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        client.needs("prompt")
         await self._hub.close(await self._session(client, params))
         return {}
 
     async def _delete(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        client.needs("prompt")
         try:
             session = await self._session(client, params)
         except ErrorAnswer as error:
@@ -272,7 +250,6 @@ class Methods:
         return {}
 
     async def _set_mode(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        client.needs("prompt")
         session = await self._session(client, params)
         result = await self._hub.ask(session, "session/set_mode", params)
         mode = value_of(params.get("modeId"))
@@ -280,7 +257,6 @@ class Methods:
         return bytes(result)
 
     async def _set_option(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        client.needs("prompt")
         session = await self._session(client, params)
         result = await self._hub.ask(session, "session/set_config_option", params)
         options = value_of(result, {})
@@ -293,9 +269,6 @@ class Methods:
 
     def prompt(self, client: HubClient, request_id: Id, params: Params) -> None:
         """At once, so that what comes behind it finds it there."""
-        if not client.initialized:
-            raise invalid_request("initialize comes first")
-        client.needs("prompt")
         self._hub.check_rate(client)
         session = self._hub.sessions.get(client.text(params, "sessionId"))
         if session is None:
@@ -370,6 +343,6 @@ class Methods:
             self._hub.pass_on(session, method, members)
 
     def _followed(self, client: HubClient, params: Params) -> HubSession | None:
-        """The session that a notification is about, if the client may say anything there."""
+        """The session that a notification is about."""
         follower = client.followed.get(str(value_of(params.get("sessionId"), "")))
-        return follower.session if follower is not None and client.grant.may("prompt") else None
+        return None if follower is None else follower.session

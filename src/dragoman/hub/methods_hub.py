@@ -12,6 +12,7 @@ from msgspec import Raw
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.folders import complete_folder
 from dragoman.hub.frames import value_of
+from dragoman.hub.gate import HUB
 from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.queueing import edit, withdraw
 from dragoman.hub.rendering import Onlooker, Position, messages, read_cursor
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from dragoman.hub.session import HubSession
     from dragoman.journal import Stored
 
-PREFIX = "_dragoman/hub/"
-
 Params = dict[str, Raw]
 Handler = Callable[["HubClient", Params], Awaitable[dict[str, Any]]]
 
@@ -34,7 +33,7 @@ HISTORY_BYTES = 4 * 1024 * 1024
 
 
 class HubMethods:
-    """One method each; scopes are asked for here."""
+    """One method each. Scopes and places were checked at the gate (see `gate`)."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -60,7 +59,7 @@ class HubMethods:
         }
 
     async def call(self, client: HubClient, method: str, params: Params) -> dict[str, Any]:
-        handler = self._handlers.get(method.removeprefix(PREFIX))
+        handler = self._handlers.get(method.removeprefix(HUB))
         if handler is None:
             raise method_not_found(method)
         return await handler(client, params)
@@ -68,7 +67,6 @@ class HubMethods:
     # Looking.
 
     async def _folders(self, client: HubClient, params: Params) -> dict[str, Any]:
-        client.needs("prompt")
         return await asyncio.to_thread(complete_folder, client.text(params, "path"), grant=client.grant)
 
     async def _sessions(self, client: HubClient, params: Params) -> dict[str, Any]:
@@ -183,14 +181,12 @@ class HubMethods:
         return await self._hub.changes.changes(session.id)
 
     async def _status(self, client: HubClient, params: Params) -> dict[str, Any]:
-        client.needs("admin")
         told: dict[str, Any] = await self._hub.status()
         return told
 
     # Acting.
 
     async def _answer(self, client: HubClient, params: Params) -> dict[str, Any]:
-        client.needs("approve")
         session = await self._session(client, params)
         name, result = client.text(params, "request"), params.get("result")
         if not name.isdigit() or result is None:
@@ -216,7 +212,6 @@ class HubMethods:
         return {}
 
     async def _rename(self, client: HubClient, params: Params) -> dict[str, Any]:
-        client.needs("prompt")
         session = await self._session(client, params)
         title = client.text(params, "title")[:200]
         session.memory.title = title
@@ -226,7 +221,6 @@ class HubMethods:
         return {}
 
     async def _revert(self, client: HubClient, params: Params) -> dict[str, Any]:
-        client.needs("approve")
         session = await self._session(client, params)
         hunks = value_of(params.get("hunks"))
         chosen = [one for one in hunks if isinstance(one, int)] if isinstance(hunks, list) else None
@@ -242,7 +236,6 @@ class HubMethods:
 
     async def _own(self, client: HubClient, params: Params) -> tuple[HubSession, str]:
         """A prompt in the queue, which must be the client's, or it must be an administrator."""
-        client.needs("prompt")
         session = await self._session(client, params)
         key = client.text(params, "key")
         found = next((one for one in session.memory.queue if one.key == key), None)

@@ -81,7 +81,7 @@ async def _threads(hub: Hub, session_id: str) -> None:
     """A client of the thread protocol sees the same session as a thread, and may go on with it."""
     hub.draining = False
     wire, client = memory_pair()
-    history = HistoryDoor(wire, HistoryApi(hub.journal), hub.owner)
+    history = HistoryDoor(wire, HistoryApi(hub.journal), hub.owner, grant=Grant("anybody"))
     spoken = speaking("threads", history, position="client", settings=Settings(cwd="/tmp"), ledger=Ledger())
     heard = Recorder()
     client.start(heard)

@@ -72,7 +72,7 @@ class Reader:
 
     def __init__(self, stage: Stage) -> None:
         here, there = memory_pair()
-        door = HistoryDoor(there, HistoryApi(stage.journal), stage.hub.owner)
+        door = HistoryDoor(there, HistoryApi(stage.journal), stage.hub.owner, grant=Grant("anybody"))
         settings = Settings(cwd="/tmp")
         spoken = speaking("threads", door, position="client", settings=settings, ledger=Ledger())
         stage.hub.accept(spoken, Grant("reader", frozenset({"observe"})))
