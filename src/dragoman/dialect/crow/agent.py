@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
+from dragoman.dialect.crow.errors import is_complaint, read_error
 from dragoman.dialect.crow.handshake import read_welcome, write_hello
 from dragoman.dialect.crow.names import NAME, either
 from dragoman.dialect.crow.permission import has_kinds, read_question, rejecting, write_choice
@@ -25,7 +26,7 @@ from dragoman.dialect.crow.phrases import (
 )
 from dragoman.dialect.crow.questions import Waiting, Wish
 from dragoman.dialect.crow.sessions import read_loaded, read_opened, write_load, write_new, write_prompt
-from dragoman.dialect.crow.turns import is_complaint, read_end, read_error
+from dragoman.dialect.crow.turns import read_end
 from dragoman.dialect.crow.updates import QUESTION, read_update
 from dragoman.dialect.debts import Debts, OwnIds
 from dragoman.dialect.edge import Edge, Out, Settings

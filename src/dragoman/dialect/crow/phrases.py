@@ -46,6 +46,9 @@ STOP_UNKNOWN = Phrase("repaired", "a stop reason that v1 does not know", "told a
 STOP_ERROR = Phrase("repaired", "stop reason error", "told as error -32603 of the request")
 ERROR_STOP = Phrase("repaired", "an error that ended a turn", "told as stop reason error, kept in _meta")
 ERROR_ODD = Phrase("repaired", "an error without code or message", "told as error -32603")
+INVALID_FIELD = Phrase(
+    "repaired", "invalid params that name no field in data.errors", "taken from what the error says"
+)
 ANSWER_ODD = Phrase("lost", "an answer that makes no sense", "told as error -32603")
 
 # Updates.

@@ -40,6 +40,13 @@ WINDOWS = {
 EXTENSIONS = tuple(sorted(method for method in IN_THREADS if method.startswith("_")))
 
 
+def wrong_params(thread: str, method: str) -> str:
+    """Why such a request is refused. `thread` is what its sender calls the thread."""
+    subject = "pattern" if method == "_dragoman/fs/glob" else "path"
+    parts = "; its offset and limit are whole numbers from 0" if IN_THREADS[method] in WINDOWS else ""
+    return f"Invalid params: {thread} and {subject} are strings{parts}"
+
+
 def asked_in_v1(name: str, params: Json) -> Object | None:
     """What a threads agent wants, as params of v1."""
     fields = as_object(params)

@@ -21,6 +21,7 @@ from dragoman.dialect.threads.files import (
     asked_in_v1,
     told_in_threads,
     told_in_v1,
+    wrong_params,
 )
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND
 
@@ -35,7 +36,7 @@ class ReadsAtPeer(ThreadsEdge):
         method = str(message.method)
         params = asked_in_threads(method, message.params, self.note)
         if params is None:
-            return [self.refuse_inside(message.id, INVALID_PARAMS, "Invalid params")]
+            return [self.refuse_inside(message.id, INVALID_PARAMS, wrong_params("sessionId", method))]
         return [self.ask_peer(IN_THREADS[method], params, partial(self._read_by_peer, message))]
 
     def _read_by_peer(self, question: Message, answer: Message) -> list[Out]:
@@ -69,7 +70,7 @@ class ReadsForPeer(ThreadsEdge):
         method = IN_V1[str(message.method)]
         params = asked_in_v1(str(message.method), message.params)
         if params is None:
-            return [self.refuse_peer(message.id, INVALID_PARAMS, "Invalid params")]
+            return [self.refuse_peer(message.id, INVALID_PARAMS, wrong_params("threadId", method))]
         then = partial(self._read_for_peer, message)
         if method in self.lent_by_client:
             return [self.ask_inside(method, params, then)]
