@@ -67,6 +67,9 @@ UPDATE_ODD = Phrase("lost", "an update that makes no sense", "dropped")
 # Permission.
 ASKED_AGAIN = Phrase("repaired", "a further question about a tool call", "asked under an id of its own")
 ASKED_LATER = Phrase("repaired", "a second open question about a tool call", "asked after the first")
+ASKED_BEFORE = Phrase(
+    "repaired", "a permission request in the history of a session", "shown as its tool call; nobody is asked"
+)
 OPTION_KIND = Phrase("lost", "a question whose options give no kind", "refused without asking")
 QUESTION_ODD = Phrase("lost", "a question that makes no sense", "refused without asking")
 NOT_OFFERED = Phrase("repaired", "a choice that was not offered", "taken for cancelled")
