@@ -11,7 +11,7 @@ from dragoman.dialect.edge import NEVER, Edge, Needles, Out, Plain, Settings
 from dragoman.dialect.keeping import dropped, kept, restore
 from dragoman.dialect.koog.agent import introduced
 from dragoman.dialect.koog.names import NAME, SPARSE, SWITCH, UPDATE
-from dragoman.dialect.koog.whole import Gathering
+from dragoman.dialect.koog.whole import Gathering, is_in_answer
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, answer, as_object, as_text, update_of, with_params
 
@@ -44,6 +44,8 @@ class KoogClient(Edge):
         return [("inside", message)]
 
     def from_inside(self, message: Message) -> list[Out]:
+        if is_in_answer(message):
+            return []
         return [("peer", self._said(one)) for one in self._gathering.take(message)]
 
     def _said(self, message: Message) -> Message:
