@@ -68,6 +68,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp_servers: tuple[dict[str, Any], ...] = ()
     """For sessions whose dialect names none."""
     consent: Consent = nobody_consents
+    clock: Callable[[], str] | None = None
+    """The time now, in RFC 3339, for dialects that tell times: an edge has no clock of its own."""
     as_written: bool = False
     """Threads only: the directions that its document prints, which are those of its code turned round."""
     credentials: bool = False

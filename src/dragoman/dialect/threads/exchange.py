@@ -168,6 +168,10 @@ class ThreadsEdge(Edge, ABC):
         self.note(Repaired.CODES)
         return self.refuse_inside(request_id, INTERNAL_ERROR, why, {CODE: code})
 
+    def now(self) -> str:
+        """The time, if whoever runs this edge gave it a clock."""
+        return "" if self.settings.clock is None else self.settings.clock()
+
     def note(self, phrase: Phrase) -> None:
         if phrase in _REPAIRS:
             self.repaired(*phrase)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from datetime import UTC, datetime
 from secrets import token_hex
 
 from msgspec.structs import replace
@@ -32,12 +33,18 @@ def speaking(
         settings = replace(settings, client_tools=True)
     if not settings.nonce:
         settings = replace(settings, nonce=token_hex(4))
+    if settings.clock is None:
+        settings = replace(settings, clock=_now)
     edges: list[Edge] = [Quirks(position, settings, ledger)] if quirks else []
     if dialect != "v1":
         edges.append(make_edge(dialect, position, settings, ledger))
     if not edges:
         return peer
     return LendingTransport(peer, Translator(edges, ledger, on_mistake=_report))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _report(error: Exception) -> None:
