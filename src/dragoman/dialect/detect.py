@@ -179,7 +179,7 @@ class UndecidedAgent(Undecided):
             return self._edge.from_inside(message)
         if message.is_answer:
             return [("peer", message)]
-        if self._introducing is not None:
+        if self._introducing is not None and not _takes_back(message, self._introducing):
             self._held.append(message)
             return []
         if message.is_request and message.method == "initialize":
@@ -250,6 +250,12 @@ class UndecidedAgent(Undecided):
             ("inside", refusal(one.id, INTERNAL_ERROR, gone)) for one in held if one.is_request
         ]
         return told + super().peer_ended()
+
+
+def _takes_back(message: Message, request: Message) -> bool:
+    """Whether the client no longer waits for the answer to this: then there is nothing to hold it for."""
+    cancels = message.is_notification and message.method == "$/cancel_request"
+    return cancels and as_object(message.params).get("requestId") == request.id
 
 
 def _in_version_1(message: Message) -> Message:

@@ -246,8 +246,7 @@ class Drive:
 
     def _owns(self, agent: AgentHandle) -> None:
         self._agent = agent
-        transport = agent.link.transport
-        tree = getattr(getattr(transport, "inner", transport), "tree", None)
+        tree = getattr(agent.link.transport, "tree", None)
         if tree is not None:
             self._stop.owns(tree.kill)
 
