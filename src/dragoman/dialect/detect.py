@@ -11,7 +11,7 @@ There is no clock here: an agent that never answers is waited for, as it would b
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import ClassVar, Protocol, runtime_checkable
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -42,6 +42,13 @@ from dragoman.dialect.names import AUTO, Position, make_edge
 from dragoman.dialect.renumbered import Renumbered, catch_up
 from dragoman.dialect.weighing import Clue, Tally
 from dragoman.wire.codes import INTERNAL_ERROR
+
+
+@runtime_checkable
+class HasOwnIds(Protocol):
+    """An edge that numbers its own questions to the peer."""
+
+    def begin_ids_after(self, last: int) -> None: ...
 
 
 class Undecided(Edge):
@@ -221,6 +228,8 @@ class UndecidedAgent(Undecided):
         if first is not None and dialect != "threads":  # its answer is still to come
             self._said.append((False, first))
         edge = self._become(dialect, sure=sure, settings=settings)
+        if isinstance(edge, HasOwnIds) and first is not None and isinstance(first.id, int):
+            edge.begin_ids_after(max(first.id, 0))  # it may still refuse our `initialize`
         outs = edge.from_inside(first) if first is not None and dialect == "threads" else []
         return [*outs, *self._released(), *edge.from_peer(message)]
 
@@ -235,7 +244,8 @@ class UndecidedAgent(Undecided):
             self._said.append((False, first))
             outs = self._become(dialect, sure=True).from_peer(message)
         else:  # it did not understand: once more, in its own words
-            outs = self._become(dialect, sure=True).from_inside(first)
+            settings = self.settings if self.settings.as_written else replace(self.settings, as_written=None)
+            outs = self._become(dialect, sure=True, settings=settings).from_inside(first)
         return [*outs, *self._released()]
 
     def _released(self) -> list[Out]:
