@@ -1,4 +1,4 @@
-"""Toad takes only objects as `rawInput` and `rawOutput` of a tool call, and refuses a whole update for a text.
+"""Toad takes only objects as `rawInput` and `rawOutput` of a tool call, and refuses updates that hold a text.
 
 v1 leaves both open: most agents send what their tool took and gave, which is often a text.
 """
