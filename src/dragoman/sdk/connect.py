@@ -110,21 +110,13 @@ def _interpreted(
     ledger: Ledger | None,
 ) -> Opening:
     """The one place where an agent that somebody connects to is heard in v1."""
-    from dragoman.dialect import Ledger, Settings
-    from dragoman.sdk.interpreting.speaking import speaking
+    from dragoman.sdk.interpreting.lending import LendingTransport
+    from dragoman.sdk.interpreting.speaking import agent_interpreter
 
     def opening_interpreted() -> tuple[Transport, Serving | None]:
+        interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
         transport, served = opening()
-        settings = Settings(cwd=os.path.abspath(cwd or "."))
-        heard = speaking(
-            dialect,
-            transport,
-            position="agent",
-            settings=settings,
-            ledger=Ledger() if ledger is None else ledger,
-            quirks=quirks,
-        )
-        return heard, served
+        return transport if interpreter is None else LendingTransport(transport, interpreter), served
 
     return opening_interpreted
 

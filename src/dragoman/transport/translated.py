@@ -52,6 +52,10 @@ class Fades(Protocol):
     def is_transparent(self) -> bool: ...
 
 
+class FadingInterpreter(Interpreter, Fades, Protocol):
+    """Both."""
+
+
 HOLD_SECONDS = 2.0
 """How long a close waits for a peer that must speak before it can be given the rest."""
 

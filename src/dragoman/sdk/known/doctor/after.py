@@ -68,7 +68,7 @@ def dialect(named: str, decisions: Sequence[Decision]) -> Step | None:
         verdict=Verdict.OK,
         summary=why,
         meaning="it is translated: every command of dragoman understands it",
-        advice=f"other clients need an interpreter in front of its command: dragoman translate --agent {found} --",
+        advice=f"for other clients: put `dragoman translate --agent {found} --` before its command",
     )
 
 
