@@ -1,4 +1,4 @@
-"""Clients of version 1 that the hub interprets all the same: for their quirks, or for the words they look for."""
+"""Clients of version 1 that the hub interprets: for their quirks, or for the words that they look for."""
 
 from __future__ import annotations
 
