@@ -1,10 +1,13 @@
 """What an agent speaks, found out from how it takes a v1 `initialize`, and from its first turn."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.dialect.edges import bare
 from tests.dialect.listening import V1_AGENT, V1_CLIENT, Listener, answer, request, update
+from tests.dialect.official import refused as refused_by_official
 
 FIRST = request(1, "initialize", V1_CLIENT)
 NEXT = request(2, "session/new", {"cwd": "/w", "mcpServers": []})
@@ -178,3 +181,79 @@ def test_later_versions_are_not_offered_and_what_is_no_version_is_the_agents_to_
 ) -> None:
     agent = Listener("agent").from_inside(request(1, "initialize", {**V1_CLIENT, "protocolVersion": offered}))
     assert [one["params"]["protocolVersion"] for one in agent.peer] == [told]
+
+
+# What passes before anything is decided is valid v1 already.
+
+TEXT = {"type": "text", "text": "a"}
+BLOCKS: list[Any] = [
+    TEXT,
+    {"type": "image", "mimeType": "image/png", "data": "AAAA"},
+    {"type": "audio", "mimeType": "audio/wav", "data": "AAAA"},
+    {"type": "resource_link", "uri": "file:///srv/a.txt"},
+    {"type": "embedded_resource", "resource": {"uri": "file:///srv/a.txt", "text": "a"}},
+    {"type": "embedded_resource", "uri": "file:///srv/a.txt", "text": "a"},
+]
+HAVEN_UPDATES: list[Any] = [
+    *(update(sessionUpdate="agent_message_chunk", content=block) for block in BLOCKS),
+    *(update(sessionUpdate="agent_thought_chunk", content=block) for block in BLOCKS[::-1]),
+    update(sessionUpdate="user_message_chunk", content=TEXT),
+    update(sessionUpdate="plan", entries=[]),
+    update(sessionUpdate="tool_call", id="t", name="Look", status="pending", kind="file"),
+    update(sessionUpdate="tool_call_update", id="t", status="completed", content=[BLOCKS[4]]),
+]
+
+
+@pytest.mark.parametrize("introduction", [{"protocolVersion": 1}, {"protocolVersion": 1, "capabilities": {}}])
+@pytest.mark.parametrize("first", range(len(BLOCKS)))
+def test_every_update_of_haven_is_valid_v1_from_the_first_on(
+    introduction: Any, first: int, tmp_path: Path
+) -> None:
+    agent = introduced(introduction)
+    agent.from_inside(NEXT).from_peer(answer(2, {"sessionId": "s"}))
+    agent.from_inside(request(3, "session/prompt", {"sessionId": "s", "prompt": []}))
+    said = [*HAVEN_UPDATES[first:], *HAVEN_UPDATES[:first]]
+    heard = [one for line in said for one in agent.from_peer(line).inside]
+    assert len(heard) == 16
+    assert refused_by_official([("to_client", one) for one in heard], tmp_path, typescript=False) == []
+    assert "embedded_resource" not in str(bare(heard))
+
+
+def test_a_link_without_a_name_has_one_though_nothing_tells_whose_it_is() -> None:
+    agent = introduced({"protocolVersion": 1})
+    agent.from_peer(update(sessionUpdate="agent_message_chunk", content=BLOCKS[3]))
+    assert agent.ledger.decisions == []
+    assert agent.inside[0]["params"]["update"]["content"]["name"] == "a.txt"
+    assert [(entry.outcome, entry.dialect) for entry in agent.ledger.entries] == [("repaired", "auto")]
+
+
+def test_capabilities_of_an_undecided_agent_are_those_of_v1_too() -> None:
+    agent = introduced({"protocolVersion": 1, "capabilities": {"loadSession": True}})
+    assert agent.inside[0]["result"]["agentCapabilities"] == {"loadSession": True}
+
+
+def test_an_error_code_that_means_something_else_in_acpex_does_not_pass_undecided() -> None:
+    agent = introduced({"protocolVersion": 1, "agentCapabilities": {"sessions": {"new": True}}})
+    agent.from_inside(NEXT)
+    refusal = {"jsonrpc": "2.0", "id": 2, "error": {"code": -32002, "message": "Permission denied"}}
+    agent.from_peer(refusal)
+    assert agent.ledger.decisions == []
+    assert agent.inside[0]["error"]["code"] == -32603
+    assert agent.inside[0]["error"]["data"] == {"acpexCode": -32002}
+
+
+@pytest.mark.parametrize(
+    ("result", "dialect", "stop"),
+    [
+        ({"stopReason": "done"}, "acpex", "end_turn"),
+        ({"stopReason": "end_turn", "content": [TEXT]}, "koog", "end_turn"),
+    ],
+)
+def test_a_silent_turn_that_ends_in_other_words_is_heard_in_v1(result: Any, dialect: str, stop: str) -> None:
+    agent = introduced({"protocolVersion": 1})
+    agent.from_inside(request(3, "session/prompt", {"sessionId": "s", "prompt": []}))
+    agent.from_peer(answer(3, result))
+    assert (agent.dialect, agent.decision.sure) == (dialect, False)
+    *said, ended = agent.inside
+    assert ended["result"]["stopReason"] == stop
+    assert [one["params"]["update"]["content"] for one in said] == result.get("content", [])

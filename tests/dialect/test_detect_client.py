@@ -69,7 +69,7 @@ PROMPT = [{"type": "text", "text": "go"}]
 def test_empty_capabilities_and_a_prompt_are_haven() -> None:
     client = Listener("client").from_peer(HAVEN)
     client.from_inside(answer(1, V1_AGENT))
-    assert client.peer == [answer(1, V1_AGENT)]
+    assert client.peer[0]["result"]["capabilities"] == V1_AGENT["agentCapabilities"]
     client.from_peer(request(2, "session/prompt", {"sessionId": "s", "prompt": PROMPT}))
     assert client.dialect == "haven"
     assert [reason.frame for reason in client.decision.reasons] == [1, 1, 2]
@@ -136,3 +136,49 @@ def test_the_explanation_names_frames_and_evidence() -> None:
     text = client.decision.text
     assert text == "the client speaks crow: frame 1: initialize has protocol_version (crow)"
     assert "protocol_version" in json.dumps([reason.evidence for reason in client.decision.reasons])
+
+
+# The first answer, while it is open who asks.
+
+
+def test_the_first_answer_is_in_the_words_of_haven_and_of_acpex_which_begin_alike() -> None:
+    client = Listener("client").from_peer(HAVEN)
+    client.from_inside(answer(1, V1_AGENT))
+    result = client.peer[0]["result"]
+    assert result["capabilities"] == {"loadSession": True}
+    assert result["agentCapabilities"]["sessions"] == {"new": True, "load": True}
+    assert result["meta"] == V1_AGENT["agentInfo"]
+    assert result["authenticationMethods"] == []
+    assert client.ledger.entries == []
+
+
+def test_a_refused_initialize_stays_refused() -> None:
+    client = Listener("client").from_peer(HAVEN)
+    refused = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "no"}}
+    assert client.from_inside(refused).peer == [refused]
+
+
+GUIDE = {
+    "protocolVersion": 1,
+    "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False},
+}
+
+
+def test_who_begins_as_the_guide_of_koog_is_answered_in_v1_and_in_its_words() -> None:
+    client = Listener("client").from_peer(request(1, "initialize", GUIDE))
+    assert client.dialect == "v1"
+    client.from_inside(update(sessionUpdate="plan", entries=[]), answer(1, V1_AGENT))
+    result = client.peer[1]["result"]
+    assert result["serverInfo"] == {"name": "ag", "version": "7"}
+    assert result["capabilities"] == {"tools": []}
+    assert {**result, **V1_AGENT} == result
+    block = b'{"jsonrpc":"2.0","id":2,  "result":{}}\n'
+    assert client.translator.from_inside(block).peer is block
+
+
+def test_tools_that_are_known_are_told_to_a_client_of_koog() -> None:
+    tool = {"name": "readFile", "description": "Reads", "inputSchema": {"type": "object"}}
+    known = {**V1_AGENT, "_meta": {"dragoman": {"tools": [tool, {"name": "run"}, {"odd": 1}]}}}
+    client = Listener("client").from_peer(request(1, "initialize", GUIDE))
+    told = client.from_inside(answer(1, known)).peer[0]["result"]["capabilities"]["tools"]
+    assert told == [tool, {"name": "run", "description": "", "inputSchema": {"type": "object"}}]

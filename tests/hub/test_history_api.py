@@ -157,11 +157,13 @@ async def test_a_file_is_told_as_the_client_handed_it_out() -> None:
     assert await entries_of(begun, asked, handed, over) == [read]
     # Without the answer it is what the call shows.
     assert await entries_of(begun, asked, over) == [{**read, "content": "peas …"}]
-    # A part of a file is not the file.
+    # A read without a tool call is a read, and so is the read of a part.
+    assert await entries_of(asked, handed) == [read]
     part = frame(
         "to_client", id=1, method="fs/read_text_file", params={"sessionId": "s", "path": "/x/a", "limit": 1}
     )
-    assert await entries_of(begun, part, handed, over) == [{**read, "content": "peas …"}]
+    one_line = frame("to_agent", id=1, result={"content": "peas\n"})
+    assert await entries_of(begun, part, one_line, over) == [{**read, "content": "peas\n"}]
 
 
 async def test_what_an_agent_tells_while_it_loads_is_known_already() -> None:

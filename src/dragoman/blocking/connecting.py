@@ -16,12 +16,13 @@ import os
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dragoman.blocking.child import Child
 from dragoman.blocking.client_link import ClientLink
 from dragoman.blocking.client_side import BlockingClientSide
 from dragoman.blocking.handlers import PrivateLoop, inlined
+from dragoman.blocking.interpreted import InterpretedLink
 from dragoman.blocking.prompt import BlockingPrompt
 from dragoman.runtime import Limits, Link
 from dragoman.runtime.limits import DEFAULT_LIMITS
@@ -30,10 +31,15 @@ from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.connect import Target
 from dragoman.sdk.environment import Env, resolved
+from dragoman.sdk.interpreting.speaking import agent_interpreter
 from dragoman.sdk.threads.agent import AgentHandle
 from dragoman.sdk.threads.faces import faces
 from dragoman.sdk.threads.run import STEPPING, Crossing, step
 from dragoman.transport.owned import Grace
+from dragoman.transport.translated import FadingInterpreter
+
+if TYPE_CHECKING:
+    from dragoman.sdk.interpreting import Ledger
 
 
 def connect(
@@ -44,26 +50,50 @@ def connect(
     cwd: str | os.PathLike[str] | None = None,
     env: Env = None,
     on_stderr: Callable[[bytes], None] | None = None,
+    dialect: str = "auto",
+    quirks: bool = True,
+    ledger: Ledger | None = None,
 ) -> Piped | Looped:
-    """An agent, started if need be, and initialized, for the length of a `with`. A string is a command line;
-    no shell runs it. `on_stderr` is called from another thread.
+    """An agent, started if need be, and initialized, for the length of a `with`. A string is a command line,
+    which no shell runs, or an address. `on_stderr` is called from another thread. `dialect`, `quirks` and
+    `ledger` are those of the awaited `connect`.
     """
-    if isinstance(target, str | Sequence) and os.name != "nt":
+    is_address = isinstance(target, str) and "://" in target.partition(" ")[0]
+    if isinstance(target, str | Sequence) and not is_address and os.name != "nt":
 
         def start() -> Child:
             grace = Grace.steps((limits or DEFAULT_LIMITS).end_seconds)
             return Child(target, cwd=cwd, env=resolved(env), grace=grace, on_stderr=on_stderr)
 
-        return Piped(start, client or Client(), limits or DEFAULT_LIMITS)
+        interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
+        return Piped(start, client or Client(), limits or DEFAULT_LIMITS, interpreter=interpreter)
     return Looped(
-        awaited.connect(target, client=client, limits=limits, cwd=cwd, env=env, on_stderr=on_stderr)
+        awaited.connect(
+            target,
+            client=client,
+            limits=limits,
+            cwd=cwd,
+            env=env,
+            on_stderr=on_stderr,
+            dialect=dialect,
+            quirks=quirks,
+            ledger=ledger,
+        )
     )
 
 
 class Piped:
     """An agent's process, talked to directly. Nothing starts before the `with` is entered."""
 
-    def __init__(self, start: Callable[[], Child], client: Client, limits: Limits) -> None:
+    def __init__(
+        self,
+        start: Callable[[], Child],
+        client: Client,
+        limits: Limits,
+        *,
+        interpreter: FadingInterpreter | None = None,
+    ) -> None:
+        self._interpreter = interpreter
         self._start = start
         self._client = client
         self._limits = limits
@@ -74,7 +104,7 @@ class Piped:
         side = BlockingClientSide(
             inlined(self._client, faces=partial(faces, prompts=BlockingPrompt), wait_for=self._wait_for)
         )
-        link = self._link = ClientLink(self._start(), side, name=self._client.link_name, limits=self._limits)
+        link = self._link = self._open(side)
         agent = AwaitedAgent(cast(Link, link), side)  # it offers what the SDK uses of one
         side.attach(cast(Link, link), agent)
         try:
@@ -83,6 +113,19 @@ class Piped:
             self.__exit__(None, None, None)
             raise
         return AgentHandle(agent, STEPPING, prompts=BlockingPrompt)
+
+    def _open(self, side: BlockingClientSide) -> ClientLink:
+        name, limits = self._client.link_name, self._limits
+        if self._interpreter is None:
+            return ClientLink(self._start(), side, name=name, limits=limits)
+        return InterpretedLink(
+            self._start(),
+            side,
+            interpreter=self._interpreter,
+            private=self._private,
+            name=name,
+            limits=limits,
+        )
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

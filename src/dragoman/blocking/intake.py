@@ -58,7 +58,7 @@ class Intake(ABC):
         self.heard = monotonic()
         self.poll_ms: float | None = None  # how long to wait for the pipe, if there is nothing else to do
         self.inlet = Inlet(read_fd)
-        self.outbox = Outbox(write_fd, wake=self.wake)
+        self.outbox = self.open_outbox(write_fd)
         self._poll = self.inlet.poll
         self._fd = read_fd
         self._router = router
@@ -72,6 +72,10 @@ class Intake(ABC):
         self._holds: dict[str, None] = {}  # why reading is stopped
         self._deadlines = Deadlines(self)
         self._gone: LinkClosed | None = None
+
+    def open_outbox(self, fd: int) -> Outbox:
+        """The way out; for a link that sends in another way than frame by frame as they are."""
+        return Outbox(fd, wake=self.wake)
 
     def wake(self) -> None:
         """There is something else to do for whoever reads, or is about to."""

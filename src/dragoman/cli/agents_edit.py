@@ -52,7 +52,14 @@ def run_import(product: str, *, file: str | None, dry_run: bool, replace: bool, 
 
 
 def run_add(
-    name: str, *, words: Sequence[str], env: Sequence[str], allow: Sequence[str], title: str, replace: bool
+    name: str,
+    *,
+    words: Sequence[str],
+    env: Sequence[str],
+    allow: Sequence[str],
+    title: str,
+    dialect: str,
+    replace: bool,
 ) -> int:
     path = config_path()
     try:
@@ -63,6 +70,7 @@ def run_add(
             allow=tuple(_allowed(one) for one in allow),
             source=Source.CONFIG,
             title=title,
+            dialect=dialect,
         )
         if name in read_config().agents and not replace:
             raise LocalMistake(

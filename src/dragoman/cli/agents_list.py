@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from dragoman.cli.dialect import add_option
+
 EXAMPLES = """examples:
   dragoman agents                              what is known here
   dragoman agents list --all                   also what is not installed, and how to install it
@@ -88,6 +90,7 @@ def _add_add(actions: argparse._SubParsersAction[Any]) -> None:
         "--allow", metavar="NAME", action="append", default=[], help="a variable of ours that it may see"
     )
     parser.add_argument("--title", default="", help="what to show beside the name")
+    add_option(parser, default="auto")
     _takes_replace(parser)
     parser.set_defaults(run=_run_add)
 
@@ -162,6 +165,7 @@ def _run_add(chosen: argparse.Namespace) -> int:
         env=chosen.env,
         allow=chosen.allow,
         title=chosen.title,
+        dialect=chosen.dialect,
         replace=chosen.replace,
     )
 

@@ -59,7 +59,9 @@ async def _log_in(target: Target, wanted: str, method_id: str | None) -> int:
     client = Client("dragoman-agents", version=VERSION, title="Dragoman", auth_terminal=True)
     limits = Limits(call_seconds=PERSON_SECONDS)
     notes = BoundedNotes(lambda text: print(f"dragoman agents: {harmless(text)}", file=sys.stderr))
-    opening = connect(target.open(), client=client, limits=limits, env=target.env, on_stray=notes)
+    opening = connect(
+        target.open(), client=client, limits=limits, env=target.env, on_stray=notes, dialect=target.dialect
+    )
     async with opening as agent:
         method = _chosen(login_methods(agent), method_id, target, wanted)
         if method.kind == "agent":

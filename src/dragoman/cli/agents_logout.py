@@ -32,7 +32,7 @@ def run_logout(wanted: str) -> int:
 
 async def _log_out(target: Target) -> bool:
     client = Client("dragoman-agents", version=VERSION, title="Dragoman")
-    async with connect(target.open(), client=client, env=target.env) as agent:
+    async with connect(target.open(), client=client, env=target.env, dialect=target.dialect) as agent:
         return await log_out(agent)
 
 

@@ -58,6 +58,8 @@ def run_show(text: str, *, as_json: bool) -> int:
     rows.append(("address" if agent.address else "command", shown_command(agent)))
     if agent.command:
         rows.append(("program", _program(agent) or "not found on PATH"))
+    if agent.dialect != "auto":
+        rows.append(("speaks", agent.dialect))
     rows += [("sets", name) for name in agent.env]
     rows += [("may see", f"{name} ({_presence(name)})") for name in agent.allow]
     _print_table([row for row in rows if row[1]])
@@ -75,6 +77,7 @@ def described(agent: KnownAgent) -> dict[str, Any]:
         "address": agent.address,
         "env": sorted(agent.env),
         "allow": list(agent.allow),
+        "dialect": agent.dialect,
     }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, frame_lines
+from dragoman.cli.dialect import add_option
 from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def _add_examination(agent: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--seed", type=int, default=0, metavar="N", help="for made-up ids and the order of scenes"
     )
+    add_option(how, default="v1", said="v1: it is examined as it is")
     how.add_argument("--cwd", metavar="DIR", default=".", help="where the agent is started")
     how.add_argument("--protocol", type=int, choices=(1, 2), default=0, help="the version to ask for (1)")
     how.add_argument("--login", metavar="ID", default="", help="log in with this method first")
@@ -169,7 +171,7 @@ def _settings(chosen: argparse.Namespace) -> Settings:
         if name not in known:
             raise LocalMistake(f"no scene is called {name!r}; there are {', '.join(known)}")
     return Settings(
-        command=chosen.command,
+        command=_interpreted(chosen.command, chosen.dialect),
         cwd=chosen.cwd,
         patience=chosen.timeout,
         seed=chosen.seed,
@@ -178,6 +180,24 @@ def _settings(chosen: argparse.Namespace) -> Settings:
         protocol=chosen.protocol,
         login=chosen.login,
     )
+
+
+def _interpreted(command: list[str], dialect: str) -> list[str]:
+    """An agent of another dialect is examined through the interpreter: the examiner speaks the protocol."""
+    if dialect == "v1":
+        return command
+    return [
+        sys.executable,
+        "-m",
+        "dragoman",
+        "translate",
+        "--client",
+        "v1",
+        "--agent",
+        dialect,
+        "--",
+        *command,
+    ]
 
 
 def _check_folder(path: str | None) -> None:

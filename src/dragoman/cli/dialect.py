@@ -24,6 +24,27 @@ exit status:
 """
 
 
+def add_option(
+    options: argparse._ActionsContainer, *, default: str | None = None, said: str = "auto"
+) -> None:
+    """`--dialect`, for every command that starts an agent. `said` is what the help calls the default."""
+    options.add_argument(
+        "--dialect",
+        metavar="DIALECT",
+        type=_known_dialect,
+        default=default,
+        help=f"what the agent speaks: a name of `dragoman dialect list`, or auto ({said})",
+    )
+
+
+def _known_dialect(name: str) -> str:
+    from dragoman.dialect.names import CHOICES  # only who names one pays for the list
+
+    if name not in CHOICES:
+        raise argparse.ArgumentTypeError(f"there is no dialect {name!r}; there are {', '.join(CHOICES)}")
+    return name
+
+
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     dialect = commands.add_parser(
         "dialect",

@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.dialect import add_option
+
 if TYPE_CHECKING:
     from dragoman.sdk.known import KnownAgent
     from dragoman.sdk.known.doctor import Diagnosis, Step
@@ -72,6 +74,7 @@ def _fill(doctor: argparse.ArgumentParser) -> None:
         default=seconds,
         help=f"for each answer ({seconds:g}, as for `dragoman run`)",
     )
+    add_option(doctor, said="as configured, or auto")
     doctor.add_argument("--cwd", metavar="FOLDER", help="where to start it, and for its session")
     doctor.set_defaults(run=_run)
 
@@ -90,6 +93,7 @@ def _run(chosen: argparse.Namespace) -> int:
     import asyncio
     import os
     import sys
+    from dataclasses import replace
 
     from dragoman.cli.run.harmless import harmless_line
     from dragoman.errors import LocalMistake
@@ -97,6 +101,8 @@ def _run(chosen: argparse.Namespace) -> int:
 
     try:
         agent = _agent(chosen.agent)
+        if chosen.dialect is not None:
+            agent = replace(agent, dialect=chosen.dialect)
         if chosen.cwd is not None and not os.path.isdir(chosen.cwd):
             raise LocalMistake(f"--cwd {chosen.cwd}: there is no such folder")
     except LocalMistake as mistake:

@@ -137,6 +137,11 @@ def _update(params: Object, update: Object) -> list[Clue]:
         return [clue('an update "message"', koog=3)]
     if kind in ("tool_call", "tool_call_update"):
         return _tool_call(update, "a tool call")
+    block = as_object(update.get("content"))
+    if block.get("type") == "embedded_resource":
+        return [clue("a block embedded_resource", haven=3)]
+    if block.get("type") == "resource_link" and "name" not in block:
+        return [clue("a resource link without a name", haven=1, acpex=1)]
     if "@type" in update:
         return [clue("an update has @type", crow=3)]
     if type(kind) is not str and type(update.get("kind")) is str:
@@ -162,8 +167,10 @@ def _tool_call(call: Object, where: str) -> list[Clue]:
 def _ended(result: Object) -> list[Clue]:
     if "stop_reason" in result:
         return [clue("a turn ends with stop_reason", crow=3)]
-    if result.get("stopReason") == "done":
-        return [clue('a turn ends with "done"', acpex=2, acpex_wire=2)]
-    if type(result.get("content")) is list:
-        return [clue("the answer of a turn has content", koog=1, acpex=1)]
-    return []
+    found = []
+    if result.get("stopReason") in ("done", "error", "length"):
+        # Both forms of it say so. One that streamed nothing by then is settled now, and either reads this.
+        found.append(clue(f'a turn ends with "{result["stopReason"]}"', acpex=3, acpex_wire=2))
+    elif type(result.get("content")) is list:
+        found.append(clue("the answer of a turn has content", koog=2, acpex=1))
+    return found

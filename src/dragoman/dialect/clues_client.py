@@ -1,7 +1,8 @@
 """What tells the dialect of a client: its first requests.
 
 A client of koog speaks plain v1, and one of haven-legacy says the same as one of haven; both differ only in
-what they expect to hear. They cannot be told, only be named.
+what they expect to hear. They cannot be told, only be named; but whoever begins exactly as koog's guide does
+is answered in both.
 """
 
 from __future__ import annotations
@@ -36,6 +37,18 @@ def client_clues(message: Message) -> list[Clue]:
             return threads_clues(message)
         case _:
             return []
+
+
+def begins_as_koog(message: Message) -> bool:
+    """Whether this is the `initialize` of koog's guide: what the client lends, all of it, and no name."""
+    params = as_object(message.params)
+    lends = as_object(params.get("clientCapabilities"))
+    return (
+        message.method == "initialize"
+        and params.keys() == {"protocolVersion", "clientCapabilities"}
+        and lends.keys() == {"fs", "terminal"}
+        and as_object(lends["fs"]).keys() == {"readTextFile", "writeTextFile"}
+    )
 
 
 def threads_clues(message: Message) -> list[Clue]:

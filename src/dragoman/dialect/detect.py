@@ -11,22 +11,44 @@ There is no clock here: an agent that never answers is waited for, as it would b
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import ClassVar, Protocol, runtime_checkable
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from dragoman.dialect.clues_agent import introduction_clues, later_clues
-from dragoman.dialect.clues_client import THREADS_ASKED_OF_AGENT, THREADS_ASKED_OF_CLIENT, client_clues
+from dragoman.dialect.clues_client import (
+    THREADS_ASKED_OF_AGENT,
+    THREADS_ASKED_OF_CLIENT,
+    begins_as_koog,
+    client_clues,
+)
+from dragoman.dialect.common_words import FirstAnswer, in_words_of, read_undecided
 from dragoman.dialect.debts import Debts
 from dragoman.dialect.decision import Decision
 from dragoman.dialect.edge import Edge, Needles, Out, Plain, Settings
 from dragoman.dialect.ledger import Ledger
-from dragoman.dialect.message import Message, Object, as_object, refusal, update_of, with_params
+from dragoman.dialect.message import (
+    Id,
+    Message,
+    Object,
+    answer,
+    as_object,
+    refusal,
+    update_of,
+    with_params,
+)
 from dragoman.dialect.names import AUTO, Position, make_edge
 from dragoman.dialect.renumbered import Renumbered, catch_up
 from dragoman.dialect.weighing import Clue, Tally
 from dragoman.wire.codes import INTERNAL_ERROR
+
+
+@runtime_checkable
+class HasOwnIds(Protocol):
+    """An edge that numbers its own questions to the peer."""
+
+    def begin_ids_after(self, last: int) -> None: ...
 
 
 class Undecided(Edge):
@@ -90,22 +112,35 @@ class UndecidedClient(Undecided):
     # A tool call or a question has another form in each dialect: whoever gets one must be known.
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {"session/update": Needles(b'"tool_call')}
 
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._introducing: Id | UnsetType = UNSET  # the `initialize` that is open
+
     def from_peer(self, message: Message) -> list[Out]:
         if self._edge is not None:
             return self._edge.from_peer(message)
+        if message.is_request and message.method == "initialize":
+            self._introducing = message.id
         self._weigh(client_clues(message))
         dialect = self._tally.verdict()
         if dialect is not None:
             settings = self.settings
             if message.method in THREADS_ASKED_OF_CLIENT:  # as its document has it, turned round
                 settings = replace(settings, as_written=True)
-            return self._become(dialect, sure=True, settings=settings).from_peer(message)
+            return self._become_sure(dialect, message, settings).from_peer(message)
         if message.is_request and not self._tally.foreign:
-            return self._become("v1", sure=True).from_peer(message)
+            return self._become_sure("v1", message, self.settings).from_peer(message)
         if message.is_request and message.method == "session/prompt":
             return self._become(self._likeliest(), sure=False).from_peer(message)
         self._remember(message, from_peer=True)
         return [("inside", message)]
+
+    def _become_sure(self, dialect: str, message: Message, settings: Settings) -> Edge:
+        """A client of v1 that begins as koog's guide does may be one of koog: its first answer says both."""
+        edge = self._become(dialect, sure=True, settings=settings)
+        if dialect == "v1" and message.id is not UNSET and begins_as_koog(message):
+            edge = self._edge = FirstAnswer(edge, message.id)
+        return edge
 
     def from_inside(self, message: Message) -> list[Out]:
         if self._edge is not None:
@@ -113,6 +148,9 @@ class UndecidedClient(Undecided):
         if self._tally.foreign and _has_many_forms(message):
             return self._become(self._likeliest(), sure=False).from_inside(message)
         self._remember(message, from_peer=False)
+        if message.is_answer and message.id == self._introducing and type(message.result) is dict:
+            self._introducing = UNSET
+            return [("peer", answer(message.id, in_words_of(message.result, self._tally.candidates)))]
         return [("peer", message)]
 
 
@@ -148,7 +186,7 @@ class UndecidedAgent(Undecided):
             return self._edge.from_inside(message)
         if message.is_answer:
             return [("peer", message)]
-        if self._introducing is not None:
+        if self._introducing is not None and not _takes_back(message, self._introducing):
             self._held.append(message)
             return []
         if message.is_request and message.method == "initialize":
@@ -179,7 +217,7 @@ class UndecidedAgent(Undecided):
         if dialect is not None or asked == "session/prompt" or _has_no_form_in_v1(message):
             return self._shown(message, dialect or self._likeliest(), sure=dialect is not None)
         self._remember(message, from_peer=True)
-        return [("inside", message)]
+        return [("inside", read_undecided(message, asked or "", self._tally.candidates, self))]
 
     def _shown(self, message: Message, dialect: str, *, sure: bool) -> list[Out]:
         """It showed itself in something else than its answer to `initialize`."""
@@ -190,6 +228,8 @@ class UndecidedAgent(Undecided):
         if first is not None and dialect != "threads":  # its answer is still to come
             self._said.append((False, first))
         edge = self._become(dialect, sure=sure, settings=settings)
+        if isinstance(edge, HasOwnIds) and first is not None and isinstance(first.id, int):
+            edge.begin_ids_after(max(first.id, 0))  # it may still refuse our `initialize`
         outs = edge.from_inside(first) if first is not None and dialect == "threads" else []
         return [*outs, *self._released(), *edge.from_peer(message)]
 
@@ -198,12 +238,14 @@ class UndecidedAgent(Undecided):
         dialect = self._tally.verdict()
         if dialect is None:
             self._said += [(False, first), (True, message)]
-            return [("inside", message), *self._released()]
+            read = read_undecided(message, "initialize", self._tally.candidates, self)
+            return [("inside", read), *self._released()]
         if dialect == "v1" or (message.error is UNSET and dialect != "v2"):
             self._said.append((False, first))
             outs = self._become(dialect, sure=True).from_peer(message)
         else:  # it did not understand: once more, in its own words
-            outs = self._become(dialect, sure=True).from_inside(first)
+            settings = self.settings if self.settings.as_written else replace(self.settings, as_written=None)
+            outs = self._become(dialect, sure=True, settings=settings).from_inside(first)
         return [*outs, *self._released()]
 
     def _released(self) -> list[Out]:
@@ -218,6 +260,12 @@ class UndecidedAgent(Undecided):
             ("inside", refusal(one.id, INTERNAL_ERROR, gone)) for one in held if one.is_request
         ]
         return told + super().peer_ended()
+
+
+def _takes_back(message: Message, request: Message) -> bool:
+    """Whether the client no longer waits for the answer to this: then there is nothing to hold it for."""
+    cancels = message.is_notification and message.method == "$/cancel_request"
+    return cancels and as_object(message.params).get("requestId") == request.id
 
 
 def _in_version_1(message: Message) -> Message:

@@ -68,8 +68,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp_servers: tuple[dict[str, Any], ...] = ()
     """For sessions whose dialect names none."""
     consent: Consent = nobody_consents
-    as_written: bool = False
-    """Threads only: the directions that its document prints, which are those of its code turned round."""
+    clock: Callable[[], str] | None = None
+    """The time now, in RFC 3339, for dialects that tell times: an edge has no clock of its own."""
+    as_written: bool | None = False
+    """Threads only: the directions that its document prints, which are those of its code turned round. None:
+    an agent is asked which.
+    """
     credentials: bool = False
     """Acpex only: whether credentials of `authenticate` may go on to the agent."""
     client_tools: bool = False

@@ -63,6 +63,11 @@ class Translator:
         return self._pass(block, inward=False)
 
     @property
+    def is_transparent(self) -> bool:
+        """Whether everything passes as it is, from now on: no edge does anything any more."""
+        return not self.active
+
+    @property
     def holding(self) -> bool:
         """Whether something for the peer waits until it has spoken."""
         return any(edge.holding for edge in self.edges)

@@ -63,9 +63,14 @@ class Tally:
         return best if weight >= ENOUGH and lead >= 1 else "v1"
 
     @property
+    def candidates(self) -> frozenset[str]:
+        """The dialects that anything speaks for."""
+        return frozenset(name for name, weight in self._weights.items() if weight)
+
+    @property
     def foreign(self) -> bool:
         """Whether anything at all speaks for another dialect than v1."""
-        return any(weight for name, weight in self._weights.items() if name != "v1")
+        return bool(self.candidates - {"v1"})
 
     def _ranked(self) -> tuple[str, int, int]:
         first, second = [*self._weights.most_common(2), ("v1", 0), ("v1", 0)][:2]

@@ -15,6 +15,9 @@ import msgspec
 from msgspec import Raw
 
 from dragoman.dialect import CHOICES, Ledger, Settings
+from dragoman.dialect.clues_client import begins_as_koog
+from dragoman.dialect.message import as_object, as_text, decode
+from dragoman.dialect.quirks.known import quirks_of
 from dragoman.hub.admission import Admission, Grant
 from dragoman.hub.endpoint import TICKET, Endpoint, Visit
 from dragoman.hub.frames import object_of, parts_of
@@ -137,9 +140,19 @@ def dialect_of(visit: Visit) -> str:
 
 
 def is_plain(first: bytes) -> bool:
-    """Whether a client begins exactly as one of version 1 does."""
+    """Whether a client begins exactly as one of version 1 does, and is none that has to be interpreted."""
     parts = parts_of(first)
     if parts is None or parts.method != "initialize" or b'"jsonrpc"' not in first:
         return False
     members = object_of(parts.params)
-    return bytes(members.get("protocolVersion", Raw(b""))) == b"1" and members.keys() <= PLAIN
+    is_version_1 = bytes(members.get("protocolVersion", Raw(b""))) == b"1" and members.keys() <= PLAIN
+    return is_version_1 and not _needs_an_interpreter(first)
+
+
+def _needs_an_interpreter(first: bytes) -> bool:
+    """Whether it has known quirks, or begins as the guide of koog does."""
+    message = decode(first)
+    if message is None:
+        return False
+    info = as_object(as_object(message.params).get("clientInfo"))
+    return begins_as_koog(message) or bool(quirks_of(as_text(info.get("name")), "client"))

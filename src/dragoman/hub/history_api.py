@@ -22,6 +22,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from dragoman.dialect.message import Object, as_object, as_text
 from dragoman.dialect.threads.entries import MOST_BYTES
+from dragoman.dialect.threads.listing import UNTITLED
 from dragoman.errors import DragomanError, ErrorAnswer, JournalDamaged, NoSuchStream
 from dragoman.hub.history_entries import ThreadFold
 from dragoman.journal import Journal, StreamInfo
@@ -130,7 +131,7 @@ def _question(frame: bytes) -> _Question | None:
 
 
 def _thread(info: StreamInfo) -> Object:
-    return {"id": info.stream, "title": info.title, "modifiedAt": _when(info.updated)}
+    return {"id": info.stream, "title": info.title or UNTITLED, "modifiedAt": _when(info.updated)}
 
 
 def _when(seconds: float) -> str:

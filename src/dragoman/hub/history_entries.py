@@ -36,7 +36,7 @@ class ThreadFold:
         self._entries = Entries(self._note, most_bytes=most_bytes)
         self._turn: Id | None = None  # the prompt that is with the agent
         self._loading: Id | None = None  # the request whose replay tells what we know
-        self._reads: dict[Id, str] = {}  # whole files that the agent asked for
+        self._reads: dict[Id, str] = {}  # files that the agent asked for
 
     def add(self, page: Iterable[Stored]) -> None:
         for stored in page:
@@ -89,8 +89,7 @@ class ThreadFold:
     # Files that a client lent.
 
     def _asked(self, request_id: Any, params: Object) -> None:
-        whole = params.get("line") in (None, 0, 1) and params.get("limit") is None
-        if isinstance(request_id, int | str) and whole:
+        if isinstance(request_id, int | str):
             self._reads[request_id] = as_text(params.get("path"))
             if len(self._reads) > MOST_OPEN:
                 del self._reads[next(iter(self._reads))]
@@ -100,7 +99,7 @@ class ThreadFold:
         path = self._reads.pop(request_id, None) if isinstance(request_id, int | str) else None
         content = as_object(answer.get("result")).get("content")
         if path and type(content) is str:
-            self._entries.hand_out(path, content)
+            self._entries.read(path, content)
 
     def _note(self, phrase: Phrase) -> None:
         self.lost[phrase[0]] = self.lost.get(phrase[0], 0) + 1

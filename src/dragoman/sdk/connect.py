@@ -52,7 +52,8 @@ def connect(
     tap: Tap | None = None,
     headers: Mapping[str, str] | None = None,
     resume: bool = False,
-    dialect: str = "v1",
+    dialect: str = "auto",
+    quirks: bool = True,
     ledger: Ledger | None = None,
 ) -> Connecting:
     """An agent, started if need be, and initialized. A string is a command line, which no shell runs, or the
@@ -62,7 +63,11 @@ def connect(
     `env` is the whole environment of a command. Without one it gets no more of ours than it needs to run;
     `"inherit"` hands on everything (see `environment`). `tap(direction, block)` sees every frame that passes,
     before it has any effect; `on_stray(line)` gets what the agent writes to its standard output and is no
-    JSON. `dialect` is what the agent speaks; `ledger` learns what could not be carried.
+    JSON.
+
+    `dialect` is what the agent speaks, by name or `"auto"`, which finds out; known `quirks` of agents are
+    repaired; `ledger` learns what was found, what could not be carried and what was repaired. An `Agent` of
+    this process and a hub speak v1: nothing stands in between.
     """
 
     def open_transport() -> tuple[Transport, Serving | None]:
@@ -89,22 +94,29 @@ def connect(
             return spawn(target, cwd=cwd, env=resolved(env), grace=grace, on_stderr=on_stderr), None
         return target, None
 
-    opening = open_transport if dialect == "v1" else _interpreted(open_transport, dialect, cwd, ledger)
+    if not isinstance(target, Agent) and not resume:
+        opening = _interpreted(open_transport, dialect, cwd=cwd, quirks=quirks, ledger=ledger)
+    else:
+        opening = open_transport
     return Connecting(opening, client or _anonymous(), limits or DEFAULT_LIMITS, tap=tap, on_stray=on_stray)
 
 
 def _interpreted(
-    opening: Opening, dialect: str, cwd: str | os.PathLike[str] | None, ledger: Ledger | None
+    opening: Opening,
+    dialect: str,
+    *,
+    cwd: str | os.PathLike[str] | None,
+    quirks: bool,
+    ledger: Ledger | None,
 ) -> Opening:
-    from dragoman.dialect import Ledger, Settings
-    from dragoman.sdk.interpreting.speaking import speaking
+    """The one place where an agent that somebody connects to is heard in v1."""
+    from dragoman.sdk.interpreting.lending import LendingTransport
+    from dragoman.sdk.interpreting.speaking import agent_interpreter
 
     def opening_interpreted() -> tuple[Transport, Serving | None]:
+        interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
         transport, served = opening()
-        settings = Settings(cwd=os.path.abspath(cwd or "."))
-        return speaking(
-            dialect, transport, position="agent", settings=settings, ledger=ledger or Ledger()
-        ), served
+        return transport if interpreter is None else LendingTransport(transport, interpreter), served
 
     return opening_interpreted
 

@@ -48,13 +48,20 @@ class Pool:
     """Constructing one starts nothing; its agents are started when they are first needed."""
 
     def __init__(
-        self, target: Startable | Supervised | Iterable[Supervised], *, agents: int = 1, concurrency: int = 8
+        self,
+        target: Startable | Supervised | Iterable[Supervised],
+        *,
+        agents: int = 1,
+        concurrency: int = 8,
+        dialect: str = "auto",
     ) -> None:
-        """`target` is what to start, `agents` times; or supervised agents, made and not entered."""
+        """`target` is what to start, `agents` times, and `dialect` what it speaks; or supervised agents, made
+        and not entered, which were told themselves.
+        """
         if agents < 1 or concurrency < 1:
             raise LocalMistake("a pool has at least one agent, and does at least one thing at a time")
         self.concurrency = concurrency
-        self._made = _made(target, agents)
+        self._made = _made(target, agents, dialect)
         self._seats: list[Seat] = []
         self._queue: FairQueue[Job] = FairQueue()
         self._running: dict[asyncio.Task[None], Job] = {}
@@ -205,7 +212,9 @@ async def _free(session: SupervisedSession) -> None:
         pass
 
 
-def _made(target: Startable | Supervised | Iterable[Supervised], agents: int) -> Sequence[Supervised]:
+def _made(
+    target: Startable | Supervised | Iterable[Supervised], agents: int, dialect: str
+) -> Sequence[Supervised]:
     if isinstance(target, Supervised):
         return [target]
     if not isinstance(target, str) and isinstance(target, Iterable):
@@ -214,5 +223,5 @@ def _made(target: Startable | Supervised | Iterable[Supervised], agents: int) ->
         if found and len(found) == len(given):
             return found
         words = [one for one in given if isinstance(one, str)]
-        return [supervised(words) for _ in range(agents)]
-    return [supervised(target) for _ in range(agents)]
+        return [supervised(words, dialect=dialect) for _ in range(agents)]
+    return [supervised(target, dialect=dialect) for _ in range(agents)]

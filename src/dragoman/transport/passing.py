@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dragoman.transport.contract import Limits, Sink, Transport
+
+if TYPE_CHECKING:  # not every transport is a process
+    from dragoman.transport.owned import OwnedTree
 
 
 class PassingTransport:
@@ -10,6 +15,11 @@ class PassingTransport:
 
     def __init__(self, inner: Transport) -> None:
         self.inner = inner
+
+    @property
+    def tree(self) -> OwnedTree | None:
+        """Of the child process behind it, if there is one."""
+        return getattr(self.inner, "tree", None)
 
     def start(self, sink: Sink) -> None:
         self.inner.start(sink)

@@ -44,6 +44,18 @@ class Holds(Protocol):
     def holding(self) -> bool: ...
 
 
+@runtime_checkable
+class Fades(Protocol):
+    """An interpreter that may find that it is not needed."""
+
+    @property
+    def is_transparent(self) -> bool: ...
+
+
+class FadingInterpreter(Interpreter, Fades, Protocol):
+    """Both."""
+
+
 HOLD_SECONDS = 2.0
 """How long a close waits for a peer that must speak before it can be given the rest."""
 
@@ -66,6 +78,7 @@ class TranslatedTransport(PassingTransport):
         self._end: tuple[BaseException | None] | None = None  # the peer's, until our side has been told
         self._gone = False
         self._moved = asyncio.Event()  # the peer has said something
+        self._fading = interpreter if isinstance(interpreter, Fades) else None
 
     def start(self, sink: Sink) -> None:
         self._sink = sink
@@ -74,6 +87,9 @@ class TranslatedTransport(PassingTransport):
     def write(self, block: bytes | bytearray | memoryview) -> None:
         if self._closed:  # an interpreter may have an answer of its own to this
             raise LinkClosed("written to after close")
+        if self._is_transparent and not self._gone:
+            self.inner.write(block)
+            return
         passed = self._interpreter.from_inside(bytes(block))
         if not self._gone:
             self.take(passed)
@@ -82,7 +98,14 @@ class TranslatedTransport(PassingTransport):
         elif passed.inside:  # the interpreter answers in its place, but the end has been told
             raise LinkClosed("the peer has closed its end")
 
+    @property
+    def _is_transparent(self) -> bool:
+        return self._fading is not None and self._fading.is_transparent
+
     def heard(self, block: bytes) -> None:
+        if self._sink is not None and self._is_transparent and not self._held and not self._paused:
+            self._sink.feed(block)
+            return
         self.take(self._interpreter.from_peer(block))
         self._moved.set()
         self.feed()

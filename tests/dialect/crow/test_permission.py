@@ -370,3 +370,58 @@ def test_output_in_a_question_is_shown_to_the_client() -> None:
     call = said["params"]["toolCall"]
     assert call["content"] == [{"type": "diff", "path": "/nest", "oldText": "3", "newText": "4"}]
     assert (call["kind"], call["status"]) == ("edit", "pending")
+
+
+LOAD = request(1, "session/load", {"sessionId": "s", "cwd": "/srv", "mcpServers": []})
+
+
+def replayed(**update: Any) -> Frame:
+    return notification("session/update", {"sessionId": "s", "update": update})
+
+
+OLD_QUESTION = replayed(
+    **{"@type": "permission_request", "tool_call_id": "t", "title": "terminal", "arguments": "ls"},
+    permission_options=[{"id": "approve", "title": "Approve"}, {"id": "reject", "title": "Reject"}],
+)
+STARTED = replayed(
+    **{"@type": "tool_call_start", "tool_call_id": "t", "title": "terminal", "kind": "execute"}
+)
+
+
+def test_a_question_of_the_past_is_shown_as_its_tool_call_and_asks_nobody() -> None:
+    agent = crow_agent()
+    agent.take(LOAD)
+    ((toward, told),) = agent.hear(OLD_QUESTION)
+    assert (toward, told["method"], "id" in told) == ("inside", "session/update", False)
+    assert told["params"]["update"] == {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "t",
+        "title": "terminal",
+        "rawInput": {"arguments": "ls"},
+    }
+    ((_, started),) = agent.hear(STARTED)
+    assert started["params"]["update"]["sessionUpdate"] == "tool_call_update"
+    assert "a permission request in the history of a session" in agent.repaired
+    ((toward, loaded),) = agent.hear(answer(1, {}))
+    assert (toward, loaded["id"]) == ("inside", 1)
+
+
+def test_a_question_of_the_past_whose_options_nobody_knows_is_not_answered_either() -> None:
+    agent = crow_agent()
+    agent.take(LOAD)
+    odd = {**OLD_QUESTION["params"]["update"], "permission_options": [{"id": "whatever"}]}
+    outs = agent.hear(notification("session/update", {"sessionId": "s", "update": odd}))
+    assert [toward for toward, _ in outs] == ["inside"]
+
+
+def test_the_present_asks_after_a_load_and_beside_one() -> None:
+    agent = crow_agent()
+    agent.take(LOAD)
+    agent.hear(answer(1, {}))
+    ((_, asked),) = agent.hear(OLD_QUESTION)
+    assert asked["method"] == "session/request_permission"
+    busy = crow_agent()
+    busy.take(request(2, "session/prompt", {"sessionId": "s", "prompt": []}))
+    busy.take(LOAD)
+    ((_, asked),) = busy.hear(OLD_QUESTION)
+    assert asked["method"] == "session/request_permission"

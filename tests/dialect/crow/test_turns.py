@@ -59,7 +59,7 @@ def test_an_error_that_ends_a_turn_is_a_stop_reason_and_comes_back_as_it_was(cod
     assert read(said)[0] == failed
 
 
-@pytest.mark.parametrize("code", [-32700, -32600, -32601, -32602, -32000, -32002])
+@pytest.mark.parametrize("code", [-32700, -32600, -32601, -32000, -32002])
 def test_an_error_about_the_request_itself_is_an_error_in_both(code: int) -> None:
     failed = failure(3, code)
     assert read(failed) == (failed, [])

@@ -181,3 +181,15 @@ def test_an_announcement_that_says_nothing_stops_it_too() -> None:
     for params in odd:
         outs = agent(lambda params: "yes").from_peer(notification("session/request_permission", params))
         assert [way for way, _ in outs] == ["peer"]
+
+
+def test_a_permission_of_the_past_stops_nothing_while_a_session_is_loaded() -> None:
+    edge = agent()
+    edge.from_inside(request(1, "session/load", {"sessionId": "s", "cwd": "/w"}))
+    call = {"id": "t", "name": "Water", "status": "completed"}
+    asked = notification(
+        "session/request_permission", {"sessionId": "s", "toolCall": call, "options": [ALLOW]}
+    )
+    assert [way for way, _ in edge.from_peer(asked)] == ["inside"]
+    edge.from_peer(answer(1, {}))
+    assert [way for way, _ in edge.from_peer(asked)] == ["inside", "peer"]

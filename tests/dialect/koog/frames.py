@@ -112,7 +112,10 @@ CONVERSATION: list[tuple[str, Any, list[Any]]] = [
     (
         "to_client",
         _rpc(id=3, result={"stopReason": "end_turn", "content": [_text("It will do.")]}),
-        [_rpc(id=3, result={"stopReason": "end_turn"})],
+        [
+            _update(sessionUpdate="agent_message_chunk", messageId="message-4", content=_text("It will do.")),
+            _rpc(id=3, result={"stopReason": "end_turn"}),
+        ],
     ),
     *[
         step

@@ -14,12 +14,14 @@ from dragoman.dialect.koog.names import (
     NO_NAME,
     NO_VERSION,
     PLAIN_TEXT,
+    REPEATED,
     ROLE,
     SILENT,
     TOOLS,
+    UNSAID,
     UNWRAPPED,
 )
-from dragoman.dialect.message import answer, encode, notification, refusal, request
+from dragoman.dialect.message import answer, encode, notification, refusal, request, update_of
 from tests.dialect.edges import bare, frame, params_of, remarks
 
 TEXT = {"type": "text", "text": "x"}
@@ -209,6 +211,37 @@ def test_what_was_said_before_is_not_said_again(edge: KoogAgent, said: Message) 
     assert bare([frame(one) for _, one in outs]) == [
         {"jsonrpc": "2.0", "id": 3, "result": {"stopReason": "end_turn"}}
     ]
+    assert ("repaired", REPEATED[0]) in remarks(edge.ledger)
+
+
+@pytest.mark.parametrize(
+    ("streamed", "final", "shown"),
+    [
+        (["Looking. ", "Three ", "issues."], ["Looking. Three issues."], False),
+        (["Looking. ", "Three ", "issues."], ["Three issues."], False),
+        (["Looking."], ["Three issues."], True),
+        (["Do look at this."], ["look"], True),
+        (["Looking. ", "Three issues."], ["Three issues.", " Mend them."], True),
+    ],
+)
+def test_the_final_content_of_a_turn_that_streamed_is_shown_once(
+    edge: KoogAgent, streamed: list[str], final: list[str], shown: bool
+) -> None:
+    prompt(edge)
+    for text in streamed:
+        edge.from_peer(note(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text}))
+    content = [{"type": "text", "text": text} for text in final]
+    *chunks, (_, ended) = edge.from_peer(answer(3, {"stopReason": "end_turn", "content": content}))
+    assert [update_of(one)["content"] for _, one in chunks] == (content if shown else [])
+    assert bare(frame(ended))["result"] == {"stopReason": "end_turn"}
+    assert remarks(edge.ledger) == [("repaired", (UNSAID if shown else REPEATED)[0])]
+
+
+def test_an_image_that_was_streamed_is_not_shown_again(edge: KoogAgent) -> None:
+    prompt(edge)
+    image = {"type": "image", "mimeType": "image/png", "data": "AAAA"}
+    edge.from_peer(note(sessionUpdate="agent_message_chunk", content=image))
+    assert len(edge.from_peer(answer(3, {"stopReason": "end_turn", "content": [image]}))) == 1
 
 
 def test_a_block_that_passes_unseen_is_never_the_one_that_breaks_the_silence() -> None:
@@ -249,7 +282,7 @@ class Watched(KoogAgent):
         return super().from_peer(message)
 
 
-def test_outside_a_silent_turn_plain_updates_are_not_looked_at() -> None:
+def test_between_two_turns_plain_updates_are_not_looked_at() -> None:
     edge = Watched()
     translator = Translator([edge], edge.ledger)
     chunk = encode(note(sessionUpdate="agent_message_chunk", content=TEXT))
@@ -258,8 +291,10 @@ def test_outside_a_silent_turn_plain_updates_are_not_looked_at() -> None:
     translator.from_inside(encode(request(3, "session/prompt", {"sessionId": "s", "prompt": [TEXT]})))
     assert translator.from_peer(chunk).inside == chunk
     assert edge.seen == 1
+    translator.from_peer(encode(answer(3, {"stopReason": "end_turn"})))
+    assert edge.seen == 2
     assert translator.from_peer(chunk * 3).inside == chunk * 3
-    assert edge.seen == 1
+    assert edge.seen == 2
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman import Client, connect
 from dragoman.dialect import Ledger
-from dragoman.dialect.koog.names import SILENT, TOOLS, UNWRAPPED
+from dragoman.dialect.koog.names import SILENT, TOOLS, UNSAID, UNWRAPPED
 from dragoman.errors import CallFailed
 from dragoman.schema.v1 import (
     AgentMessageChunk,
@@ -113,8 +113,8 @@ PROGRESS = "tool_call_update"
 HELLO = {
     "initialize": {"version": 1, "agent": "counter"},
     "hello": {
-        "kinds": ["plan", MESSAGE, MESSAGE, "tool_call", PROGRESS, PROGRESS, MESSAGE, MESSAGE],
-        "text": "Let me count. I would say: go",
+        "kinds": ["plan", MESSAGE, MESSAGE, "tool_call", PROGRESS, PROGRESS, MESSAGE, MESSAGE, MESSAGE],
+        "text": "Let me count. I would say: goI have said it.",
         "tools": {"call-1": "completed"},
         "stop": "end_turn",
     },
@@ -146,7 +146,13 @@ async def test_a_koog_agent_is_driven_by_our_client() -> None:
             async for update in session.prompt("count")
             if isinstance(update, AgentMessageChunk) and isinstance(update.content, TextContent)
         ]
-        assert [text for _, text in said] == ["Let me ", "count. ", "I would say: ", "stay"]
+        assert [text for _, text in said] == [
+            "Let me ",
+            "count. ",
+            "I would say: ",
+            "stay",
+            "I have said it.",
+        ]
         assert said[0][0] == said[1][0] != said[3][0]
         (quiet,) = [update async for update in session.prompt("quietly")]
         assert isinstance(quiet, AgentMessageChunk)
@@ -157,4 +163,4 @@ async def test_a_koog_agent_is_driven_by_our_client() -> None:
         assert turn.result.stop_reason == "cancelled"
         with pytest.raises(CallFailed):
             await agent.call("_texts/dance", {})
-    assert [entry.what for entry in ledger.entries] == [TOOLS[0], UNWRAPPED[0], SILENT[0]]
+    assert [entry.what for entry in ledger.entries] == [TOOLS[0], UNWRAPPED[0], UNSAID[0], SILENT[0]]

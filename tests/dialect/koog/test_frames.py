@@ -25,7 +25,7 @@ def test_every_frame_means_the_same_in_v1_and_comes_back_as_it_was(tmp_path: Pat
         assert heard == [said]
         spoken += [(way, frame) for frame in between]
     assert refused(spoken, tmp_path) == []
-    assert pair.remarks == [("repaired", names.TOOLS[0])]
+    assert pair.remarks == [("repaired", names.TOOLS[0]), ("repaired", names.UNSAID[0])]
 
 
 @needs_seed

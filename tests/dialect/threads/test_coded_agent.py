@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.workspace.versions import version_of
 from tests.dialect.threads.stage import Alone, chunk, introduced
 
 LENDS = {
@@ -264,3 +265,68 @@ def test_when_the_agent_ends_every_request_has_its_answer() -> None:
     assert sorted(out["id"] for _, out in outs) == ["l", "p", "q"]
     assert all(way == "inside" and out["error"]["code"] == -32603 for way, out in outs)
     assert alone.ended() == []
+
+
+# Versions: of the whole file, whatever was read of it.
+
+FOREIGN: Any = {"fs": {"readTextFile": True}}
+FILE = "peas\nbeans\nleeks\n"
+
+
+def read_text(alone: Alone, file: str, **window: int) -> Any:
+    """A read of the agent at a foreign client, which hands out lines and no version."""
+    params = {"threadId": "t", "path": "/field/a", **window}
+    outs = alone.peer({"id": 5, "method": "readTextFile", "params": params})
+    while outs[0][0] == "inside":
+        asked = outs[0][1]
+        lines, first = file.splitlines(keepends=True), asked["params"].get("line", 1) - 1
+        limit = asked["params"].get("limit", len(lines))
+        content = "".join(lines[first : first + limit])
+        outs = alone.inside({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": content}})
+    return outs[0][1]["result"]
+
+
+def test_one_file_has_one_version_whatever_was_read_of_it() -> None:
+    alone = introduced(FOREIGN)
+    reads = [
+        read_text(alone, FILE),
+        read_text(alone, FILE, lineOffset=1, lineLimit=1),
+        read_text(alone, FILE, lineOffset=0, lineLimit=1),
+        read_text(alone, FILE, lineOffset=99),
+    ]
+    assert [one["content"] for one in reads] == [FILE, "beans\n", "peas\n", ""]
+    assert len({one["version"] for one in reads}) == 1
+    assert read_text(alone, FILE + "chard\n", lineLimit=1)["version"] != reads[0]["version"]
+    assert alone.lost == []
+
+
+def test_text_of_a_client_and_bytes_of_our_workspace_have_the_same_version() -> None:
+    alone = introduced(FOREIGN)
+    text = read_text(alone, FILE)
+    params = {"threadId": "t", "path": "/field/a"}
+    ((way, asked),) = alone.peer({"id": 6, "method": "readBinaryFile", "params": params})
+    assert way == "host"
+    held = {"content": "cGVhcw==", "version": version_of(FILE.encode()), "size": 17, "eof": False}
+    ((_, told),) = alone.host({"jsonrpc": "2.0", "id": asked["id"], "result": held})
+    assert told["result"]["version"] == text["version"]
+
+
+def test_a_client_that_hands_out_its_versions_is_not_asked_twice() -> None:
+    alone = introduced(FOREIGN)
+    params = {"threadId": "t", "path": "/field/a", "lineLimit": 1}
+    ((_, asked),) = alone.peer({"id": 5, "method": "readTextFile", "params": params})
+    result = {"content": "peas\n", "_meta": {"dragoman": {"version": "7"}}}
+    ((way, told),) = alone.inside({"jsonrpc": "2.0", "id": asked["id"], "result": result})
+    assert (way, told["result"]) == ("peer", {"version": 7, "content": "peas\n"})
+
+
+def test_the_version_of_a_file_that_cannot_be_read_whole_is_of_the_part_and_said_to_be() -> None:
+    alone = introduced(FOREIGN)
+    params = {"threadId": "t", "path": "/field/a", "lineLimit": 1}
+    ((_, asked),) = alone.peer({"id": 5, "method": "readTextFile", "params": params})
+    ((_, whole),) = alone.inside({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": "peas\n"}})
+    assert whole["params"] == {"sessionId": "t", "path": "/field/a"}
+    error = {"code": -32603, "message": "too large"}
+    ((way, told),) = alone.inside({"jsonrpc": "2.0", "id": whole["id"], "error": error})
+    assert (way, told["result"]["content"]) == ("peer", "peas\n")
+    assert alone.lost == ["the version of a file that cannot be read whole"]

@@ -74,7 +74,7 @@ def test_what_is_held_meanwhile_has_a_bound() -> None:
 
 
 def test_threads_are_listed_page_by_page_with_those_that_are_open_here() -> None:
-    alone = ready()
+    alone = ready(settings=Settings(cwd="/field", clock=lambda: "2025-02-02T00:00:00Z"))
     ((_, first),) = alone.peer({"id": 1, "method": "getThreads", "params": None})
     assert first["params"] == {}
     page = {"sessions": [{"sessionId": "a", "cwd": "/x", "title": "A", "updatedAt": "2025-01-02T03:04:05Z"}]}
@@ -86,8 +86,8 @@ def test_threads_are_listed_page_by_page_with_those_that_are_open_here() -> None
     assert way == "peer"
     assert told["result"]["threads"] == [
         {"id": "a", "title": "A", "modifiedAt": "2025-01-02T03:04:05Z"},
-        {"id": "b", "title": "", "modifiedAt": "1970-01-01T00:00:00Z"},
-        {"id": "t", "title": "", "modifiedAt": "1970-01-01T00:00:00Z"},
+        {"id": "b", "title": "Untitled thread", "modifiedAt": "2025-02-02T00:00:00Z"},
+        {"id": "t", "title": "Untitled thread", "modifiedAt": "2025-02-02T00:00:00Z"},
     ]
     assert ("repaired", "threads without a time") in alone.remarks
 
@@ -373,3 +373,64 @@ def test_an_update_of_nobodys_session_is_left_out() -> None:
     alone = ready()
     assert alone.update("stranger", sessionUpdate="agent_message_chunk", content=TEXT) == []
     assert alone.lost == ["other updates"]
+
+
+# Titles, times, and reads without a tool call.
+
+
+class Clock:
+    """Every look at it is a minute later."""
+
+    def __init__(self) -> None:
+        self.minutes = 0
+
+    def __call__(self) -> str:
+        self.minutes += 1
+        return f"2025-06-01T00:{self.minutes:02}:00Z"
+
+
+def listed(alone: Alone) -> Any:
+    ((_, told),) = alone.peer({"id": 50, "method": "getThreads", "params": None})
+    return told["result"]["threads"]
+
+
+PLAIN: Any = {"protocolVersion": 1, "agentCapabilities": {}}
+
+
+def test_a_thread_is_named_by_its_first_message_and_dated_by_its_last_change() -> None:
+    alone = ready(PLAIN, Settings(cwd="/field", clock=Clock()))
+    assert listed(alone) == [{"id": "t", "title": "Untitled thread", "modifiedAt": "2025-06-01T00:01:00Z"}]
+    turn = prompt(alone)
+    named = listed(alone)[0]
+    assert named["title"] not in ("", "Untitled thread")
+    alone.inside(said(turn, result={"stopReason": "end_turn"}))
+    assert listed(alone)[0]["modifiedAt"] > named["modifiedAt"] > "2025-06-01T00:01:00Z"
+    prompt(alone)
+    assert listed(alone)[0]["title"] == named["title"]
+
+
+def test_what_a_session_says_of_itself_wins() -> None:
+    alone = ready(PLAIN, Settings(cwd="/field", clock=Clock()))
+    prompt(alone)
+    alone.update("t", sessionUpdate="session_info_update", title="Rain", updatedAt="2025-07-01T00:00:00Z")
+    assert listed(alone) == [{"id": "t", "title": "Rain", "modifiedAt": "2025-07-01T00:00:00Z"}]
+    alone.update("t", sessionUpdate="session_info_update", title=None)
+    assert listed(alone)[0]["title"] != "Rain"
+
+
+def test_a_long_first_message_is_cut_to_a_line() -> None:
+    alone = ready(PLAIN)
+    long = {"role": "user", "chunks": [chunk("What\nis " + "the weather " * 20)]}
+    alone.peer({"id": 3, "method": "sendMessage", "params": {"threadId": "t", "message": long}})
+    (thread,) = listed(alone)
+    assert thread["title"].startswith("What is the weather the")
+    assert len(thread["title"]) <= 80
+
+
+@pytest.mark.parametrize("window", [{}, {"line": 3, "limit": 1}])
+def test_every_read_is_an_entry_even_without_a_tool_call(window: Any) -> None:
+    alone = ready()
+    ((_, asked),) = alone.ask("r", "fs/read_text_file", {"sessionId": "t", "path": "/field/a", **window})
+    alone.peer({"id": asked["id"], "result": {"version": 9, "content": "peas"}})
+    ((_, told),) = alone.peer({"id": 9, "method": "getThreadEntries", "params": {"threadId": "t"}})
+    assert told["result"]["entries"] == [{"type": "readFile", "path": "/field/a", "content": "peas"}]

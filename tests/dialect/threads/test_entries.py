@@ -69,10 +69,10 @@ def test_a_file_in_a_read_may_be_an_embedded_resource_and_its_path_an_argument()
     assert book.listed == [{"type": "readFile", "path": "/a", "content": "text"}]
 
 
-def test_files_that_were_handed_out_are_entered_one_by_one() -> None:
+def test_files_that_were_read_are_entered_one_by_one_and_not_again_by_their_tool_call() -> None:
     book = Book()
-    book.entries.hand_out("/a", "first")
-    book.entries.hand_out("/b", "second")
+    book.entries.read("/a", "first")
+    book.entries.read("/b", "second")
     book.call(kind="read", status="completed", locations=[{"path": "/a"}, {"path": "/b"}], content=shown("2"))
     assert [(entry["path"], entry["content"]) for entry in book.listed] == [("/a", "first"), ("/b", "second")]
 

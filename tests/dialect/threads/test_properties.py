@@ -21,7 +21,7 @@ messages = st.fixed_dictionaries(
     }
 )
 reads = st.fixed_dictionaries({"type": st.just("readFile"), "path": names, "content": st.text(max_size=9)})
-threads = st.fixed_dictionaries({"id": names, "title": st.text(max_size=8), "modifiedAt": names})
+threads = st.fixed_dictionaries({"id": names, "title": st.text(min_size=1, max_size=8), "modifiedAt": names})
 
 
 @settings(max_examples=40)

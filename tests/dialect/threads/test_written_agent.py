@@ -169,3 +169,27 @@ def test_both_peers_as_written_hold_a_conversation_through_v1(tmp_path: Path) ->
     assert between.to_client[-1]["params"] == {"threadId": "th-mine", "message": message}
     assert not between.lost
     assert not refused(between.v1, tmp_path, typescript=False)
+
+
+def test_the_agent_is_told_real_titles_and_times_and_so_is_the_client() -> None:
+    times = iter(["2025-06-01T00:00:00Z", "2025-06-01T00:01:00Z"])
+    alone = Alone("agent", Settings(cwd="/field", as_written=True, clock=lambda: next(times)))
+    alone.ask("i", "initialize", {"protocolVersion": 1})
+    ((_, told),) = alone.ask("n", "session/new", {"cwd": "/field", "mcpServers": []})
+    thread = told["result"]["sessionId"]
+    prompt(alone, thread, "Where is", " the shed?")
+    ((_, told),) = alone.peer({"id": 1, "method": "getThreads", "params": None})
+    known = {"title": "Where is the shed?", "modifiedAt": "2025-06-01T00:01:00Z"}
+    assert told["result"]["threads"] == [{"id": thread, **known}]
+    ((_, told),) = alone.ask("l", "session/list", {})
+    assert told["result"]["sessions"] == [
+        {"sessionId": thread, "cwd": "/field", "title": known["title"], "updatedAt": known["modifiedAt"]}
+    ]
+
+
+def test_a_file_that_the_client_read_at_the_agent_is_an_entry() -> None:
+    alone, thread = opened()
+    ((_, asked),) = alone.ask("r", "fs/read_text_file", {"sessionId": thread, "path": "/field/a"})
+    alone.peer({"id": asked["id"], "result": {"version": 1, "content": "peas"}})
+    ((_, told),) = alone.peer({"id": 3, "method": "getThreadEntries", "params": {"threadId": thread}})
+    assert told["result"]["entries"] == [{"type": "readFile", "path": "/field/a", "content": "peas"}]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from dragoman.cli.dialect import add_option
+
 EXAMPLES = """examples:
   dragoman chat                                choose an agent and a folder
   dragoman chat --agent review                 talk to one at once, here
@@ -41,6 +43,7 @@ def _fill(chat: argparse.ArgumentParser) -> None:
     chat.add_argument(
         "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
     )
+    add_option(chat, said="as configured, or auto")
     chat.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
     which = chat.add_mutually_exclusive_group()
     which.add_argument("--resume", metavar="ID", help="go on with this session; `last` is the latest")

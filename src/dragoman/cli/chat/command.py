@@ -56,7 +56,9 @@ def make_house(chosen: argparse.Namespace) -> tuple[House, Wanted | None]:
 
         house = HubHouse(cwd, rules, url=chosen.hub, headers=authorization(chosen.token_file))
     else:
-        house = LocalHouse(cwd, rules, variables=chosen.env, record=not chosen.no_history)
+        house = LocalHouse(
+            cwd, rules, variables=chosen.env, record=not chosen.no_history, dialect=chosen.dialect
+        )
     rules.check([] if chosen.hub else [cwd])
     session = "last" if chosen.continue_ else chosen.resume
     if session is not None and chosen.agent is None:

@@ -32,8 +32,18 @@ LISTED = 60
 class LocalHouse:
     """A `House`: agents are children of ours, and everything is recorded unless that is not wanted."""
 
-    def __init__(self, cwd: str, rules: Rules, *, variables: Iterable[str] = (), record: bool = True) -> None:
+    def __init__(
+        self,
+        cwd: str,
+        rules: Rules,
+        *,
+        variables: Iterable[str] = (),
+        record: bool = True,
+        dialect: str | None = None,
+    ) -> None:
+        """`dialect` wins over what the configuration says that an agent speaks."""
         self.cwd = cwd
+        self._dialect = dialect
         self._rules = rules
         self._variables = list(variables)
         self._record = record
@@ -61,6 +71,7 @@ class LocalHouse:
                 target=target.agent.command or (lambda: _dialled(target)),
                 is_nameless=target.agent.source in (From.COMMAND, From.ADDRESS),
                 env=target.env,
+                dialect=target.dialect,
                 tap=None if recorder is None else recorder.tap(stream),
                 on_stderr=None if recorder is None else partial(_complained, recorder, stream),
             )
@@ -140,7 +151,8 @@ class LocalHouse:
                 explicit[name] = value
             else:
                 allow.append(name)
-        return Target(agent, agent_environment(allow=allow, explicit=explicit, path=reached.path))
+        env = agent_environment(allow=allow, explicit=explicit, path=reached.path)
+        return Target(agent, env, dialect=self._dialect or agent.dialect)
 
     def _remember(self, target: Target, talk: Talking, wanted: Wanted) -> str:
         """How the history calls it. A command line may hold a secret, and its first word says little."""

@@ -61,6 +61,7 @@ class Source:
     is_local: bool = True
     tap: Tap | None = None
     on_stderr: Callable[[bytes], None] | None = None
+    dialect: str = "auto"
 
 
 class Talking:
@@ -267,6 +268,7 @@ async def opened(
             tap=source.tap,
             on_event=talk.happened,
             on_stderr=source.on_stderr,
+            dialect=source.dialect,
         )
         agent = await stack.enter_async_context(supervisor)
         if source.is_nameless and agent.info is not None:

@@ -7,6 +7,7 @@ import math
 import signal
 from typing import Any
 
+from dragoman.cli.dialect import add_option
 from dragoman.cli.run.exits import EXITS, table
 
 EXAMPLES = """examples:
@@ -54,6 +55,7 @@ def _add_agent(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--agent", metavar="AGENT", help="a name (see `dragoman agents`), a command line, or an address"
     )
+    add_option(group, said="as configured, or auto")
     group.add_argument(
         "--env",
         action="append",

@@ -65,7 +65,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 def make_plan(chosen: argparse.Namespace) -> Plan:
     """Everything that is known before an agent is started; raises `Mistake`."""
-    target = find_target(chosen.agent, chosen.env)
+    target = find_target(chosen.agent, chosen.env, dialect=chosen.dialect)
     attended = chosen.format != "json" and is_terminal(0) and is_terminal(2)
     roots = [_folder(path) for path in (chosen.cwd or os.getcwd(), *chosen.add_dir)]
     return Plan(

@@ -29,6 +29,7 @@ from dragoman.cli.run.output import Output
 from dragoman.cli.run.reporter import Reporter
 from dragoman.cli.run.stop import Stop
 from dragoman.cli.run.target import Target
+from dragoman.dialect import Decision, Entry, Ledger
 from dragoman.errors import DragomanError, LoginRequired
 from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import AgentHandle
@@ -126,6 +127,8 @@ class Drive:
                 on_stderr=complained,
                 on_stray=BoundedNotes(self._reporter.warn),
                 tap=history.tap,
+                dialect=self._plan.target.dialect,
+                ledger=Ledger(on_loss=self._lost, on_decision=self._found),
             )
 
         async with lending.workspace:
@@ -182,7 +185,10 @@ class Drive:
             await self._tell_changes(snapshot)
         finally:
             await _put_away(looking)
-        return outcome_of_turn(result, last_was_denied=lending.decisions.last_was_denied)
+        decisions = lending.decisions
+        return outcome_of_turn(
+            result, last_was_denied=decisions.last_was_denied, last_refusal=decisions.last_refusal
+        )
 
     async def _tell_changes(self, snapshot: Snapshot | None) -> None:
         if snapshot is not None:
@@ -244,10 +250,16 @@ class Drive:
             return info.name
         return known.name
 
+    def _found(self, decision: Decision) -> None:
+        if decision.dialect != "v1":
+            self._reporter.note(f"translated: {decision.text}")
+
+    def _lost(self, entry: Entry) -> None:
+        self._reporter.note(f"lost in translation: {entry.what}: {entry.done}")
+
     def _owns(self, agent: AgentHandle) -> None:
         self._agent = agent
-        transport = agent.link.transport
-        tree = getattr(getattr(transport, "inner", transport), "tree", None)
+        tree = getattr(agent.link.transport, "tree", None)
         if tree is not None:
             self._stop.owns(tree.kill)
 

@@ -26,7 +26,7 @@ EXITS: Final[dict[str, Exit]] = {
     "refusal": Exit(5, "the agent refuses to go on"),
     "question_open": Exit(6, "the agent asked a question that nobody was there to answer"),
     "permission_denied": Exit(
-        7, "the last thing that the agent asked permission for was denied by the policy"
+        7, "the last thing that the agent wanted to do was denied by the policy, or allowed and then refused"
     ),
     "auth_needed": Exit(8, "the agent wants a login"),
     "agent_died": Exit(9, "the agent ended, or hung up, before its turn did"),

@@ -66,3 +66,4 @@ class Lending:
         terminals = TerminalSettings(shell_lines=rules.shell_lines)
         self.workspace = Workspace(guard=self.desk.guard, terminals=terminals)
         self.workspace.serve(self.client)
+        self.decisions.watch(self.client)

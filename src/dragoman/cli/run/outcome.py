@@ -53,7 +53,7 @@ class Outcome:
         return EXITS[self.name].status
 
 
-def outcome_of_turn(result: TurnResult, *, last_was_denied: bool) -> Outcome:
+def outcome_of_turn(result: TurnResult, *, last_was_denied: bool, last_refusal: str | None = None) -> Outcome:
     """The agent has answered the prompt."""
     reason = result.stop_reason
     if last_was_denied and reason in ("end_turn", "refusal", "cancelled"):
@@ -61,6 +61,13 @@ def outcome_of_turn(result: TurnResult, *, last_was_denied: bool) -> Outcome:
             name="permission_denied",
             message="the last thing that the agent asked permission for was denied",
             next_step="allow it with --approve or --policy, or take it as it is",
+            result=result,
+        )
+    if last_refusal is not None and reason in ("end_turn", "refusal", "cancelled"):
+        return Outcome(
+            name="permission_denied",
+            message=f"the last thing that was allowed was not done: {last_refusal}",
+            next_step="mend what the message names; `dragoman policy explain` says what would be allowed",
             result=result,
         )
     if reason in ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"):

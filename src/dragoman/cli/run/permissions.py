@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from msgspec import UNSET
 
+from dragoman import Client
 from dragoman.cli.run import events
 from dragoman.cli.run.harmless import harmless_line
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.reporter import Reporter
+from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
+from dragoman.sdk.handlers import Handler
 from dragoman.workspace.policy.asking import Asker
 from dragoman.workspace.policy.audit import AuditLog, Entry
 from dragoman.workspace.policy.desk import PermissionDesk
@@ -25,6 +29,9 @@ from dragoman.workspace.policy.loading import places
 from dragoman.workspace.policy.policy import Approve, Policy
 from dragoman.workspace.policy.reading import PolicyError
 from dragoman.workspace.policy.remembered import Remembered
+
+EFFECTS = ("fs/write_text_file", "terminal/create")
+"""What an agent is given permission for, and asks a client to do."""
 
 CALLS = 256
 """Tool calls under way that are remembered for questions about them."""
@@ -71,6 +78,8 @@ class Decisions(AuditLog):
         self._complained = False
         self.last_was_denied = False
         """Whether the policy denied the last thing that was asked for; reading does not count."""
+        self.last_refusal: str | None = None
+        """Why the last write or command was refused although nobody denied it; None if it was not."""
 
     def append(self, line: Entry) -> None:
         try:
@@ -79,6 +88,34 @@ class Decisions(AuditLog):
             self._loop.call_soon_threadsafe(self._cannot_write, error)
             raise  # what is not written down is not permitted
         self._loop.call_soon_threadsafe(self._tell, line)
+
+    def watch(self, client: Client) -> None:
+        """Hear of every write and command whether it was done: an approval alone does nothing."""
+        for method in EFFECTS:
+            handler = client.handlers.get(method)
+            if handler is not None:
+                client.handlers.replace(method, Handler(self._watched(method, handler)))
+
+    def _watched(self, method: str, handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
+        async def do(request: Any, agent: Any) -> Any:  # of the method's type
+            try:
+                done = await handler.work(request, agent)
+            except ErrorAnswer as refused:
+                # After what the audit log has to tell of this: a denial is no refusal.
+                self._loop.call_soon(self._refused, method, refused.message)
+                raise
+            self._loop.call_soon(self._done)
+            return done
+
+        return do
+
+    def _refused(self, method: str, why: str) -> None:
+        if not self.last_was_denied:
+            self.last_refusal = f"{method}: {why}"
+            self._reporter.note(f"refused although it was allowed: {self.last_refusal}", level="warning")
+
+    def _done(self) -> None:
+        self.last_refusal = None
 
     def _cannot_write(self, error: OSError) -> None:
         self.last_was_denied = True

@@ -27,6 +27,7 @@ class Target:
     wanted: str = ""
     """How it was named, for commands that a person may type."""
     note: str | None = None
+    dialect: str = "auto"
 
     def open(self) -> Sequence[str] | Transport:
         """What `connect` takes. Needs a running loop."""
@@ -35,8 +36,10 @@ class Target:
         return _dial(self.agent.address)
 
 
-def find_target(wanted: str | None, variables: Iterable[str]) -> Target:
-    """The agent that was named, or the one of the configuration, or the built-in one; raises `Mistake`."""
+def find_target(wanted: str | None, variables: Iterable[str], *, dialect: str | None = None) -> Target:
+    """The agent that was named, or the one of the configuration, or the built-in one; raises `Mistake`.
+    `dialect` wins over what the configuration says that it speaks.
+    """
     note = None
     try:
         if wanted is None:
@@ -57,7 +60,8 @@ def find_target(wanted: str | None, variables: Iterable[str]) -> Target:
             explicit[name] = value
         else:
             allow.append(name)
-    return Target(agent, agent_environment(allow=allow, explicit=explicit, path=reached.path), wanted, note)
+    env = agent_environment(allow=allow, explicit=explicit, path=reached.path)
+    return Target(agent, env, wanted, note, dialect or agent.dialect)
 
 
 def _dial(text: str) -> Transport:

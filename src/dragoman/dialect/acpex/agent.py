@@ -18,7 +18,7 @@ from dragoman.dialect.acpex.phrases import (
     SESSION_NAMED,
 )
 from dragoman.dialect.acpex.speaking import SpeakingEdge
-from dragoman.dialect.acpex.turn import Said, failed, read_end
+from dragoman.dialect.acpex.turn import failed, read_end
 from dragoman.dialect.acpex.updates import read_update
 from dragoman.dialect.acpex.wire import Wire
 from dragoman.dialect.edge import Out, Settings
@@ -35,6 +35,7 @@ from dragoman.dialect.message import (
     update_of,
     with_params,
 )
+from dragoman.dialect.streamed import StreamedText, StreamedTurns
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 
 HAD = ("initialize", "authenticate", "session/new", "session/load", "session/prompt", "session/set_mode")
@@ -49,7 +50,7 @@ class AcpexAgent(SpeakingEdge):
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._said = Said()
+        self._streamed = StreamedTurns()
         self._sessions: set[str] = set()
 
     def from_inside(self, message: Message) -> list[Out]:
@@ -78,7 +79,7 @@ class AcpexAgent(SpeakingEdge):
         if message.method == "session/load":
             self._sessions.add(session)
         if message.method == "session/prompt":
-            self._said.begin(session)
+            self._streamed.begin(session)
             return with_params(message, self.form.prompt(params, self.note))
         plain = dropped(params)
         return message if plain is params else with_params(message, plain)
@@ -122,7 +123,8 @@ class AcpexAgent(SpeakingEdge):
         session = as_text(params.get("sessionId"))
         outs: list[Out] = []
         for read in read_update(update, self.form, self.note):
-            self._said.add(session, read)
+            if read.get("sessionUpdate") == "agent_message_chunk":
+                self._streamed.add(session, read.get("content"))
             same = read is update
             outs.append(("inside", message if same else with_params(message, {**params, "update": read})))
         return outs
@@ -135,12 +137,12 @@ class AcpexAgent(SpeakingEdge):
         if method == "session/new" and type(result.get("sessionId")) is str:
             self._sessions.add(result["sessionId"])
         if method == "session/prompt":
-            streamed = self._said.end(session)
+            streamed = self._streamed.end(session)
             if went_well:
                 return self._ended(message, session, result, streamed)
         return self.read_answer(message, asked)
 
-    def _ended(self, message: Message, session: str, result: Object, streamed: str) -> list[Out]:
+    def _ended(self, message: Message, session: str, result: Object, streamed: StreamedText) -> list[Out]:
         error = failed(result, self.note)
         blocks, ended = read_end(result, streamed, self.form, self.note)
         outs: list[Out] = [("inside", _chunk(session, block)) for block in blocks]

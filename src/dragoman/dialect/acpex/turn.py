@@ -6,7 +6,7 @@ before is said before the answer, what was is a repetition and kept in `_meta`.
 
 from __future__ import annotations
 
-from dragoman.dialect.acpex.blocks import read_blocks, text_of
+from dragoman.dialect.acpex.blocks import read_blocks
 from dragoman.dialect.acpex.form import Form
 from dragoman.dialect.acpex.phrases import (
     ENDED_BY_ERROR,
@@ -17,31 +17,14 @@ from dragoman.dialect.acpex.phrases import (
 )
 from dragoman.dialect.keeping import KEY, dropped, keep
 from dragoman.dialect.message import Json, Object, as_object, as_text
+from dragoman.dialect.streamed import StreamedText
 
 REASONS = {"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}
 NEAREST = {"done": "end_turn", "length": "max_tokens"}
 BY_ERROR = "acpexStopReason"
 
 
-class Said:
-    """What each session's running turn has streamed, to know a repetition when it comes."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, list[str]] = {}
-
-    def begin(self, session: str) -> None:
-        self._texts[session] = []
-
-    def add(self, session: str, update: Object) -> None:
-        if session in self._texts and update.get("sessionUpdate") == "agent_message_chunk":
-            text = text_of(update.get("content"))
-            self._texts[session].append(" " if text is None else text)
-
-    def end(self, session: str) -> str:
-        return "".join(self._texts.pop(session, []))
-
-
-def read_end(result: Object, streamed: str, form: Form, note: Note) -> tuple[list[Object], Object]:
+def read_end(result: Object, streamed: StreamedText, form: Form, note: Note) -> tuple[list[Object], Object]:
     """The blocks that are still to be said, and v1's result."""
     result = dropped(result)
     reason = as_text(result.get("stopReason"))
@@ -53,7 +36,7 @@ def read_end(result: Object, streamed: str, form: Form, note: Note) -> tuple[lis
     if type(result.get("_meta")) is dict:
         read["_meta"] = result["_meta"]
     blocks = read_blocks(result.get("content"), form, note)
-    if blocks and not _was_said(blocks, streamed):
+    if blocks and not streamed.repeats(blocks):
         note(FINAL_CONTENT)
         return blocks, _with_reason(read, {"stopReason": reason}, form)
     if blocks:
@@ -66,14 +49,6 @@ def _with_reason(read: Object, original: Object, form: Form) -> Object:
     """The words of the peer, kept only if they are not what our way back says anyway."""
     plain = {"stopReason": SPOKEN.get(read["stopReason"], read["stopReason"])}
     return read if original == plain else keep(read, form.name, original)
-
-
-def _was_said(blocks: list[Object], streamed: str) -> bool:
-    texts = [text_of(block) for block in blocks]
-    if None in texts:
-        return bool(streamed)  # media cannot be compared: silence is the only sign that they are news
-    whole = "".join(text for text in texts if text).strip()
-    return whole in streamed if whole else True
 
 
 SPOKEN = {"end_turn": "done"}

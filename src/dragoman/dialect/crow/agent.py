@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
+from dragoman.dialect.crow.errors import is_complaint, read_error
 from dragoman.dialect.crow.handshake import read_welcome, write_hello
 from dragoman.dialect.crow.names import NAME, either
 from dragoman.dialect.crow.permission import has_kinds, read_question, rejecting, write_choice
 from dragoman.dialect.crow.phrases import (
     ANSWER_ODD,
     ANSWER_TO_NOTHING,
+    ASKED_BEFORE,
     ASKED_LATER,
     CHOICE_REFUSED,
     NO_METHOD,
@@ -25,7 +27,8 @@ from dragoman.dialect.crow.phrases import (
 )
 from dragoman.dialect.crow.questions import Waiting, Wish
 from dragoman.dialect.crow.sessions import read_loaded, read_opened, write_load, write_new, write_prompt
-from dragoman.dialect.crow.turns import is_complaint, read_end, read_error
+from dragoman.dialect.crow.tool_calls import TITLE
+from dragoman.dialect.crow.turns import read_end
 from dragoman.dialect.crow.updates import QUESTION, read_update
 from dragoman.dialect.debts import Debts, OwnIds
 from dragoman.dialect.edge import Edge, Out, Settings
@@ -64,6 +67,7 @@ class CrowAgent(Edge):
         self._extensions: Debts[str] = Debts()  # what the agent asked beyond the protocol
         self._wishes: Debts[Wish] = Debts()  # what the client was asked for the agent
         self._waiting = Waiting()
+        self._replays: dict[str, set[str]] = {}  # sessions that are being loaded: the tool calls told so far
         self._requests = OwnIds("crow")
         self._permissions = OwnIds("crow-permission")
 
@@ -98,6 +102,8 @@ class CrowAgent(Edge):
         self._asked.owe(message.id, (method, as_text(params.get("sessionId"))))
         if write is None:
             return [("peer", message)]
+        if method == "session/load":
+            self._replays[as_text(params.get("sessionId"))] = set()
         return [("peer", request(message.id, method, write(params, self.note)))]
 
     def _cancel(self, session: str) -> list[Out]:
@@ -168,11 +174,44 @@ class CrowAgent(Edge):
             self.note(UPDATE_ODD)
             return []
         if update.get("@type") == QUESTION:
-            return self._ask(session, update)
+            return (
+                self._replayed(session, update) if self._is_history(session) else self._ask(session, update)
+            )
         fields = read_update(update, self.note)
         if fields is None:
             return []
+        if self._replays and fields.get("sessionUpdate") == "tool_call":
+            fields = self._told_once(session, fields)
         return [("inside", notification("session/update", {"sessionId": session, "update": fields}))]
+
+    def _is_history(self, session: str) -> bool:
+        """While a session is loaded its past is told. A turn that runs meanwhile has a present, too."""
+        runs = any(asked == ("session/prompt", session) for _, asked in self._asked.items())
+        return session in self._replays and not runs
+
+    def _replayed(self, session: str, update: Object) -> list[Out]:
+        """A question of the past is shown as its tool call: nobody is asked, and nothing is answered."""
+        call_id, title = update.get("tool_call_id"), update.get("title")
+        if type(call_id) is not str:
+            self.note(UPDATE_ODD)
+            return []
+        self.note(ASKED_BEFORE)
+        fields: Object = {"sessionUpdate": "tool_call", "toolCallId": call_id}
+        fields["title"] = title if type(title) is str else TITLE
+        if update.get("arguments") is not None:
+            fields["rawInput"] = {"arguments": update["arguments"]}
+        fields = self._told_once(session, fields)
+        return [("inside", notification("session/update", {"sessionId": session, "update": fields}))]
+
+    def _told_once(self, session: str, fields: Object) -> Object:
+        """A replay may tell of a call in its start and in its question; the second is news of the first."""
+        told = self._replays.get(session)
+        if told is None:
+            return fields
+        if fields["toolCallId"] in told:
+            return {**fields, "sessionUpdate": "tool_call_update"}
+        told.add(fields["toolCallId"])
+        return fields
 
     def _ask(self, session: str, update: Object) -> list[Out]:
         params = read_question(update, session, self.note)
@@ -199,6 +238,8 @@ class CrowAgent(Edge):
 
     def _answered(self, message: Message) -> list[Out]:
         method, session = self._asked.settle(message.id) or ("", "")
+        if method == "session/load":
+            self._replays.pop(session, None)
         if method == OWN:
             if session == "permission_response" and message.error is not UNSET:
                 self.note(CHOICE_REFUSED)

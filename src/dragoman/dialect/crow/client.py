@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
+from dragoman.dialect.crow.errors import ParamError, invalid_params, is_complaint, write_error
 from dragoman.dialect.crow.handshake import read_hello, write_welcome
 from dragoman.dialect.crow.names import NAME, either
 from dragoman.dialect.crow.permission import read_choice, write_question
@@ -21,8 +22,15 @@ from dragoman.dialect.crow.phrases import (
     Phrase,
 )
 from dragoman.dialect.crow.questions import Asked, Question
-from dragoman.dialect.crow.sessions import read_load, read_new, read_prompt, write_loaded, write_opened
-from dragoman.dialect.crow.turns import is_complaint, read_error, write_end
+from dragoman.dialect.crow.sessions import (
+    Checked,
+    read_load,
+    read_new,
+    read_prompt,
+    write_loaded,
+    write_opened,
+)
+from dragoman.dialect.crow.turns import write_end
 from dragoman.dialect.crow.updates import write_update
 from dragoman.dialect.debts import Debts
 from dragoman.dialect.edge import Edge, Out, Settings
@@ -83,14 +91,14 @@ class CrowClient(Edge):
             self._asked.owe(message.id, method)
             return [("inside", message)]
         if method == "initialize":
-            carried: Object | None = read_hello(params, self.note)
+            carried: Checked = read_hello(params, self.note)
         elif method in READERS:
             carried = READERS[method](params, self.settings, self.note)
         else:
             self.note(NOT_CROW)
             return [("peer", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
-        if carried is None:
-            return [("peer", refusal(message.id, INVALID_PARAMS, "Invalid params"))]
+        if isinstance(carried, list):
+            return [("peer", invalid_params(message.id, *carried))]
         self._asked.owe(message.id, method)
         return [("inside", request(message.id, method, carried))]
 
@@ -98,7 +106,8 @@ class CrowClient(Edge):
         """The client may ask for it; v1 only tells. Whoever cancels a turn answers its questions too."""
         session = either(params, "session_id", "sessionId")
         if type(session) is not str:
-            return self._told(message, refusal(message.id, INVALID_PARAMS, "Invalid params: no session_id"))
+            missing = ParamError("session_id", "is missing or no string")
+            return self._told(message, invalid_params(message.id, missing))
         outs: list[Out] = [("inside", notification("session/cancel", {"sessionId": session}))]
         outs += [_unanswered(question) for question in self._questions.of_session(session)]
         return outs + self._told(message, answer(message.id, {}))
@@ -110,8 +119,9 @@ class CrowClient(Edge):
         question = self._questions.settle(session, call_id) if known else None
         if question is None:
             self.note(NOT_ASKED)
-            why = "Invalid params: no such question is open"
-            return self._told(message, refusal(message.id, INVALID_PARAMS, why))
+            field = "tool_call_id" if type(session) is str else "session_id"
+            unknown = ParamError(field, "names no open permission request")
+            return self._told(message, invalid_params(message.id, unknown))
         choice = read_choice(params)
         if choice in question.options:
             outcome = {"outcome": {"outcome": "selected", "optionId": choice}}
@@ -119,8 +129,8 @@ class CrowClient(Edge):
         if choice is None and params.get("outcome") in ("cancelled", {"outcome": "cancelled"}):
             return [_unanswered(question), *self._told(message, _done(message))]
         self.note(NOT_CHOSEN if choice is None else NOT_OFFERED)
-        why = "Invalid params: this is none of the options"
-        return [_unanswered(question), *self._told(message, refusal(message.id, INVALID_PARAMS, why))]
+        other = ParamError("option_id", "is none of the options that were offered")
+        return [_unanswered(question), *self._told(message, invalid_params(message.id, other))]
 
     def _told(self, message: Message, said: Message) -> list[Out]:
         """Who asked is answered; who only told something is not."""
@@ -162,11 +172,13 @@ class CrowClient(Edge):
         params = as_object(message.params)
         session, call_id = params.get("sessionId"), as_object(params.get("toolCall")).get("toolCallId")
         if type(session) is not str or type(call_id) is not str or message.id is UNSET:
-            return [("inside", refusal(message.id, INVALID_PARAMS, "Invalid params"))]
+            why = "Invalid params: sessionId or toolCall.toolCallId is missing"
+            return [("inside", refusal(message.id, INVALID_PARAMS, why))]
         name = self._questions.name(session, call_id)
         update = write_question(params, name, self.note)
         if update is None:
-            return [("inside", refusal(message.id, INVALID_PARAMS, "Invalid params"))]
+            why = "Invalid params: an option has no optionId"
+            return [("inside", refusal(message.id, INVALID_PARAMS, why))]
         if name != call_id:
             self.note(ASKED_AGAIN)
         options = frozenset(option["optionId"] for option in params["options"])
@@ -185,7 +197,7 @@ class CrowClient(Edge):
         if method.startswith("_"):
             return [("peer", message)]
         if message.error is not UNSET:
-            return [("peer", read_error(message, self.note))]
+            return [("peer", write_error(message, self.note))]
         return [("peer", self._result(message, method))]
 
     def _result(self, message: Message, method: str) -> Message:

@@ -46,6 +46,9 @@ STOP_UNKNOWN = Phrase("repaired", "a stop reason that v1 does not know", "told a
 STOP_ERROR = Phrase("repaired", "stop reason error", "told as error -32603 of the request")
 ERROR_STOP = Phrase("repaired", "an error that ended a turn", "told as stop reason error, kept in _meta")
 ERROR_ODD = Phrase("repaired", "an error without code or message", "told as error -32603")
+INVALID_FIELD = Phrase(
+    "repaired", "invalid params that name no field in data.errors", "taken from what the error says"
+)
 ANSWER_ODD = Phrase("lost", "an answer that makes no sense", "told as error -32603")
 
 # Updates.
@@ -64,6 +67,9 @@ UPDATE_ODD = Phrase("lost", "an update that makes no sense", "dropped")
 # Permission.
 ASKED_AGAIN = Phrase("repaired", "a further question about a tool call", "asked under an id of its own")
 ASKED_LATER = Phrase("repaired", "a second open question about a tool call", "asked after the first")
+ASKED_BEFORE = Phrase(
+    "repaired", "a permission request in the history of a session", "shown as its tool call; nobody is asked"
+)
 OPTION_KIND = Phrase("lost", "a question whose options give no kind", "refused without asking")
 QUESTION_ODD = Phrase("lost", "a question that makes no sense", "refused without asking")
 NOT_OFFERED = Phrase("repaired", "a choice that was not offered", "taken for cancelled")

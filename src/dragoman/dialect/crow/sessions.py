@@ -1,10 +1,13 @@
 """Requests about sessions and the answers to them, both ways. `session/new` is in camelCase in both.
 
-What gives None is answered with invalid params, or with an error where it was an answer.
+A request that v1 does not take gives why; an answer that makes no sense gives None.
 """
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from dragoman.dialect.crow.errors import ParamError, param_errors
 from dragoman.dialect.crow.names import NAME, either, fits, kept, readable, to_camel, to_snake
 from dragoman.dialect.crow.phrases import (
     CWD,
@@ -19,8 +22,11 @@ from dragoman.dialect.edge import Settings
 from dragoman.dialect.keeping import dropped, restore
 from dragoman.dialect.message import Json, Object, as_list, as_object
 
+Checked: TypeAlias = "Object | list[ParamError]"
+"""Params of v1, or everything that is wrong with them."""
 
-def read_new(params: Object, settings: Settings, note: Note) -> Object | None:
+
+def read_new(params: Object, settings: Settings, note: Note) -> Checked:
     servers = either(params, "mcp_servers", "mcpServers")
     fields: Object = {
         "cwd": _cwd(params, settings, note),
@@ -34,7 +40,7 @@ def write_new(params: Object, note: Note) -> Object:
     return dropped(params)
 
 
-def read_load(params: Object, settings: Settings, note: Note) -> Object | None:
+def read_load(params: Object, settings: Settings, note: Note) -> Checked:
     servers = either(params, "mcp_servers", "mcpServers")
     fields: Object = {
         "sessionId": either(params, "session_id", "sessionId"),
@@ -55,7 +61,7 @@ def write_load(params: Object, note: Note) -> Object:
     return {**written, "_meta": meta} if meta else written
 
 
-def read_prompt(params: Object, settings: Settings, note: Note) -> Object | None:
+def read_prompt(params: Object, settings: Settings, note: Note) -> Checked:
     fields: Object = {
         "sessionId": either(params, "session_id", "sessionId"),
         "prompt": to_camel(params.get("prompt")),
@@ -64,7 +70,7 @@ def read_prompt(params: Object, settings: Settings, note: Note) -> Object | None
 
 
 def write_prompt(params: Object, note: Note) -> Object:
-    original = restore(params, NAME, lambda raw: read_prompt(as_object(raw), Settings(), silent) or {})
+    original = restore(params, NAME, lambda raw: as_object(read_prompt(as_object(raw), Settings(), silent)))
     if type(original) is dict:
         return original
     snake: Object = to_snake(dropped(params))
@@ -78,11 +84,12 @@ def _cwd(params: Object, settings: Settings, note: Note) -> Json:
     return settings.cwd
 
 
-def _checked(fields: Object, params: Object, known: set[str], kind: str, note: Note) -> Object | None:
+def _checked(fields: Object, params: Object, known: set[str], kind: str, note: Note) -> Checked:
     if type(params.get("_meta")) is dict:
         fields["_meta"] = params["_meta"]
     if not readable(fields, kind):
-        return None
+        absent = [name for name, value in fields.items() if value is None]
+        return param_errors({name: value for name, value in fields.items() if name not in absent}, kind)
     if params.keys() - known - {"_meta"}:
         note(KEPT)
         return kept(fields, params)

@@ -1,4 +1,4 @@
-"""How turns end, both ways, and errors.
+"""How turns end, both ways.
 
 Crow ends a turn that failed with a stop reason, v1 with an error. Errors about the request itself are errors
 in both: the turn they belong to never began.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
+from dragoman.dialect.crow.errors import is_error, read_error, write_error
 from dragoman.dialect.crow.names import NAME, fits, kept, shallow, to_camel, to_snake
 from dragoman.dialect.crow.phrases import (
     ANSWER_ODD,
-    ERROR_ODD,
     ERROR_STOP,
     KEPT,
     STOP_ERROR,
@@ -22,7 +22,7 @@ from dragoman.dialect.crow.phrases import (
 )
 from dragoman.dialect.keeping import dropped, restore, without_secrets
 from dragoman.dialect.keeping import kept as original_of
-from dragoman.dialect.message import Id, Json, Message, Object, answer, as_object, refusal
+from dragoman.dialect.message import Id, Message, Object, answer, as_object, refusal
 from dragoman.schema.v1.prompt import STOP_REASONS
 from dragoman.wire.codes import (
     AUTH_REQUIRED,
@@ -63,7 +63,7 @@ def read_end(message: Message, note: Note) -> Message:
 def _failed(request_id: Id | UnsetType, result: Object) -> Message:
     """With the error that was said once, if this was one before."""
     error = as_object(as_object(original_of(result, NAME)).get("error"))
-    if _is_error(error) and error["code"] not in _NEVER_BEGAN:
+    if is_error(error) and error["code"] not in _NEVER_BEGAN:
         return refusal(request_id, error["code"], error["message"], error.get("data", UNSET))
     data = without_secrets(dropped(result)) if shallow(result) else {"stop_reason": "error"}
     return refusal(request_id, INTERNAL_ERROR, "Internal error: the agent ended the turn with an error", data)
@@ -92,28 +92,9 @@ def _write_failure(message: Message, note: Note) -> Message:
     if code == CANCELLED:  # what the request's own cancellation is called
         return answer(message.id, {"stop_reason": "cancelled"})
     if code in _NEVER_BEGAN if type(code) is int else False:
-        return read_error(message, note)
+        return write_error(message, note)
     data = as_object(error.get("data"))
     if code == INTERNAL_ERROR and data.get("stop_reason") == "error":  # a crow agent said it
         return answer(message.id, data)
     note(ERROR_STOP)
     return answer(message.id, kept({"stop_reason": "error"}, {"error": error}))
-
-
-def read_error(message: Message, note: Note) -> Message:
-    """Errors are the same in both; what is none becomes one."""
-    if _is_error(message.error):
-        return message
-    note(ERROR_ODD)
-    return refusal(message.id, INTERNAL_ERROR, "Internal error: the peer's error makes no sense")
-
-
-def _is_error(error: Json) -> bool:
-    fields = as_object(error)
-    code = fields.get("code")
-    return type(code) is int and abs(code) < 2**31 and type(fields.get("message")) is str
-
-
-def is_complaint(message: Message) -> bool:
-    """About a frame that could not be read: an error that answers no request."""
-    return message.error is not UNSET and message.id in (None, UNSET)

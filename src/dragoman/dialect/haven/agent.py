@@ -26,7 +26,7 @@ class HavenAgent(Edge):
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
-        self._asked: Debts[str] = Debts()  # by the client
+        self._asked: Debts[tuple[str, str]] = Debts()  # by the client: the method, and for which session
         self._questions = Questions()  # by the agent
         self._calls = Calls()
 
@@ -38,8 +38,8 @@ class HavenAgent(Edge):
             return [] if heard is None else [("peer", heard)]
         if not message.is_request:
             return [("peer", message)]
-        self._asked.owe(message.id, str(message.method))
         params = as_object(message.params)
+        self._asked.owe(message.id, (str(message.method), as_text(params.get("sessionId"))))
         if message.method == "initialize" and "clientCapabilities" in params:
             params = renamed(params, {"clientCapabilities": "capabilities"})
         elif message.method == "session/prompt" and "prompt" in params:
@@ -61,9 +61,15 @@ class HavenAgent(Edge):
 
     def _answered(self, message: Message) -> Message:
         result = as_object(message.result)
-        if self._asked.settle(message.id) == "initialize" and "capabilities" in result:
+        method, _ = self._asked.settle(message.id) or ("", "")
+        if method == "initialize" and "capabilities" in result:
             return answer(message.id, renamed(result, {"capabilities": "agentCapabilities"}))
         return message
+
+    def is_history(self, session: str) -> bool:
+        """Whether what the agent says of this session is its past: it is loaded, and no turn runs in it."""
+        open_requests = [asked for _, asked in self._asked.items()]
+        return ("session/load", session) in open_requests and ("session/prompt", session) not in open_requests
 
     def question(self, message: Message) -> Object:
         """The params of a permission request in v1."""

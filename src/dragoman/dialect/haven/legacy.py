@@ -13,7 +13,15 @@ from typing import ClassVar
 from dragoman.dialect.edge import Out, Plain
 from dragoman.dialect.haven.agent import HavenAgent
 from dragoman.dialect.haven.client import HavenClient
-from dragoman.dialect.haven.names import KNOWN, LEGACY, PERMISSION, UNANSWERABLE, UNKNOWN_KIND, UPDATE
+from dragoman.dialect.haven.names import (
+    KNOWN,
+    LEGACY,
+    PERMISSION,
+    REPLAYED,
+    UNANSWERABLE,
+    UNKNOWN_KIND,
+    UPDATE,
+)
 from dragoman.dialect.haven.permission import allows, decided
 from dragoman.dialect.haven.tools import UNNAMED
 from dragoman.dialect.message import Message, Object, answer, as_object, as_text, notification, renamed
@@ -57,12 +65,15 @@ class LegacyAgent(HavenAgent):
         return super().read(update, session)
 
     def _announced(self, message: Message) -> list[Out]:
-        self.lost(*UNANSWERABLE)
         params = as_object(message.params)
         session = as_text(params.get("sessionId"))
         seen = bool(self._calls.of(session, as_object(params.get("toolCall")).get("id")))
         question = self.question(message)
         outs = _shown(question["toolCall"], session, seen=seen)
+        if self.is_history(session):
+            self.repaired(*REPLAYED)
+            return outs
+        self.lost(*UNANSWERABLE)
         if not allows(question, decided(question, self)):
             outs.append(("peer", notification("session/cancel", {"sessionId": session})))
         return outs

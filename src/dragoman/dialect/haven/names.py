@@ -65,6 +65,10 @@ FLAT: Remark = ("an embedded resource without an object of its own", "given one"
 NAMELESS_LINK: Remark = ("a resource link without a name", "named by the end of its address")
 BARE: Remark = ("a block where a tool's content should be", "wrapped")
 CANCEL: Remark = ("session/cancel as a request", "answered, and passed on as a notification")
+REPLAYED: Remark = (
+    "a permission request in the history of a session",
+    "shown as its tool call; nobody is asked and nothing is stopped",
+)
 NO_CHOICE: Remark = ("an answer to a permission request that chooses nothing offered", "taken as cancelled")
 
 LOST = (TITLE, UNLISTED, STOPPED, UNKNOWN_KIND, UNANSWERABLE, UNASKED)
@@ -79,4 +83,5 @@ REPAIRED = (
     BARE,
     CANCEL,
     NO_CHOICE,
+    REPLAYED,
 )

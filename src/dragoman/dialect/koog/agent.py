@@ -13,14 +13,16 @@ from dragoman.dialect.koog.names import (
     NAME,
     NO_NAME,
     NO_VERSION,
+    REPEATED,
     SHOWN,
     SILENT,
     TOOLS,
+    UNSAID,
     UNWRAPPED,
     UPDATE,
     WHOLE,
 )
-from dragoman.dialect.koog.whole import split
+from dragoman.dialect.koog.whole import IN_ANSWER, split
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
     Message,
@@ -29,8 +31,10 @@ from dragoman.dialect.message import (
     as_object,
     as_text,
     renamed,
+    update_of,
     with_params,
 )
+from dragoman.dialect.streamed import StreamedText, StreamedTurns
 
 # A whole message; params or an update that begin with another member than v1's.
 _LOOK = re.compile(
@@ -50,20 +54,20 @@ class KoogAgent(Edge):
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._asked: Debts[tuple[str, str]] = Debts()  # what the client asked, and for which session
-        self._silent: set[str] = set()  # sessions whose running turn has not said anything yet
+        self._streamed = StreamedTurns()
         self._message_ids = OwnIds(f"message-{settings.nonce}" if settings.nonce else "message")
 
     @property
     def plain_from_peer(self) -> Plain:
-        """As long as a turn is silent everything is looked at: whether it says something must be known."""
-        return _NOT_PLAIN if self._silent else _PLAIN
+        """While a turn runs everything is looked at: its answer may repeat what was streamed, or not."""
+        return _NOT_PLAIN if self._streamed else _PLAIN
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request:
             session = as_text(as_object(message.params).get("sessionId"))
             self._asked.owe(message.id, (str(message.method), session))
             if message.method == "session/prompt":
-                self._silent.add(session)
+                self._streamed.begin(session)
         return [("peer", message)]
 
     def from_peer(self, message: Message) -> list[Out]:
@@ -80,11 +84,10 @@ class KoogAgent(Edge):
             return [("inside", answer(message.id, self._introduced(result)))]
         if method != "session/prompt":
             return [("inside", message)]
-        silent = session in self._silent
-        self._silent.discard(session)
+        streamed = self._streamed.end(session)
         if "content" not in result:
             return [("inside", message)]
-        return self._ended(message, session if silent else None, result)
+        return self._ended(message, session, result, streamed)
 
     def _introduced(self, result: Object) -> Object:
         if as_object(result.get("capabilities")).get("tools"):
@@ -100,11 +103,14 @@ class KoogAgent(Edge):
         params = as_object(message.params)
         update, session = as_object(params.get("update")), as_text(params.get("sessionId"))
         kind = update.get("sessionUpdate")
-        if kind == "agent_message_chunk" or (kind == WHOLE and update.get("role") != "user"):
-            self._silent.discard(session)
-        if kind != WHOLE:
-            return [("inside", message)]
-        return [("inside", one) for one in split(update, params, self._message_ids.next(), self)]
+        messages = [message]
+        if kind == WHOLE:
+            messages = split(update, params, self._message_ids.next(), self)
+        for one in messages if self._streamed else ():
+            chunk = update_of(one)
+            if chunk.get("sessionUpdate") == "agent_message_chunk":
+                self._streamed.add(session, chunk.get("content"))
+        return [("inside", one) for one in messages]
 
     def _mended(self, message: Message) -> Message:
         """The two common mistakes: members of the update where its wrapper should be, and no kind."""
@@ -126,17 +132,26 @@ class KoogAgent(Edge):
         self.repaired(*KINDLESS)
         return with_params(message, {**params, "update": update})
 
-    def _ended(self, message: Message, silent: str | None, result: Object) -> list[Out]:
-        """The guide lets an agent repeat its text in the answer; it is news only if nothing was said."""
+    def _ended(self, message: Message, session: str, result: Object, streamed: StreamedText) -> list[Out]:
+        """The guide lets an agent repeat its text in the answer. What repeats is not said again; what does
+        not is said before the answer, because a v1 client looks for no content there.
+        """
         rest = {name: value for name, value in result.items() if name != "content"}
-        outs: list[Out] = []
-        if silent is not None and result["content"]:
+        final: Object = {"sessionUpdate": WHOLE, "role": "assistant", "content": result["content"]}
+        with self.ledger.muted():
+            blocks = [update_of(one)["content"] for one in split(final, {}, "", self)]
+        ended = answer(message.id, keep(rest, NAME, {"content": result["content"]}))
+        if streamed.repeats(blocks):
+            if blocks:
+                self.repaired(*REPEATED)
+            return [("inside", ended)]
+        if streamed.is_silent:
             self.repaired(*SILENT)
-            said = {"sessionUpdate": WHOLE, "role": "assistant", "content": result["content"]}
-            chunks = split(said, {"sessionId": silent}, self._message_ids.next(), self)
-            outs += [("inside", chunk) for chunk in chunks]
-        outs.append(("inside", answer(message.id, keep(rest, NAME, {"content": result["content"]}))))
-        return outs
+        else:
+            self.repaired(*UNSAID)
+            final[IN_ANSWER] = True
+        chunks = split(final, {"sessionId": session}, self._message_ids.next(), self)
+        return [*(("inside", chunk) for chunk in chunks), ("inside", ended)]
 
 
 _TYPE = {"type": "sessionUpdate"}

@@ -11,9 +11,18 @@ from dragoman.dialect.edge import NEVER, Edge, Needles, Out, Plain, Settings
 from dragoman.dialect.keeping import dropped, kept, restore
 from dragoman.dialect.koog.agent import introduced
 from dragoman.dialect.koog.names import NAME, SPARSE, SWITCH, UPDATE
-from dragoman.dialect.koog.whole import Gathering
+from dragoman.dialect.koog.whole import Gathering, is_in_answer
 from dragoman.dialect.ledger import Ledger
-from dragoman.dialect.message import Message, Object, answer, as_object, as_text, update_of, with_params
+from dragoman.dialect.message import (
+    Message,
+    Object,
+    answer,
+    as_list,
+    as_object,
+    as_text,
+    update_of,
+    with_params,
+)
 
 # A kind of tool stands in a report of a tool call, and nowhere else.
 _PLAIN: Plain = {UPDATE: Needles(b'"tool_call', b'"dragoman/dialect"')}
@@ -44,6 +53,8 @@ class KoogClient(Edge):
         return [("inside", message)]
 
     def from_inside(self, message: Message) -> list[Out]:
+        if is_in_answer(message):
+            return []
         return [("peer", self._said(one)) for one in self._gathering.take(message)]
 
     def _said(self, message: Message) -> Message:
@@ -78,7 +89,27 @@ def _introduced(result: Object) -> Object:
     original = restore(result, NAME, introduced)
     if original is not None:
         return as_object(original)
+    # Its v1 fields stay: who reads more than the guide teaches learns what the agent can do.
+    return {**dropped(result), **server_words(result)}
+
+
+def server_words(result: Object) -> Object:
+    """The words of the guide in the answer to `initialize`, of an agent that introduced itself in v1."""
     info = as_object(result.get("agentInfo"))
     server = {"name": info.get("name", "unknown"), "version": info.get("version", "unknown")}
-    # Its v1 fields stay: who reads more than the guide teaches learns what the agent can do.
-    return {**dropped(result), "capabilities": {"tools": []}, "serverInfo": server}
+    return {"capabilities": {"tools": _tools(result)}, "serverInfo": server}
+
+
+def _tools(result: Object) -> list[Object]:
+    """Tools that the agent is known to have. v1 has no list of them, so it can only stand in `_meta`: what a
+    koog agent listed, whoever changed the rest of its answer, or what an agent of ours names.
+    """
+    meta = as_object(result.get("_meta"))
+    listed = as_object(as_object(kept(result, NAME)).get("capabilities")).get("tools")
+    tools = as_list(listed) or as_list(as_object(meta.get("dragoman")).get("tools"))
+    return [_tool(tool) for tool in tools if as_text(as_object(tool).get("name"))]
+
+
+def _tool(tool: Object) -> Object:
+    """With everything that the guide shows."""
+    return {"description": "", "inputSchema": {"type": "object"}, **tool}

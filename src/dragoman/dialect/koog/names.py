@@ -28,8 +28,26 @@ KINDLESS: Remark = ("an update without sessionUpdate", "read as what its other m
 PLAIN_TEXT: Remark = ("a message that is plain text", "read as a block of text")
 ROLE: Remark = ("a message of an unknown role", "read as the agent's")
 SILENT: Remark = ("content in the answer of a silent turn", "said as a message before the answer")
+UNSAID: Remark = (
+    "content in the answer of a turn that streamed something else",
+    "said as a message before the answer",
+)
+REPEATED: Remark = ("content in the answer that was streamed before", "not said again, kept in _meta")
 SPARSE: Remark = ("a tool call without a title, kind or status", "filled in with v1's defaults")
 SWITCH: Remark = ("tool kind switch_mode", "sent as other: the guide does not know it")
 
 LOST = (NO_BLOCK,)
-REPAIRED = (TOOLS, NO_NAME, NO_VERSION, UNWRAPPED, KINDLESS, PLAIN_TEXT, ROLE, SILENT, SPARSE, SWITCH)
+REPAIRED = (
+    TOOLS,
+    NO_NAME,
+    NO_VERSION,
+    UNWRAPPED,
+    KINDLESS,
+    PLAIN_TEXT,
+    ROLE,
+    SILENT,
+    UNSAID,
+    REPEATED,
+    SPARSE,
+    SWITCH,
+)

@@ -15,6 +15,9 @@ from dragoman.dialect.message import Json, Message, Object, as_object, as_text, 
 
 _KINDS = {"assistant": "agent_message_chunk", "user": "user_message_chunk"}
 
+IN_ANSWER = "inAnswer"
+"""Marks a message that its agent says in the answer to the prompt: a koog client hears it there."""
+
 
 def split(update: Object, params: Object, message_id: str, edge: Edge) -> list[Message]:
     """The chunks of a whole message. `params` is what stood around it."""
@@ -83,6 +86,12 @@ class Gathering:
         content = [update_of(one)["content"] for one in self.parts]
         update = {"sessionUpdate": WHOLE, **part["message"], "content": content}
         return notification(UPDATE, {**as_object(self.parts[0].params), "update": update})
+
+
+def is_in_answer(message: Message) -> bool:
+    """Whether it is a part of a message that the answer says."""
+    part = _part_of(message)
+    return part is not None and part["message"].get(IN_ANSWER) is True
 
 
 def _part_of(message: Message) -> Object | None:

@@ -45,7 +45,8 @@ class AnnouncedTwice(Quirk):
         renamed = {**update, "sessionUpdate": "tool_call_update"}
         return with_params(message, {**as_object(message.params), "update": renamed})
 
-    def asked_by_inside(self, message: Message) -> None:
+    def asked_by_inside(self, message: Message) -> Message:
         if message.method == "session/load":  # a replay announces everything once more, and rightly so
             session = session_of(message)
             self._announced = {call for call in self._announced if call[0] != session}
+        return message

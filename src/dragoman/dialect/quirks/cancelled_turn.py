@@ -32,7 +32,7 @@ class CancelledTurn(Quirk):
         super().__init__(settings, ledger)
         self._cancelled: set[Id] = set()  # open prompts
 
-    def told_by_inside(self, message: Message) -> None:
+    def told_by_inside(self, message: Message) -> Message:
         if message.method == "session/cancel":
             session = session_of(message)
             self._cancelled |= {
@@ -40,6 +40,7 @@ class CancelledTurn(Quirk):
                 for request_id, asked in self._asked_by_inside.items()
                 if asked.method == "session/prompt" and session_of(asked) == session
             }
+        return message
 
     def answered_by_peer(self, asked: Message, message: Message) -> Message:
         if message.id is UNSET or message.id not in self._cancelled:

@@ -10,6 +10,8 @@ from dragoman.dialect.quirks.line_zero import LineZero
 from dragoman.dialect.quirks.missing_file import MissingFile
 from dragoman.dialect.quirks.null_write import NullWrite
 from dragoman.dialect.quirks.quirk import Quirk
+from dragoman.dialect.quirks.raw_text import RawText
+from dragoman.dialect.quirks.session_info import SessionInfo
 from dragoman.dialect.quirks.shell_line import ShellLine
 from dragoman.dialect.quirks.unannounced import Unannounced
 from dragoman.dialect.quirks.unknown_session import UnknownSession
@@ -21,6 +23,8 @@ QUIRKS: tuple[type[Quirk], ...] = (
     LineZero,
     MissingFile,
     NullWrite,
+    RawText,
+    SessionInfo,
     ShellLine,
     Unannounced,
     UnknownSession,

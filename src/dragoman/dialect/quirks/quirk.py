@@ -54,13 +54,12 @@ class Quirk(Edge):
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request:
             self._asked_by_inside.owe(message.id, message)
-            self.asked_by_inside(message)
-        elif message.is_answer:
+            return [("peer", self.asked_by_inside(message))]
+        if message.is_answer:
             asked = self._asked_by_peer.settle(message.id)
             return [("peer", message if asked is None else self.answered_by_inside(asked, message))]
-        else:
-            self.told_by_inside(message)
-        return [("peer", message)]
+        told = self.told_by_inside(message)
+        return [] if told is None else [("peer", told)]
 
     def repair(self) -> None:
         self.repaired(self.what, self.done)
@@ -73,11 +72,12 @@ class Quirk(Edge):
     def told_by_peer(self, message: Message) -> Message:
         return message
 
-    def asked_by_inside(self, message: Message) -> None:
-        """The other side asked the peer something."""
+    def asked_by_inside(self, message: Message) -> Message:
+        return message
 
-    def told_by_inside(self, message: Message) -> None:
-        """The other side told the peer something."""
+    def told_by_inside(self, message: Message) -> Message | None:
+        """None: the peer is better not told."""
+        return message
 
     def answered_by_peer(self, asked: Message, message: Message) -> Message:
         return message

@@ -13,6 +13,7 @@ from dragoman.dialect.edge import Edge, Settings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.threads.coded_agent import CodedAgent
 from dragoman.dialect.threads.coded_client import CodedClient
+from dragoman.dialect.threads.probing import ProbingAgent
 from dragoman.dialect.threads.written_agent import WrittenAgent
 from dragoman.dialect.threads.written_client import WrittenClient
 
@@ -21,6 +22,8 @@ __all__ = ["threads_agent", "threads_client"]
 
 def threads_agent(settings: Settings, ledger: Ledger) -> Edge:
     """A threads agent behind a v1 client."""
+    if settings.as_written is None:
+        return ProbingAgent(settings, ledger)
     return (WrittenAgent if settings.as_written else CodedAgent)(settings, ledger)
 
 

@@ -90,12 +90,16 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
             return []
         question = thread.questions.popleft()
         thread.is_busy = True
-        thread.entries.begin("user", [as_text(block["text"]) for block in question.prompt])
+        texts = [as_text(block["text"]) for block in question.prompt]
+        thread.entries.begin("user", texts)
+        thread.facts.prompt(texts)
+        thread.facts.touch(self.now())
         params = {"sessionId": thread.id, "prompt": question.prompt}
         return [self.ask_inside("session/prompt", params, partial(self._turned, thread, question.request_id))]
 
     def _turned(self, thread: Thread, request_id: Id | UnsetType, answer: Message) -> list[Out]:
         thread.is_busy = False
+        thread.facts.touch(self.now())
         if answer.error is not UNSET:
             told = self.fail_peer(request_id, answer.error)
         else:
@@ -122,8 +126,7 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
     def _updated(self, thread: Thread, update: Object) -> list[Out]:
         kind = as_text(update.get("sessionUpdate"))
         if kind == "session_info_update":
-            thread.title = as_text(update.get("title")) or thread.title
-            thread.modified = as_text(update.get("updatedAt")) or thread.modified
+            thread.facts.describe(update)
             return []
         if kind == "user_message_chunk" and thread.is_busy:
             self.note(Lost.ECHOES)
@@ -133,6 +136,8 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
             self.note(phrase)
             return []
         thread.entries.update(update)
+        if kind == "user_message_chunk":  # of a replay
+            thread.facts.prompt([text_of_block(update.get("content")) or ""])
         text = text_of_block(update.get("content")) if kind == "agent_message_chunk" else None
         if text is None or not thread.is_open:  # who opens a thread asks for its entries
             return []
@@ -146,9 +151,8 @@ class CodedClient(OpeningEdge, ReadsAtPeer):
     def was_read(self, question: Message, told: Object) -> None:
         params = as_object(question.params)
         thread = self.threads.get(as_text(params.get("sessionId")))
-        whole = params.get("line") in (None, 0, 1) and params.get("limit") is None
-        if thread is not None and whole and question.method == "fs/read_text_file":
-            thread.entries.hand_out(as_text(params.get("path")), as_text(told.get("content")))
+        if thread is not None and question.method == "fs/read_text_file":
+            thread.entries.read(as_text(params.get("path")), as_text(told.get("content")))
 
     def peer_ended(self) -> list[Out]:
         """The end of its words is the only cancel that the client has."""

@@ -19,8 +19,8 @@ MOST_BYTES = 8 * 1024 * 1024
 MOST_CALLS = 1000
 """Tool calls that are watched at once, for agents that never end one."""
 
-MOST_HANDED = 64
-"""Files that wait for the tool call that read them, for agents that tell of none."""
+MOST_READ = 1000
+"""Files that may still be told of in a tool call, for agents that tell of none."""
 
 OVERHEAD = 100
 """About what a piece takes beside its text."""
@@ -47,7 +47,7 @@ class Entries:
         self._most = most_bytes
         self._entries: deque[_Entry] = deque()
         self._size = 0
-        self._handed: dict[str, str] = {}  # files that were read and are in no entry yet
+        self._read: dict[str, None] = {}  # files whose read was entered, and that no tool call told of yet
         self._calls: dict[str, Object] = {}  # tool calls that are not over, as far as they were told
 
     def listed(self) -> list[Object]:
@@ -64,12 +64,12 @@ class Entries:
         for text in texts:
             self._grow(text)
 
-    def hand_out(self, path: str, text: str) -> None:
-        """The client gave the agent a whole file."""
-        self._handed.pop(path, None)
-        self._handed[path] = text
-        while sum(map(len, self._handed.values())) > self._most // 8 or len(self._handed) > MOST_HANDED:
-            del self._handed[next(iter(self._handed))]
+    def read(self, path: str, text: str) -> None:
+        """The agent was given a file, or a part of one. A tool call that tells of it adds nothing."""
+        self._enter_read(path, text)
+        self._read[path] = None
+        if len(self._read) > MOST_READ:
+            del self._read[next(iter(self._read))]
 
     def update(self, update: Object) -> None:
         """An update of v1, if it is one that entries are made of."""
@@ -103,19 +103,21 @@ class Entries:
             self._reads(call)
 
     def _reads(self, call: Object) -> None:
-        """What the client handed out for these paths is what was read. Where it was not asked, the call has
-        to tell; what a call shows may be less than the file.
+        """A file that the client was asked for is entered already. Where it was not asked, the call has to
+        tell; what a call shows may be less than the file.
         """
         paths, shown = _paths(call), text_of_call(call.get("content"))
-        handed = [(path, self._handed.pop(path)) for path in paths if path in self._handed]
-        if not handed and paths and shown is not None:
-            handed = [(paths[0], shown)]
-        for path, text in handed:
-            self._read(path, text)
-        if not handed:
+        entered = [path for path in paths if path in self._read]
+        for path in entered:
+            del self._read[path]
+        if entered:
+            return
+        if paths and shown is not None:
+            self._enter_read(paths[0], shown)
+        else:
             self._note(Lost.EMPTY_READS)
 
-    def _read(self, path: str, text: str) -> None:
+    def _enter_read(self, path: str, text: str) -> None:
         if len(text) > self._most:
             self._note(Lost.OLD_ENTRIES)
         else:

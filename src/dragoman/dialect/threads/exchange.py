@@ -39,6 +39,7 @@ class ThreadsEdge(Edge, ABC):
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
         self._last_number = 0  # ids that this edge has given to its peer: all from 1 to here
+        self._given_before = 0  # of these, the ones that were given before its time
         self._own_ids = OwnIds(NAME)
         self.of_peer: Debts[Then] = Debts()
         self.of_inside: Debts[Then] = Debts()
@@ -71,7 +72,7 @@ class ThreadsEdge(Edge, ABC):
             return then(message)
         if not self._was_given(message.id):
             self.note(Lost.STRAY_ANSWERS)
-        elif message.error is not UNSET:
+        elif message.error is not UNSET and not self._was_given_before(message.id):
             self.note(Lost.REFUSED_CHUNKS)
         return []
 
@@ -99,8 +100,20 @@ class ThreadsEdge(Edge, ABC):
                 outs += then(refusal(request_id, INTERNAL_ERROR, GONE))
         return [out for out in outs if out[0] == "inside"]
 
+    @property
+    def last_id(self) -> int:
+        """Of the questions that the peer was asked."""
+        return self._last_number
+
+    def begin_ids_after(self, last: int) -> None:
+        """Ids up to this one were used by somebody else: late answers to them are answers to nothing here."""
+        self._last_number = self._given_before = last
+
     def _was_given(self, request_id: Id | UnsetType) -> bool:
         return isinstance(request_id, int) and 0 < request_id <= self._last_number
+
+    def _was_given_before(self, request_id: Id | UnsetType) -> bool:
+        return isinstance(request_id, int) and request_id <= self._given_before
 
     # What goes out.
 
@@ -167,6 +180,10 @@ class ThreadsEdge(Edge, ABC):
             return self.refuse_inside(request_id, code, why)
         self.note(Repaired.CODES)
         return self.refuse_inside(request_id, INTERNAL_ERROR, why, {CODE: code})
+
+    def now(self) -> str:
+        """The time, if whoever runs this edge gave it a clock."""
+        return "" if self.settings.clock is None else self.settings.clock()
 
     def note(self, phrase: Phrase) -> None:
         if phrase in _REPAIRS:

@@ -15,10 +15,10 @@ from dragoman.dialect.message import Json, Object, as_object, as_text
 from dragoman.dialect.threads.content import Note
 from dragoman.dialect.threads.phrases import Lost, Repaired
 from dragoman.dialect.threads.versions import (
-    hashed,
     is_version,
     number_of,
     token_of,
+    token_of_text,
     version_in,
     with_version,
 )
@@ -38,6 +38,13 @@ WINDOWS = {
 """Which part of a file: the names here and in v1, and what v1 begins to count with."""
 
 EXTENSIONS = tuple(sorted(method for method in IN_THREADS if method.startswith("_")))
+
+
+def wrong_params(thread: str, method: str) -> str:
+    """Why such a request is refused. `thread` is what its sender calls the thread."""
+    subject = "pattern" if method == "_dragoman/fs/glob" else "path"
+    parts = "; its offset and limit are whole numbers from 0" if IN_THREADS[method] in WINDOWS else ""
+    return f"Invalid params: {thread} and {subject} are strings{parts}"
 
 
 def asked_in_v1(name: str, params: Json) -> Object | None:
@@ -113,8 +120,26 @@ def _range_in_v1(asked: Object, content: str, version: Json, note: Note) -> Obje
     return {**told, "size": offset + length, "eof": True}
 
 
-def told_in_threads(name: str, result: Json, note: Note) -> Object | None:
-    """What v1 answered, for the threads agent that asked."""
+def is_excerpt(params: Object) -> bool:
+    """Whether a read of v1 asks for a part of its file."""
+    return params.get("line") not in (None, 0, 1) or params.get("limit") is not None
+
+
+def needs_whole_text(name: str, params: Object, result: Json) -> bool:
+    """Whether the version cannot be told from this answer: it holds a part of the file, and no version."""
+    told = as_object(result)
+    return (
+        name == "readTextFile"
+        and is_excerpt(params)
+        and type(told.get("content")) is str
+        and version_in(told) is None
+    )
+
+
+def told_in_threads(name: str, result: Json, note: Note, *, whole: str | None = None) -> Object | None:
+    """What v1 answered, for the threads agent that asked. `whole` is the text of the whole file, where the
+    answer holds a part of it without a version.
+    """
     fields = as_object(result)
     if name == "stat":
         return {"exists": fields.get("exists") is True, "isDirectory": fields.get("isDirectory") is True}
@@ -131,4 +156,7 @@ def told_in_threads(name: str, result: Json, note: Note) -> Object | None:
     token = version_in(fields) if name == "readTextFile" else as_text(fields.get("version"))
     if not token:
         note(Repaired.VERSIONS)
-    return {"version": number_of(token) if token else hashed(content), "content": content}
+    return {
+        "version": number_of(token or token_of_text(content if whole is None else whole)),
+        "content": content,
+    }

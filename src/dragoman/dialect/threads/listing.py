@@ -1,20 +1,81 @@
-"""Threads and sessions in lists: `ThreadMetadata` here, `SessionInfo` in v1. Both directions together."""
+"""Threads and sessions in lists: `ThreadMetadata` here, `SessionInfo` in v1. Both directions together.
+
+The dialect demands a title and a time of every thread. What a session does not say of itself is known from
+what has passed: `ThreadFacts` remembers its first message, when it was first seen and when it last changed.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
 from dragoman.dialect.threads.content import Note
 from dragoman.dialect.threads.phrases import Repaired
 
+Clock: TypeAlias = Callable[[], str]
+
 LONG_AGO = "1970-01-01T00:00:00Z"
-"""For what has no time: the dialect demands one, and an edge has no clock."""
+"""For what has no time, if nobody gave the edge a clock; from a peer it means that there is none."""
+
+UNTITLED = "Untitled thread"
+LONGEST_TITLE = 80
 
 
-def thread(thread_id: str, title: Json, modified: Json, note: Note) -> Object:
-    at = as_text(modified)
-    if not at:
+@dataclass
+class ThreadFacts:
+    """What is known of one thread. `created` and `changed` are from our clock, `updated` is the session's."""
+
+    title: str = ""
+    first_message: str = ""
+    created: str = ""
+    changed: str = ""
+    updated: str = ""
+
+    def touch(self, now: str) -> None:
+        """Something was said in it just now."""
+        self.created = self.created or now
+        self.changed = now
+        self.updated = ""
+
+    def prompt(self, texts: list[str]) -> None:
+        """A message of the user; the first one names a thread that nobody else names."""
+        self.first_message = self.first_message or title_from(" ".join(texts))
+
+    def describe(self, info: Object) -> None:
+        """What the session says of itself: in a list, or in `session_info_update`, where null takes a title
+        back.
+        """
+        if "title" in info:
+            self.title = as_text(info["title"])
+        self.updated = as_text(info.get("updatedAt")) or self.updated
+
+    @property
+    def best_title(self) -> str:
+        return self.title or self.first_message
+
+    @property
+    def best_time(self) -> str:
+        return self.updated or self.changed or self.created
+
+
+def title_from(text: str) -> str:
+    """One line that fits into a list."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
+
+
+def metadata(thread_id: str, facts: ThreadFacts, note: Note) -> Object:
+    if not facts.title:
+        note(Repaired.TITLES)
+    if not facts.updated and not facts.changed:
         note(Repaired.TIMES)
-    return {"id": thread_id, "title": as_text(title), "modifiedAt": at or LONG_AGO}
+    return {
+        "id": thread_id,
+        "title": facts.best_title or UNTITLED,
+        "modifiedAt": facts.best_time or LONG_AGO,
+    }
 
 
 def session(metadata: Json, cwd: str) -> Object | None:
@@ -23,11 +84,15 @@ def session(metadata: Json, cwd: str) -> Object | None:
     thread_id, title, at = (as_text(fields.get(name)) for name in ("id", "title", "modifiedAt"))
     if not thread_id:
         return None
+    return session_info(thread_id, cwd, title=title, updated="" if at == LONG_AGO else at)
+
+
+def session_info(thread_id: str, cwd: str, *, title: str, updated: str) -> Object:
     info: Object = {"sessionId": thread_id, "cwd": cwd}
     if title:
         info["title"] = title
-    if at and at != LONG_AGO:
-        info["updatedAt"] = at
+    if updated:
+        info["updatedAt"] = updated
     return info
 
 

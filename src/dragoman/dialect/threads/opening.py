@@ -16,6 +16,7 @@ from dragoman.dialect.message import Id, Message, Object, as_object, as_text
 from dragoman.dialect.threads import listing
 from dragoman.dialect.threads.entries import Entries
 from dragoman.dialect.threads.introducing import BUSY, IntroducingEdge
+from dragoman.dialect.threads.listing import ThreadFacts
 from dragoman.dialect.threads.phrases import Lost
 from dragoman.dialect.threads.thread import MOST_WAITING, Thread, Waiting
 from dragoman.wire.codes import INTERNAL_ERROR, NOT_FOUND
@@ -27,6 +28,10 @@ MOST_STRANGERS = 16
 """Sessions that say something before we have learned that they were made."""
 
 
+MOST_SEEN = 50_000
+"""Listed sessions that are remembered: as many as `MOST_PAGES` of the usual size."""
+
+
 class OpeningEdge(IntroducingEdge):
     """Keeps the threads that are open, being opened, or about to be made."""
 
@@ -34,6 +39,7 @@ class OpeningEdge(IntroducingEdge):
         super().__init__(settings, ledger)
         self.threads: dict[str, Thread] = {}
         self._folders: dict[str, str] = {}  # of sessions, as the agent listed them
+        self._seen: dict[str, ThreadFacts] = {}  # of sessions that are not open here
         self._creating = 0
 
     def list_threads(self, request_id: Id | UnsetType) -> list[Out]:
@@ -58,7 +64,9 @@ class OpeningEdge(IntroducingEdge):
             return [self.fail_peer(request_id, answer.error)]
         for info in listing.infos(answer.result):
             thread_id = info["sessionId"]
-            found[thread_id] = listing.thread(thread_id, info.get("title"), info.get("updatedAt"), self.note)
+            facts = self._facts(thread_id)
+            facts.describe(info)
+            found[thread_id] = listing.metadata(thread_id, facts, self.note)
             self._folders[thread_id] = as_text(info.get("cwd"))
         cursor = as_text(as_object(answer.result).get("nextCursor"))
         if cursor and page < MOST_PAGES:
@@ -71,7 +79,7 @@ class OpeningEdge(IntroducingEdge):
         """What the agent listed, and what is open here and not on its list."""
         for thread in self.threads.values():
             if thread.is_open and thread.id not in found:
-                found[thread.id] = listing.thread(thread.id, thread.title, thread.modified, self.note)
+                found[thread.id] = listing.metadata(thread.id, thread.facts, self.note)
         return [self.tell_peer(request_id, {"threads": list(found.values())})]
 
     def _created(self, request_id: Id | UnsetType, answer: Message) -> list[Out]:
@@ -133,8 +141,18 @@ class OpeningEdge(IntroducingEdge):
     def _thread(self, thread_id: str) -> Thread:
         thread = self.threads.get(thread_id)
         if thread is None:
-            thread = self.threads[thread_id] = Thread(thread_id, Entries(self.note))
+            facts = self._facts(thread_id)
+            thread = self.threads[thread_id] = Thread(thread_id, Entries(self.note), facts)
         return thread
+
+    def _facts(self, thread_id: str) -> ThreadFacts:
+        """What is known of a session, listed or open; one that is new has been seen now."""
+        thread = self.threads.get(thread_id)
+        if thread is not None:
+            return thread.facts
+        if thread_id not in self._seen and len(self._seen) >= MOST_SEEN:
+            del self._seen[next(iter(self._seen))]
+        return self._seen.setdefault(thread_id, ThreadFacts(created=self.now()))
 
     def _note_modes(self, result: Object) -> None:
         if result.get("modes") or result.get("configOptions"):

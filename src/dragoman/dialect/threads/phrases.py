@@ -51,6 +51,9 @@ class Lost:
     MCP_SERVERS: Final = Phrase("MCP servers of a session", "not handed on")
     MORE_MATCHES: Final = Phrase("that a search found only some files", "the files that were found are told")
     MORE_THREADS: Final = Phrase("threads beyond the hundredth page", "not asked for")
+    EXCERPT_VERSIONS: Final = Phrase(
+        "the version of a file that cannot be read whole", "made from the part that was read"
+    )
     NOTIFICATIONS: Final = Phrase("notifications", "left out: the dialect has none")
     STRAY_ANSWERS: Final = Phrase("answers to nothing", "left out")
     REFUSED_CHUNKS: Final = Phrase("chunks that the peer refused", "nobody else can be told")
@@ -66,8 +69,9 @@ class Repaired:
     FOLDER: Final = Phrase(
         "the folder of a session", "kept here: files are lent from it, the agent is not told"
     )
-    TIMES: Final = Phrase("threads without a time", "given the first moment of 1970")
-    VERSIONS: Final = Phrase("versions of files", "made from what was read")
+    TIMES: Final = Phrase("threads without a time", "given the time at which they were first seen here")
+    TITLES: Final = Phrase("threads without a title", "named by their first message, or called untitled")
+    VERSIONS: Final = Phrase("versions of files", "made from the text of the whole file")
     SIZES: Final = Phrase(
         "a range of bytes without the size of its file", "its end is known once less was given than asked"
     )

@@ -19,9 +19,12 @@ from dragoman.dialect.threads.files import (
     IN_V1,
     asked_in_threads,
     asked_in_v1,
+    needs_whole_text,
     told_in_threads,
     told_in_v1,
+    wrong_params,
 )
+from dragoman.dialect.threads.phrases import Lost
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND
 
 CHANGED = 409
@@ -35,7 +38,7 @@ class ReadsAtPeer(ThreadsEdge):
         method = str(message.method)
         params = asked_in_threads(method, message.params, self.note)
         if params is None:
-            return [self.refuse_inside(message.id, INVALID_PARAMS, "Invalid params")]
+            return [self.refuse_inside(message.id, INVALID_PARAMS, wrong_params("sessionId", method))]
         return [self.ask_peer(IN_THREADS[method], params, partial(self._read_by_peer, message))]
 
     def _read_by_peer(self, question: Message, answer: Message) -> list[Out]:
@@ -69,8 +72,8 @@ class ReadsForPeer(ThreadsEdge):
         method = IN_V1[str(message.method)]
         params = asked_in_v1(str(message.method), message.params)
         if params is None:
-            return [self.refuse_peer(message.id, INVALID_PARAMS, "Invalid params")]
-        then = partial(self._read_for_peer, message)
+            return [self.refuse_peer(message.id, INVALID_PARAMS, wrong_params("threadId", method))]
+        then = partial(self._read_for_peer, message, params)
         if method in self.lent_by_client:
             return [self.ask_inside(method, params, then)]
         folders = self.folders_of(params["sessionId"])
@@ -78,10 +81,25 @@ class ReadsForPeer(ThreadsEdge):
             return [self.refuse_peer(message.id, NOT_FOUND, "there is no such thread")]
         return [self.ask_host(method, {**params, **folders}, then)]
 
-    def _read_for_peer(self, question: Message, answer: Message) -> list[Out]:
+    def _read_for_peer(self, question: Message, params: Object, answer: Message) -> list[Out]:
         if answer.error is not UNSET:
             return [self.fail_peer(question.id, answer.error)]
-        told = told_in_threads(str(question.method), answer.result, self.note)
+        if needs_whole_text(str(question.method), params, answer.result):
+            whole = {name: params[name] for name in ("sessionId", "path")}
+            then = partial(self._read_whole, question, answer)
+            return [self.ask_inside("fs/read_text_file", whole, then)]
+        return self._tell_read(question, answer)
+
+    def _read_whole(self, question: Message, excerpt: Message, answer: Message) -> list[Out]:
+        """A version names the whole file, whatever was read of it."""
+        text = as_object(answer.result).get("content")
+        if answer.error is UNSET and type(text) is str:
+            return self._tell_read(question, excerpt, whole=text)
+        self.note(Lost.EXCERPT_VERSIONS)
+        return self._tell_read(question, excerpt)
+
+    def _tell_read(self, question: Message, answer: Message, *, whole: str | None = None) -> list[Out]:
+        told = told_in_threads(str(question.method), answer.result, self.note, whole=whole)
         if told is None:
             return [self.refuse_peer(question.id, INTERNAL_ERROR, "the answer makes no sense")]
         return [self.tell_peer(question.id, told)]

@@ -12,6 +12,7 @@ from msgspec import UnsetType
 from dragoman.dialect.edge import Out
 from dragoman.dialect.message import Id, Object
 from dragoman.dialect.threads.entries import Entries
+from dragoman.dialect.threads.listing import ThreadFacts
 
 MOST_WAITING = 64
 """Requests that wait for one thread to be opened, or for its turn to end."""
@@ -37,8 +38,7 @@ class Thread:
 
     id: str
     entries: Entries
-    title: str = ""
-    modified: str = ""
+    facts: ThreadFacts = field(default_factory=ThreadFacts)
     is_open: bool = False
     is_busy: bool = False
     opening: list[Waiting] | None = None

@@ -1,8 +1,8 @@
 """Versions of files: an unsigned integer of 64 bits in this dialect, a token of characters in our workspace.
 
-A number that came over this wire is its own token, so it comes back as it was. A token that is no number, or
-a text without one, becomes a number by a hash: the same for the same, and cut to 63 bits for readers whose
-integers have a sign.
+A number that came over this wire is its own token, so it comes back as it was. A token that is no number
+becomes one by a hash: the same for the same, and cut to 63 bits for readers whose integers have a sign. A
+text without a token has the one that our workspace would give to a file that holds it.
 """
 
 from __future__ import annotations
@@ -33,6 +33,13 @@ def number_of(token: str) -> int:
 def hashed(text: str) -> int:
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
+
+
+def token_of_text(text: str) -> str:
+    """Of a whole file, as `dragoman.workspace.versions.version_of` makes it: whoever reads the file, as text
+    or as bytes, from a client or from us, is given the same version.
+    """
+    return f"c{hashlib.blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
 
 
 def with_version(result: Object, number: Json) -> Object:

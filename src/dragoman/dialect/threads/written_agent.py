@@ -20,6 +20,7 @@ from dragoman.dialect.threads import listing
 from dragoman.dialect.threads.content import UPDATE_OF_ROLE, blocks_of, replayed, said
 from dragoman.dialect.threads.entries import Entries
 from dragoman.dialect.threads.files import IN_THREADS
+from dragoman.dialect.threads.listing import ThreadFacts
 from dragoman.dialect.threads.phrases import Lost, Repaired
 from dragoman.dialect.threads.reading import ReadsAtPeer
 from dragoman.dialect.threads.turning import TurningEdge
@@ -37,6 +38,7 @@ class Kept:
     id: str
     cwd: str
     entries: Entries
+    facts: ThreadFacts
 
 
 class WrittenAgent(TurningEdge, ReadsAtPeer):
@@ -71,7 +73,9 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
     def _list(self, message: Message) -> list[Out]:
         wanted = as_text(as_object(message.params).get("cwd"))
         sessions = [
-            {"sessionId": thread.id, "cwd": thread.cwd}
+            listing.session_info(
+                thread.id, thread.cwd, title=thread.facts.best_title, updated=thread.facts.best_time
+            )
             for thread in self._threads.values()
             if wanted in ("", thread.cwd)
         ]
@@ -96,7 +100,7 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
         return [*outs, self.tell_inside(message.id, {})]
 
     def _keep(self, cwd: str) -> Kept:
-        thread = Kept(self._thread_ids.next(), cwd, Entries(self.note))
+        thread = Kept(self._thread_ids.next(), cwd, Entries(self.note), ThreadFacts(created=self.now()))
         self._threads[thread.id] = thread
         return thread
 
@@ -106,7 +110,10 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
     # Turns.
 
     def begin(self, thread_id: str, prompt: Prompt) -> list[Out]:
-        self._threads[thread_id].entries.begin("user", [as_text(chunk["chunk"]) for chunk in prompt.chunks])
+        thread, texts = self._threads[thread_id], [as_text(chunk["chunk"]) for chunk in prompt.chunks]
+        thread.entries.begin("user", texts)
+        thread.facts.prompt(texts)
+        thread.facts.touch(self.now())
         then = partial(self._streamed, thread_id, prompt)
         return [
             self.ask_peer("streamMessageChunk", {"threadId": thread_id, "chunk": chunk}, then)
@@ -123,7 +130,9 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
 
     def asked_by_peer(self, message: Message) -> list[Out]:
         if message.method == "getThreads":
-            threads = [listing.thread(thread.id, "", "", self.note) for thread in self._threads.values()]
+            threads = [
+                listing.metadata(thread.id, thread.facts, self.note) for thread in self._threads.values()
+            ]
             return [self.tell_peer(message.id, {"threads": threads})]
         if message.method == "createThread":
             return self._create_for_agent(message)
@@ -156,9 +165,16 @@ class WrittenAgent(TurningEdge, ReadsAtPeer):
             return [done, *(self.end_turn(thread.id) if role == "assistant" else [])]
         texts = [as_text(block["text"]) for block in blocks]
         thread.entries.begin(role, texts)
+        thread.facts.touch(self.now())
         outs: list[Out] = [("inside", said(thread.id, role, text)) for text in texts]
         ends = role == "assistant" and self.turns_of(thread.id).running is not None
         return [*outs, done, *(self.end_turn(thread.id) if ends else [])]
+
+    def was_read(self, question: Message, told: Object) -> None:
+        thread = self._thread_in(question, "sessionId")
+        if thread is not None and question.method == "fs/read_text_file":
+            path = as_text(as_object(question.params).get("path"))
+            thread.entries.read(path, as_text(told.get("content")))
 
     def folders_of(self, thread_id: str) -> Object | None:
         return None  # as written, the client reads at the agent

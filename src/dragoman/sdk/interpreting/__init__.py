@@ -2,7 +2,8 @@
 `connect`.
 """
 
+from dragoman.dialect.ledger import Ledger
 from dragoman.sdk.interpreting.joined import Joined
 from dragoman.sdk.interpreting.speaking import speaking
 
-__all__ = ["Joined", "speaking"]
+__all__ = ["Joined", "Ledger", "speaking"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dragoman.dialect.message import Message, Object, answer, as_list, as_object, as_text, refusal
 from dragoman.errors import ErrorAnswer, LinkClosed, LocalMistake
@@ -36,6 +36,7 @@ MOST_SESSIONS = 64
 it is asked for.
 """
 
+HostAnswer: TypeAlias = Message
 Answer = Callable[[int, Message], None]
 Handler = Callable[[Any, object], Awaitable[Object]]
 
@@ -132,29 +133,41 @@ class Lending:
             log.debug("an answer of the host came too late")
 
 
-class LendingTransport(TranslatedTransport):
-    """A translated transport with a host of its own, which ends with it."""
+class EdgeHost:
+    """Answers everything that edges ask of whoever runs them: files of ours for one side, files and terminals
+    of the client for the other. Used from one event loop.
+    """
 
-    def __init__(self, inner: Transport, interpreter: Interpreter) -> None:
-        self._lending = Lending(self.answer)
+    def __init__(self, tell: Answer) -> None:
+        self._tell = tell
+        self._lending = Lending(tell)
         self._tools: ClientTools | None = None
-        super().__init__(inner, interpreter, host=self._ask)
 
-    def _ask(self, position: int, message: Message) -> None:
-        """Files of ours for one side, files and terminals of the client for the other."""
+    def ask(self, position: int, message: Message) -> None:
         if not message.is_answer and not str(message.method).startswith("client_tools/"):
             self._lending.ask(position, message)
             return
         if self._tools is None:
             from dragoman.sdk.interpreting.client_tools import ClientTools
 
-            self._tools = ClientTools(self.answer)
+            self._tools = ClientTools(self._tell)
         self._tools.ask(position, message)
+
+    async def aclose(self) -> None:
+        await self._lending.aclose()
+        if self._tools is not None:
+            await self._tools.aclose()
+
+
+class LendingTransport(TranslatedTransport):
+    """A translated transport with a host of its own, which ends with it."""
+
+    def __init__(self, inner: Transport, interpreter: Interpreter) -> None:
+        self._edge_host = EdgeHost(self.answer)
+        super().__init__(inner, interpreter, host=self._edge_host.ask)
 
     async def aclose(self) -> None:
         try:
             await super().aclose()
         finally:
-            await self._lending.aclose()
-            if self._tools is not None:
-                await self._tools.aclose()
+            await self._edge_host.aclose()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
-from secrets import token_hex
+from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
@@ -28,16 +29,37 @@ def speaking(
     """`peer` in v1, without its known `quirks`. A peer of v1 whose quirks may stay is left alone: nothing
     stands in between then.
     """
+    interpreter = interpreter_for(dialect, position=position, settings=settings, ledger=ledger, quirks=quirks)
+    return peer if interpreter is None else LendingTransport(peer, interpreter)
+
+
+def interpreter_for(
+    dialect: str, *, position: Position, settings: Settings, ledger: Ledger, quirks: bool = True
+) -> Translator | None:
+    """What stands between us and a peer of this dialect; None if nothing has to."""
     if hasattr(socket, "AF_UNIX"):  # what the client lends is reached through one
         settings = replace(settings, client_tools=True)
     if not settings.nonce:
-        settings = replace(settings, nonce=token_hex(4))
+        settings = replace(settings, nonce=os.urandom(4).hex())
+    if settings.clock is None:
+        settings = replace(settings, clock=_now)
     edges: list[Edge] = [Quirks(position, settings, ledger)] if quirks else []
     if dialect != "v1":
         edges.append(make_edge(dialect, position, settings, ledger))
-    if not edges:
-        return peer
-    return LendingTransport(peer, Translator(edges, ledger, on_mistake=_report))
+    return Translator(edges, ledger, on_mistake=_report) if edges else None
+
+
+def agent_interpreter(
+    dialect: str, *, cwd: str | os.PathLike[str] | None, ledger: Ledger | None, quirks: bool
+) -> Translator | None:
+    """For an agent that somebody connects to; its sessions without a folder are in `cwd`."""
+    settings = Settings(cwd=os.path.abspath(cwd or "."))
+    known = Ledger() if ledger is None else ledger
+    return interpreter_for(dialect, position="agent", settings=settings, ledger=known, quirks=quirks)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _report(error: Exception) -> None:

@@ -50,6 +50,9 @@ class KnownAgent:
     title: str = ""
     """How its maker calls it."""
 
+    dialect: str = "auto"
+    """What it speaks: a name of `dragoman.dialect.DIALECTS`, or `auto`, which finds out."""
+
     @property
     def command_line(self) -> str:
         """The command as one would type it, or the address."""

@@ -6,6 +6,7 @@
     command = ["my-agent", "--acp"]
     env = { LOG_LEVEL = "debug" }
     allow = ["OPENAI_API_KEY"]
+    dialect = "crow"
 
 A file that is not there is an empty one. Everything in it must be known: a key that nobody reads is a mistake
 that somebody made, and is told with file and line. The texts of these errors hold names, never values.
@@ -27,7 +28,7 @@ from dragoman.sdk.known.places import Machine, our_config
 from dragoman.sdk.known.toml_text import line_of
 
 TOP = ("agents", "default_agent")
-KEYS = ("command", "env", "allow", "title")
+KEYS = ("command", "env", "allow", "title", "dialect")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """What an agent may be called: one word that is no option, no path and no address."""
@@ -126,6 +127,7 @@ class _Reader:
             allow=self._allow(table.get("allow", ()), (*where, "allow")),
             source=Source.CONFIG,
             title=title,
+            dialect=self._dialect(table.get("dialect", "auto"), (*where, "dialect")),
         )
 
     def _command(self, value: Any, where: tuple[str, ...]) -> tuple[str, ...]:
@@ -140,6 +142,15 @@ class _Reader:
         if any("\0" in word for word in words):
             self._refuse(where, "a command cannot hold a NUL character")
         return tuple(words)
+
+    def _dialect(self, value: Any, where: tuple[str, ...]) -> str:
+        if value == "auto":
+            return "auto"
+        from dragoman.dialect.names import CHOICES  # few files name one
+
+        if not isinstance(value, str) or value not in CHOICES:
+            self._refuse(where, f"dialect must be one of {', '.join(CHOICES)}")
+        return value
 
     def _env(self, value: Any, where: tuple[str, ...]) -> Mapping[str, str]:
         if not isinstance(value, Mapping):

@@ -57,6 +57,8 @@ def as_table(agent: KnownAgent) -> str:
         lines.append(f"env = {written(agent.env)}")
     if agent.allow:
         lines.append(f"allow = {written(agent.allow)}")
+    if agent.dialect != "auto":
+        lines.append(f"dialect = {written(agent.dialect)}")
     return "\n".join(lines) + "\n"
 
 

@@ -25,6 +25,7 @@ from dragoman.transport.owned import Grace
 from dragoman.transport.process import spawn, words_of
 
 if TYPE_CHECKING:
+    from dragoman.dialect import Ledger
     from dragoman.transport.tapped import Tap
 
 Startable: TypeAlias = str | Sequence[str] | Agent | Callable[[], Transport]
@@ -45,6 +46,9 @@ class Source:
     shell_path: bool
     on_stderr: Callable[[bytes], None] | None
     tap: Tap | None
+    dialect: str
+    quirks: bool
+    ledger: Ledger | None
 
     async def environment(self) -> tuple[Mapping[str, str] | None, str | None]:
         """What a command is started with, and a note if something is not as it should be."""
@@ -64,8 +68,12 @@ async def started(source: Source, *, number: int, report: Reporter) -> Life:
         transport,
         client=source.client,
         limits=source.limits,
+        cwd=source.cwd,
         tap=source.tap,
         on_stray=BoundedNotes(report.noted),
+        dialect=source.dialect,
+        quirks=source.quirks,
+        ledger=source.ledger,
     )
     return Life(number, connecting, await connecting.__aenter__())
 

@@ -36,6 +36,7 @@ from dragoman.sdk.supervision.session import How, Place, SupervisedSession
 from dragoman.sdk.supervision.starting import Source, Startable, started
 
 if TYPE_CHECKING:
+    from dragoman.dialect import Ledger
     from dragoman.transport.tapped import Tap
 
 T = TypeVar("T")
@@ -59,12 +60,16 @@ def supervised(
     on_event: Callable[[Event], None] | None = None,
     on_stderr: Callable[[bytes], None] | None = None,
     tap: Tap | None = None,
+    dialect: str = "auto",
+    quirks: bool = True,
+    ledger: Ledger | None = None,
 ) -> Supervised:
     """An agent under supervision, for the length of an `async with`; nothing starts before it is entered.
 
     A command gets the closed environment with the names in `env_allow` and the values in `env_set`, and the
     PATH of the login shell unless `shell_path` is off; `env` takes the place of all that. `replay` says what
     happens to a history that an agent tells again after a restart: it is swallowed, or kept in `late`.
+    `dialect`, `quirks` and `ledger` are those of `connect`, for every life of the agent.
     """
     deadlines = deadlines or Deadlines()
     allow = tuple(env_allow)
@@ -82,6 +87,9 @@ def supervised(
         shell_path=shell_path,
         on_stderr=on_stderr,
         tap=tap,
+        dialect=dialect,
+        quirks=quirks,
+        ledger=ledger,
     )
     return Supervised(
         source,

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from dragoman.dialect import Decision
 from dragoman.errors import (
     BadAnswer,
     CallFailed,
@@ -53,6 +54,21 @@ def started(pid: int, watch: Watch) -> Step:
     first = "" if watch.first is None else f"; its first line came after {watch.first:.2f} s"
     return Step(
         name="start", verdict=Verdict.OK, summary=f"it runs as process {pid}{first}", seconds=watch.first
+    )
+
+
+def dialect(named: str, decisions: Sequence[Decision]) -> Step | None:
+    """What it speaks, if that is not the protocol itself; None if there is nothing to tell."""
+    found = decisions[0].dialect if decisions else named
+    if found in ("auto", "v1"):
+        return None
+    why = decisions[0].text if decisions else f"the agent speaks {found}, as was said"
+    return Step(
+        name="dialect",
+        verdict=Verdict.OK,
+        summary=why,
+        meaning="it is translated: every command of dragoman understands it",
+        advice=f"for other clients: put `dragoman translate --agent {found} --` before its command",
     )
 
 

@@ -13,6 +13,7 @@ import dataclasses
 import os
 from collections.abc import Awaitable, Callable
 
+from dragoman.dialect import Ledger
 from dragoman.errors import DragomanError, LocalMistake
 from dragoman.runtime import Limits
 from dragoman.runtime.limits import HANDSHAKE_SECONDS
@@ -74,6 +75,7 @@ class _Examination:
         self._watch = Watch(asyncio.get_running_loop().time)
         self._child: ChildTransport | None = None
         self._hint: Step | None = None  # what looked wrong with the program before it was started
+        self._ledger = Ledger()
 
     async def run(self) -> Diagnosis:
         outcome = await self._examine()
@@ -116,7 +118,15 @@ class _Examination:
             return Outcome.NOT_STARTED
         limits = Limits(handshake_seconds=self._seconds, call_seconds=self._seconds)
         client = Client("dragoman doctor", auth_terminal=True)
-        connecting = connect(self._child, client=client, limits=limits, tap=self._watch)
+        connecting = connect(
+            self._child,
+            client=client,
+            limits=limits,
+            cwd=self._cwd,
+            tap=self._watch,
+            dialect=self._agent.dialect,
+            ledger=self._ledger,
+        )
         began = self._now()
         try:
             handle = await connecting.__aenter__()
@@ -145,6 +155,9 @@ class _Examination:
         assert self._child is not None
         self._say(after.started(self._child.tree.pid, self._watch))
         self._say(after.introduced(handle, self._watch, took=took))
+        spoken = after.dialect(self._agent.dialect, self._ledger.decisions)
+        if spoken is not None:
+            self._say(spoken)
         logins = read_logins(self._watch.initialize.get("authMethods"))
         is_command = self._agent.source is Source.COMMAND
         name = self._agent.command_line if is_command else self._agent.name

@@ -1,0 +1,97 @@
+"""What is said while the dialect of a peer is open, in words that every dialect in question understands.
+
+An agent's words become valid v1 without a decision: blocks and capabilities that v1 calls otherwise, codes of
+errors that mean something else there. A client's first answer holds the words of every dialect that the
+client may speak; v1 lets a reader ignore what it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from msgspec import UNSET
+
+from dragoman.dialect.edge import Edge, Out
+from dragoman.dialect.message import Id, Message, Object, answer, as_object, as_text, update_of, with_params
+
+ACPEX = frozenset({"acpex", "acpex-wire"})
+
+
+def read_undecided(message: Message, asked: str, candidates: frozenset[str], edge: Edge) -> Message:
+    """A message of an agent in valid v1; `asked` is what it answers, if it is an answer."""
+    if message.method == "session/update":
+        return _with_valid_block(message, edge)
+    if asked == "initialize" and message.error is UNSET:
+        return _with_capabilities(message)
+    if message.is_answer and message.error is not UNSET and candidates & ACPEX:
+        return _with_valid_code(message, asked, edge)
+    return message
+
+
+def _with_valid_block(message: Message, edge: Edge) -> Message:
+    update = update_of(message)
+    kind = as_text(update.get("sessionUpdate"))
+    if not kind.endswith("_chunk") or as_object(update.get("content")).get("type") in ("text", None):
+        return message
+    from dragoman.dialect.haven.content import read_block  # few conversations get here
+
+    block = read_block(update["content"], edge)
+    if block is update["content"]:
+        return message
+    return with_params(message, {**as_object(message.params), "update": {**update, "content": block}})
+
+
+def _with_capabilities(message: Message) -> Message:
+    """`capabilities` is what haven calls v1's; a list of tools in it is koog's, and no capability of v1."""
+    result = as_object(message.result)
+    capabilities = result.get("capabilities")
+    if type(capabilities) is not dict or "agentCapabilities" in result or "tools" in capabilities:
+        return message
+    return answer(message.id, {**result, "agentCapabilities": capabilities})
+
+
+def _with_valid_code(message: Message, asked: str, edge: Edge) -> Message:
+    from dragoman.dialect.acpex.codes import read_error  # few conversations get here
+
+    error = read_error(message.error, asked, lambda phrase: edge.repaired(phrase.what, phrase.done))
+    return Message("2.0", message.id, UNSET, UNSET, UNSET, error)
+
+
+def in_words_of(result: Object, candidates: Container[str]) -> Object:
+    """The answer to `initialize` of a client that may speak any of these dialects, and v1."""
+    told = result
+    if "acpex" in candidates or "acpex-wire" in candidates:
+        from dragoman.dialect.acpex.overview import Overview
+
+        theirs = Overview().introduction(result, lambda phrase: None)
+        able = {**as_object(theirs.get("agentCapabilities")), **as_object(result.get("agentCapabilities"))}
+        told = {**theirs, **told, "agentCapabilities": able}
+    if "haven" in candidates and "agentCapabilities" in result:
+        told = {**told, "capabilities": result["agentCapabilities"]}
+    elif "koog" in candidates:
+        from dragoman.dialect.koog.client import server_words
+
+        told = {**told, **server_words(result)}
+    return told
+
+
+class FirstAnswer(Edge):
+    """Before a client of v1 that may be one of koog: that one speaks v1, and looks for other words in the
+    first answer.
+    """
+
+    def __init__(self, following: Edge, request_id: Id) -> None:
+        super().__init__(following.settings, following.ledger)
+        self._following = following
+        self._request_id = request_id
+        self._is_answered = False
+
+    def succeeded_by(self) -> Edge:
+        return self._following if self._is_answered else self
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if self._is_answered or not message.is_answer or message.id != self._request_id:
+            return [("peer", message)]
+        self._is_answered = True
+        result = as_object(message.result)
+        return [("peer", answer(message.id, in_words_of(result, {"koog"})) if result else message)]

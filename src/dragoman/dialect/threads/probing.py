@@ -1,0 +1,83 @@
+"""A threads agent of which nobody knows the direction: that of the dialect's code, or that of its document.
+
+Both refuse a v1 `initialize` in the same way. So the agent is asked as the code has it. If it does not know
+the first question, or asks one itself that only an agent as written asks, it is an agent as written: what the
+client still waits for is asked anew in that direction. Anything else it says settles that it is one of the
+code.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from dragoman.dialect.edge import Edge, Out, Settings
+from dragoman.dialect.ledger import Ledger
+from dragoman.dialect.message import Message, as_object
+from dragoman.dialect.threads.coded_agent import CodedAgent
+from dragoman.dialect.threads.exchange import NAME
+from dragoman.dialect.threads.written_agent import WrittenAgent
+from dragoman.wire.codes import METHOD_NOT_FOUND
+
+ASKED_BY_WRITTEN = frozenset({"getThreads", "createThread", "openThread", "getThreadEntries", "sendMessage"})
+
+
+class ProbingAgent(Edge):
+    """Becomes one of the two edges, for good."""
+
+    name = NAME
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        super().__init__(settings, ledger)
+        self._coded = CodedAgent(replace(settings, as_written=False), ledger)
+        self._edge: CodedAgent | WrittenAgent | None = None
+        self._greeting: Message | None = None
+        self._open: dict[object, Message] = {}  # what the client asked and has no answer to
+
+    def succeeded_by(self) -> Edge:
+        return self if self._edge is None else self._edge
+
+    def from_inside(self, message: Message) -> list[Out]:
+        if self._edge is not None:
+            return self._edge.from_inside(message)
+        if message.is_request:
+            self._open[message.id] = message
+            if message.method == "initialize":
+                self._greeting = message
+        return self._passed(self._coded.from_inside(message))
+
+    def from_peer(self, message: Message) -> list[Out]:
+        if self._edge is not None:
+            return self._edge.from_peer(message)
+        if message.is_request and message.method in ASKED_BY_WRITTEN:
+            outs = self._become_written()
+            return [*outs, *self.from_peer(message)]
+        if message.is_answer and self._is_unknown_method(message):
+            return self._become_written()
+        self._edge = self._coded
+        return self._edge.from_peer(message)
+
+    def from_host(self, message: Message) -> list[Out]:
+        return self._coded.from_host(message)
+
+    def peer_ended(self) -> list[Out]:
+        return (self._edge or self._coded).peer_ended()
+
+    def _is_unknown_method(self, message: Message) -> bool:
+        asked = self._coded.of_peer.look(message.id) is not None
+        return asked and as_object(message.error).get("code") == METHOD_NOT_FOUND
+
+    def _become_written(self) -> list[Out]:
+        written = WrittenAgent(replace(self.settings, as_written=True), self.ledger)
+        written.begin_ids_after(self._coded.last_id)
+        self._edge = written
+        if self._greeting is not None and self._greeting.id not in self._open:  # it has been answered
+            with self.ledger.muted():
+                written.from_inside(self._greeting)
+        return [out for message in self._open.values() for out in written.from_inside(message)]
+
+    def _passed(self, outs: list[Out]) -> list[Out]:
+        for toward, message in outs:
+            if toward == "inside" and message.is_answer and message.id is not UNSET:
+                self._open.pop(message.id, None)
+        return outs
