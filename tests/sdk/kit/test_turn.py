@@ -36,7 +36,7 @@ async def test_a_cancelled_turn_is_answered_cancelled_with_its_last_words_before
         assert answer["result"]["stopReason"] == "cancelled"
         assert client.seen[-1] is answer
         said = [update.get("status") or update["content"]["text"] for update in client.updates(session_id)]
-        assert said == ["pending", "begun", "stopped", "failed"]
+        assert said == ["in_progress", "begun", "stopped", "failed"]
 
 
 async def test_an_error_of_an_aborted_library_is_no_error_after_a_cancel() -> None:

@@ -12,10 +12,11 @@ from msgspec import Raw
 from dragoman.errors import LinkClosed, NotAdvertised
 from dragoman.runtime import Limits, Link
 from dragoman.schema import v1
-from dragoman.schema.codec import strict_reader, write
+from dragoman.schema.codec import strict_reader
 from dragoman.sdk.capabilities import NOTHING, advertised
 from dragoman.sdk.methods import CLIENT_REQUESTS
 from dragoman.sdk.reading import read_result
+from dragoman.sdk.writing import check_text, write_out, write_plain
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.session import AgentSession
@@ -74,7 +75,7 @@ class ClientHandle:
         link = self.link
         seconds = link.limits.call_seconds if deadline is DEFAULT else deadline
         # `link.call` in so many words: this is asked often, and each coroutine on the way costs twice.
-        call = link.open_call(method, write(message), deadline=seconds)
+        call = link.open_call(method, write_request(method, message), deadline=seconds)
         try:
             await call.context.future
         except asyncio.CancelledError:
@@ -99,12 +100,16 @@ class ClientHandle:
 
     async def call(self, method: str, params: Any = None, *, deadline: float | None = DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
+        check_text(method, "method")
         seconds = self.limits.call_seconds if deadline is DEFAULT else deadline
-        return msgspec.json.decode(await self.link.call(method, _encoded(params), deadline=seconds))
+        return msgspec.json.decode(
+            await self.link.call(method, write_plain(params, method), deadline=seconds)
+        )
 
     async def notify(self, method: str, params: Any = None) -> None:
         """Any notification, such as an extension."""
-        self.link.notify(method, _encoded(params))
+        check_text(method, "method")
+        self.link.notify(method, write_plain(params, method))
         await self.link.outbox.flow()
 
 
@@ -112,7 +117,6 @@ def _whole(answer: T) -> T:
     return answer
 
 
-def _encoded(params: Any) -> bytes | None:
-    if params is None:
-        return None
-    return bytes(params) if isinstance(params, Raw) else write(params)
+def write_request(method: str, message: Any) -> bytes:
+    """The params of a request to the client."""
+    return write_out(message, CLIENT_REQUESTS[method].params, method)

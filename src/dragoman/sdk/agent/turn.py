@@ -75,8 +75,11 @@ class Turn(Lender):
         raw_input: Any = None,
         locations: Sequence[v1.ToolCallLocation] = (),
         tool_call_id: str | None = None,
+        status: v1.ToolCallStatus = "in_progress",
     ) -> ToolCallReport:
-        """Report a tool call; use it as `async with`."""
+        """Report a tool call; use it as `async with`. It is in progress from then on; one that asks the user
+        first is made with `status="pending"`.
+        """
         report = ToolCallReport(
             self,
             title,
@@ -85,6 +88,7 @@ class Turn(Lender):
             raw_input=raw_input,
             locations=locations,
             tool_call_id=tool_call_id,
+            status=status,
         )
         self._tools.append(report)
         return report

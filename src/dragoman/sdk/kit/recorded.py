@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from dragoman.runtime.outbox import FLUSH_AT
 from dragoman.schema import v1
-from dragoman.schema.codec import write
 from dragoman.sdk.agent.lender import Lender
+from dragoman.sdk.agent.speaker import encode_text
+from dragoman.sdk.writing import write_update
 
 if TYPE_CHECKING:
     from dragoman.sdk.kit.log import SessionLog
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Recorded(Lender):
@@ -37,7 +34,7 @@ class Recorded(Lender):
         self._check_open()
         if not self._say_head:
             self._prepare()
-        self._send(b"%b%b}}}}" % (self._say_head, _encode(text)))
+        self._send(b"%b%b}}}}" % (self._say_head, encode_text(text)))
         await self._flow()
 
     async def update(self, update: v1.SessionUpdate) -> None:
@@ -49,7 +46,7 @@ class Recorded(Lender):
         self._check_open()
         if not self._update_head:
             self._prepare()
-        frame = b"%b%b}}" % (self._update_head, write(update))
+        frame = b"%b%b}}" % (self._update_head, write_update(update))
         self._said(update)
         self._send(frame)
 
