@@ -116,10 +116,10 @@ HANDLE: dict[str, dict[str, Any]] = {
 }
 SILENT = {
     # They send nothing themselves, or only what the methods above hand them.
-    Turn: {"close"},
+    Turn: {"close", "when_sent"},
     ToolCallReport: set(),
     Terminal: {"kill", "output", "release", "wait"},
-    ClientHandle: {"ask", "ask_for", "check_allowed", "introduce"},
+    ClientHandle: {"ask", "ask_for", "behind", "check_allowed", "introduce", "ready"},
     Session: {"hand_over", "inlet", "keep", "leave", "listen", "wake_listener"},
     AgentHandle: {"ask", "introduce"},
 }

@@ -39,6 +39,7 @@ class Terminal:
         because the client may have started already, but what it brings is released.
         """
         client.capabilities.require("terminal", "terminal/create")
+        await client.ready()
         link = client.link
         call = link.open_call(
             "terminal/create",

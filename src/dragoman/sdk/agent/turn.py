@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dragoman.schema import v1
@@ -92,6 +92,10 @@ class Turn(Lender):
         )
         self._tools.append(report)
         return report
+
+    def when_sent(self, then: Callable[[], None]) -> None:
+        """Call it when all that was said is on its way to the client."""
+        then()
 
     def close(self) -> None:
         """The prompt is being answered; whatever is said after this would reach the client too late.

@@ -136,4 +136,4 @@ class AgentTurns:
         if running.over.done() or self._client.link.gone is not None:
             return
         self._finish(running, "cancelled")
-        self._client.link.settle(running.debt, CANCELLED)
+        running.turn.when_sent(lambda: self._client.link.settle(running.debt, CANCELLED))
