@@ -31,7 +31,7 @@ class Voice(Lender):
             self._prepare()
         if self._over:
             self._check_open()
-        if self._link.outbox.gather(b"%b%b}}}}\n" % (self._say_head, encode_text(text))):
+        if self._link.outbox.gather(b"".join((self._say_head, encode_text(text), b"}}}}\n"))):
             self._link.make_room()
 
     async def say(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:

@@ -36,7 +36,7 @@ class Recorded(Lender):
         self._check_open()
         if not self._say_head:
             self._prepare()
-        self._log.add_update(b"%b%b}}}}" % (self._say_head, encode_text(text)))
+        self._log.add_update(b"".join((self._say_head, encode_text(text), b"}}}}")))
         await self._flow()
 
     async def update(self, update: v1.SessionUpdate) -> None:
