@@ -37,8 +37,7 @@ async def show(turn: KitTurn[Notebook], argument: str) -> None:
 
 @kit.command("wait", "Waits, until it is cancelled", hint="seconds")
 async def wait(turn: KitTurn[Notebook], argument: str) -> None:
-    async with turn.tool("Wait", kind="execute") as call:
-        await call.progress(status="in_progress")
+    async with turn.tool("Wait", kind="execute"):
         await asyncio.sleep(float(argument or 3600))
 
 

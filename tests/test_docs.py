@@ -1,16 +1,18 @@
-"""What the pages show is run: every Python block of README.md and docs/*.md, and every script.
+"""What the pages show is run as a user would run it, with the wheel alone and in an empty folder.
 
-A block that begins with an import is a complete program and must end with status 0; one that defines tests
-is run by pytest. Anything else is a fragment and must at least be Python. A comment `<!-- not run: why -->`
-on the line above a block says that it cannot be run here. Programs find the folder `examples` where they
-are run, and an empty standard input.
+Every Python block of README.md and docs/*.md is tried: one that begins with an import is a complete program
+and must end with status 0; one that defines tests is run by pytest, with the settings that its page shows.
+Anything else is a fragment and must at least be Python. Each page has what it tells its reader to install,
+and nothing more. Of shell commands every `dragoman` command line must be one that the command understands,
+and those that need no more than the agents that we ship are run. A comment `<!-- not run: why -->` on the
+line above a block says that it cannot be run here. Standard input is empty.
 """
 
 import ast
-import os
+import json
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,13 +21,14 @@ import pytest
 from dragoman.testing import Script
 from dragoman.testing.pace import patience
 from tests.together import SideBySide
+from tests.wheel_environment import environment, shared_folder, variables
 
 together = SideBySide(2)
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(
-    r"^(?P<above>[^\n]*)\n```(?P<language>[a-z]+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^(?P<above>[^\n]*)\n```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 NOT_RUN = re.compile(r"<!-- not run: .+ -->")
 
@@ -76,34 +79,133 @@ def in_language(language: str) -> list[Block]:
     return [block for block in FOUND if block.language == language and block.run]
 
 
-@pytest.mark.parametrize("block", in_language("python"), ids=str)
-@together
-def test_a_python_block_works(block: Block, tmp_path: Path) -> None:
-    what = kind(block.text)
-    if what == "fragment":
-        return
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    program = tmp_path / ("test_block.py" if what == "tests" else "block.py")
-    program.write_text(block.text, encoding="utf-8")
-    command = [sys.executable, program.name]
-    if what == "tests":
-        plugins = ["-p", "dragoman.testing.plugin", "-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto"]
-        command = [sys.executable, "-m", "pytest", "-q", *plugins, "--update-golden", program.name]
-    env = {
-        **os.environ,
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-    }
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env=env,
+SHELL = ("", "sh", "bash")
+INLINE = re.compile(r"`([^`]+)`")
+INSTALL = re.compile(r"pip install\s+([^#&|;]+)")
+PACKAGE = re.compile(r"[A-Za-z][\w.-]*(\[[\w,-]+\])?")
+
+
+def installs(page: str) -> set[str]:
+    """What a page tells its reader to install, in a block or in a sentence."""
+    text = (ROOT / page).read_text("utf-8")
+    said = [line for block in FOUND if block.page == page for line in block.text.splitlines()]
+    said += [" ".join(code.split()) for code in INLINE.findall(FENCE.sub("", f"\n{text}"))]
+    words = [word for one in said for found in INSTALL.findall(one) for word in shlex.split(found)]
+    return {word for word in words if PACKAGE.fullmatch(word)}
+
+
+def pytest_settings(page: str) -> str:
+    """The part of pyproject.toml that a page shows."""
+    shown = [block.text for block in in_language("toml") if block.page == page]
+    return "".join(text for text in shown if "[tool.pytest.ini_options]" in text)
+
+
+def run(command: list[str], page: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run it as somebody who has read the page."""
+    made = environment(shared_folder(folder), installs(page))
+    work = folder / "empty"
+    work.mkdir(exist_ok=True)
+    return subprocess.run(
+        [str(made / "bin" / command[0]), *command[1:]],
+        cwd=work,
+        env=variables(made, folder),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
         timeout=patience(50),
     )
+
+
+@pytest.mark.parametrize("block", in_language("python"), ids=str)
+@together
+def test_a_python_block_works_with_the_wheel_alone(block: Block, tmp_path: Path) -> None:
+    what = kind(block.text)
+    if what == "fragment":
+        return
+    (tmp_path / "empty").mkdir()
+    program = "test_block.py" if what == "tests" else "block.py"
+    (tmp_path / "empty" / program).write_text(block.text, encoding="utf-8")
+    command = ["python", program]
+    if what == "tests":
+        (tmp_path / "empty" / "pyproject.toml").write_text(pytest_settings(block.page), encoding="utf-8")
+        command = ["python", "-m", "pytest", "-q", "--update-golden", program]
+    done = run(command, block.page, tmp_path)
+    assert done.returncode == 0, f"{block} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_checkout_is_on_no_path_of_a_reader(tmp_path: Path) -> None:
+    program = "import dragoman, json, sys; print(json.dumps([dragoman.__file__, *sys.path]))"
+    done = run(["python", "-c", program], "README.md", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not [path for path in json.loads(done.stdout) if path.startswith(str(ROOT))]
+
+
+def command_lines() -> list[tuple[Block, list[str]]]:
+    """Each `dragoman` command of a shell block, as the shell would split it. What is a pattern for the reader
+    to fill in (`[…]`, `…`, names in capitals) is none.
+    """
+    found = []
+    for block in FOUND:
+        if block.language not in SHELL or not block.run:
+            continue
+        for line in block.text.replace("\\\n", " ").splitlines():
+            if not line.strip().startswith("#") and not re.search(r"[…\[]|\b[A-Z]{3,}\b(?!=)", line):
+                found += [(block, words) for words in _commands(line)]
+    return found
+
+
+def _commands(line: str) -> list[list[str]]:
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    commands: list[list[str]] = [[]]
+    for word in lexer:
+        if set(word) <= set("|&;<>()"):
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return [words[1:] for words in commands if words[:1] == ["dragoman"]]
+
+
+PARSE = """
+import contextlib, io, json, sys
+from dragoman.cli.parser import make_parser
+
+wrong = []
+for place, words in json.load(open("commands.json")):
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+            make_parser().parse_args(words)
+    except SystemExit as end:
+        if end.code:
+            wrong.append(f"{place}: {' '.join(words)}: {said.getvalue().strip()}")
+print("\\n".join(wrong))
+"""
+
+
+def test_every_command_line_is_one_that_the_command_understands(tmp_path: Path) -> None:
+    lines = [(str(block), words) for block, words in command_lines()]
+    assert len(lines) > 50
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "commands.json").write_text(json.dumps(lines))
+    done = run(["python", "-c", PARSE], "README.md", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() in ([], [""])
+
+
+SHIPPED = [
+    (block, words)
+    for block, words in command_lines()
+    if words[:1] == ["run"]
+    and any(word.startswith("dragoman agent ") and "--model" not in word for word in words)
+]
+
+
+@pytest.mark.parametrize(("block", "words"), SHIPPED, ids=str)
+@together
+def test_a_command_that_needs_only_our_agents_works(block: Block, words: list[str], tmp_path: Path) -> None:
+    done = run(["dragoman", *words], block.page, tmp_path)
     assert done.returncode == 0, f"{block} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
 
 
@@ -125,15 +227,15 @@ import os
 import socket
 ```
 
-```text
-no code
+```
+plain
 ```
 """
 
 
 def test_blocks_are_found_with_their_lines() -> None:
     assert [(block.line, block.language, block.run) for block in blocks("page", EXAMPLE)] == [
-        *((3, "python", True), (7, "python", False), (11, "text", True)),
+        *((3, "python", True), (7, "python", False), (11, "", True)),
     ]
 
 

@@ -19,6 +19,23 @@ class LocalMistake(DragomanError):
     """Our side asked for something that cannot be."""
 
 
+class InvalidValue(LocalMistake):
+    """A value that the protocol does not allow was about to be sent. Nothing was sent."""
+
+    def __init__(self, argument: str, value: Any, why: str) -> None:
+        shown = repr(value)
+        shown = shown if len(shown) <= 80 else f"{shown[:80]}…"
+        super().__init__(f"{argument} is {shown}; it {why}")
+        self.argument = argument
+        self.value = value
+        self.why = why
+        """What is allowed instead."""
+
+
+class InvalidHandler(LocalMistake):
+    """A function was registered that could never be called as a handler."""
+
+
 class SpawnFailed(LocalMistake):
     """A program could not be started at all."""
 

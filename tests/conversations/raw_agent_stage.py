@@ -23,7 +23,13 @@ from tests.sdk.ends import RawAgent, chunk
 from tests.sdk.ends import permission as ask_permission
 
 CAPABILITIES: dict[str, Any] = {"sessionCapabilities": {"close": {}}}
-JUNK = (b"{nonsense", b"[]", b"\xff\xfe", b'{"jsonrpc":"2.0","method":"session/update"}', b'{"id":5}')
+JUNK = (
+    b"{nonsense",
+    b"[]",
+    b"\xff\xfe",
+    b'{"jsonrpc":"2.0","method":"session/update"}',
+    b'{"id":"nobody asked"}',
+)
 REASONS = ("end_turn", "cancelled", "refusal")
 
 number = st.integers(0, 3)

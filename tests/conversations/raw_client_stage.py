@@ -23,7 +23,15 @@ from tests.conversations.stage import LIMITS, LONG
 from tests.runtime.raw import cancel_request, notification, request, result
 from tests.sdk.ends import EVERYTHING, NEW, RawClient, cancel, prompt
 
-JUNK = (b"{nonsense", b"[]", b"7", b"\xff\xfe", b'{"jsonrpc":"2.0","id":{},"method":"m"}', b"", b'{"id":5}')
+JUNK = (
+    b"{nonsense",
+    b"[]",
+    b"7",
+    b"\xff\xfe",
+    b'{"jsonrpc":"2.0","id":{},"method":"m"}',
+    b"",
+    b'{"id":"nobody asked"}',
+)
 ANSWERS = (
     {"result": {"outcome": {"outcome": "selected", "optionId": "allow_once"}}},
     {"result": {"content": "text"}},

@@ -50,10 +50,17 @@ def test_a_message_is_one_of_three_and_reads_as_it_was_written(message: Message,
 
 @pytest.mark.parametrize(
     "frame",
-    [b"", b"{", b"[]", b"1", b"{}", b'{"id":1}', b'{"id":1.5,"method":"x"}', b'{"method":1}', b"\xff"],
+    [b"", b"{", b"[]", b"1", b"{}", b'{"error":null}', b'{"id":1.5,"method":"x"}', b'{"method":1}', b"\xff"],
 )
 def test_what_is_no_message_is_none(frame: bytes) -> None:
     assert decode(frame) is None
+
+
+@pytest.mark.parametrize(
+    "frame", [b'{"id":1}', b'{"id":1,"error":null}', b'{"id":1,"result":null,"error":null}']
+)
+def test_an_answer_without_result_and_error_is_the_answer_null(frame: bytes) -> None:
+    assert decode(frame) == Message(id=1, result=None)
 
 
 def test_deep_nesting_is_no_message_and_no_exception() -> None:

@@ -152,17 +152,18 @@ async def test_an_answer_under_another_id_is_no_answer(agent: Command, tmp_path:
 
 
 @fault("PER-X23")
-async def test_an_answer_in_a_batch_or_with_an_error_beside_it_is_no_answer(
+async def test_an_answer_in_a_batch_is_no_answer_and_an_error_beside_a_yes_is_no_yes(
     agent: Command, tmp_path: Path
 ) -> None:
     async with asking(agent, tmp_path) as question:
         yes = result(question.id, selected("allow_once"))
         both = {**yes, "error": {"code": 1, "message": "x"}}
         request = {**yes, "method": "session/request_permission"}
-        replies = await question.talk.replies(b"[%b]\n" % str(yes).replace("'", '"').encode(), both, request)
-        assert len(replies) == 2  # the batch and the request are refused
-        await question.refuse()
-        assert await question.outcome() == "end_turn, not run"
+        replies = await question.talk.replies(b"[%b]\n" % str(yes).replace("'", '"').encode(), request)
+        assert len(replies) == 2  # both are refused
+        await question.talk.peer.send(both)
+        await question.talk.answer_to("ask", since=question.since)
+        assert not question.path.exists()
 
 
 @fault("PER-X24")

@@ -6,6 +6,9 @@ import asyncio
 import json
 from typing import Any, cast
 
+import pytest
+
+from dragoman.errors import CallFailed
 from dragoman.hub.life import Life, Receipt
 from dragoman.hub.line import Line
 from dragoman.hub.session import HubSession
@@ -38,6 +41,9 @@ class Quiet:
 
     def acknowledge(self, number: int) -> None:
         self.acknowledged.append(number)
+
+    def write(self, block: bytes, **_: Any) -> None:
+        self.written = json.loads(block)
 
 
 async def _found(life: Life, session: str) -> None: ...
@@ -119,3 +125,27 @@ async def test_everything_about_a_session_that_sleeps_waits_until_it_is_awake() 
     await asyncio.sleep(0)
     assert [text for _, text in found[0].frames] == ["1", "2", "3"]
     assert line.acknowledged[-1] == 3
+
+
+async def answer_of(life: Life, line: Quiet, method: str, members: dict[str, Any]) -> Any:
+    """What the hub makes of an answer to a call of its own."""
+    call = asyncio.ensure_future(life.call(method, {}))
+    await asyncio.sleep(0)
+    message = {"jsonrpc": "2.0", "id": line.written["id"], **members}
+    life.feed(1, json.dumps(message).encode() + b"\n")
+    return json.loads(bytes(await call))
+
+
+async def test_an_answer_without_a_result_ends_the_call() -> None:
+    life, line = a_life()
+    for members in ({}, {"error": None}, {"result": None}):
+        assert await answer_of(life, line, "session/close", members) == {}
+        with pytest.raises(CallFailed, match="session/new holds neither a usable result nor an error"):
+            await answer_of(life, line, "session/new", members)
+
+
+async def test_an_error_beside_a_result_counts() -> None:
+    life, line = a_life()
+    error = {"code": -32000, "message": "no login"}
+    with pytest.raises(CallFailed, match="no login"):
+        await answer_of(life, line, "session/close", {"result": None, "error": error})

@@ -53,7 +53,8 @@ def test_tool_08_and_tool_10_calls_run_and_end(heard: Recording, name: str) -> N
     found = _states(heard["story"], name)
     assert found
     for states in found.values():
-        assert states == ["pending", "in_progress", "completed"]
+        assert states[-2:] == ["in_progress", "completed"]
+        assert states[:-2] in ([], ["pending"])
 
 
 def test_tool_08_a_call_is_in_progress_only_when_it_was_allowed(heard: Recording) -> None:

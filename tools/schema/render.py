@@ -171,7 +171,7 @@ def _struct(struct: Struct, version: Version, docs: dict[str, str]) -> str:
     if doc is None and not struct.fields:
         doc = "Nothing but its presence counts."
     body = [f'"""{doc}"""\n'] if doc else []
-    body += _class_variables(struct)
+    body += _class_variables(struct, version)
     body += [_field(field) for field in struct.fields]
     if struct.base and struct.meta and not _inherits_meta(struct.base, version):
         body.append('meta: dict[str, Any] | UnsetType | None = field(default=UNSET, name="_meta")')
@@ -179,8 +179,12 @@ def _struct(struct: Struct, version: Version, docs: dict[str, str]) -> str:
     return "\n".join(lines + [indent(line, "    ") for line in body])
 
 
-def _class_variables(struct: Struct) -> list[str]:
+def _class_variables(struct: Struct, version: Version) -> list[str]:
     found = []
+    checked = _checked(struct, version)
+    if checked and (struct.base is None or checked != _checked(_base(struct, version), version)):
+        listed = ", ".join(f"{quoted(name)}: {_tuple(values)}" for name, values in checked.items())
+        found.append(f"_checked: ClassVar[Mapping[str, tuple[str, ...]]] = {{{listed}}}")
     marks = {field.wire: " | ".join(sorted(field.marks)) for field in struct.fields if field.marks}
     if marks:
         listed = ", ".join(f"{quoted(wire)}: {mark}" for wire, mark in marks.items())
@@ -189,6 +193,65 @@ def _class_variables(struct: Struct) -> list[str]:
         listed = ", ".join(f"{quoted(wire)}: {quoted(meant)}" for wire, meant in struct.also_read)
         found.append(f"_also_read: ClassVar[Mapping[str, str]] = {{{listed}}}")
     return [*found, ""] if found else []
+
+
+def _checked(struct: Struct, version: Version) -> dict[str, tuple[str, ...]]:
+    """The fields that hold one of a closed list of values, with the list; those that lead to one, without."""
+    fields = struct.fields
+    if struct.base is not None:
+        own = {field.wire for field in fields}
+        fields = (*(one for one in _base(struct, version).fields if one.wire not in own), *fields)
+    found: dict[str, tuple[str, ...]] = {}
+    for field in fields:
+        values = next(
+            (
+                _closed(version.items.get(name))
+                for name in field.type.needs
+                if _closed(version.items.get(name))
+            ),
+            (),
+        )
+        if values or any(_leads_to_closed(name, version, frozenset()) for name in field.type.needs):
+            found[names.snake(field.wire)] = values
+    return found
+
+
+def _closed(item: Item | None) -> tuple[str, ...]:
+    if not isinstance(item, Enumeration) or item.open:
+        return ()
+    return tuple(value for value in item.values if isinstance(value, str))
+
+
+def _leads_to_closed(name: str, version: Version, seen: frozenset[str]) -> bool:
+    item = version.items.get(name)
+    if item is None or name in seen:
+        return False
+    inside: set[str] = set()
+    match item:
+        case Enumeration():
+            return bool(_closed(item))
+        case Struct():
+            inside = {need for field in item.fields for need in field.type.needs} | {item.base or ""}
+        case Alias():
+            inside = set(item.type.needs)
+        case Union():
+            inside = set(item.members)
+        case Choice():
+            inside = {word for _, text in item.members for word in _words(text)} | {
+                item.untagged,
+                item.others,
+            }
+    return any(_leads_to_closed(one, version, seen | {name}) for one in inside)
+
+
+def _base(struct: Struct, version: Version) -> Struct:
+    base = version.items[struct.base or ""]
+    assert isinstance(base, Struct)
+    return base
+
+
+def _tuple(values: tuple[str, ...]) -> str:
+    return f"({', '.join(map(quoted, values))}{',' if len(values) == 1 else ''})"
 
 
 def _field(field: Field) -> str:

@@ -58,7 +58,7 @@ async def ask(turn: Turn, argument: str) -> None:
     path = _path(turn, argument)
     where = [ToolCallLocation(path=path)]
     async with turn.tool(
-        f"Create {argument}", kind="edit", raw_input={"path": path}, locations=where
+        f"Create {argument}", kind="edit", raw_input={"path": path}, locations=where, status="pending"
     ) as call:
         if not await call.ask():
             await call.fail("Not allowed")
@@ -75,7 +75,6 @@ async def read(turn: Turn, argument: str) -> None:
     path = _path(turn, argument)
     where = [ToolCallLocation(path=path)]
     async with turn.tool(f"Read {argument}", kind="read", locations=where) as call:
-        await call.progress(status="in_progress")
         try:
             text = await turn.read_text_file(path)
         except (CallFailed, NotAdvertised) as error:
@@ -91,7 +90,6 @@ async def write(turn: Turn, argument: str) -> None:
     path = _path(turn, name)
     where = [ToolCallLocation(path=path)]
     async with turn.tool(f"Write {name}", kind="edit", locations=where) as call:
-        await call.progress(status="in_progress")
         try:
             await turn.write_text_file(path, text)
         except (CallFailed, NotAdvertised) as error:

@@ -25,8 +25,7 @@ from dragoman.runtime.faults import to_error
 from dragoman.runtime.limits import Limits
 from dragoman.runtime.outbox import HIGH_WATER
 from dragoman.runtime.router import Router, Work
-from dragoman.schema.codec import write
-from dragoman.sdk.agent.client_handle import ClientHandle
+from dragoman.sdk.agent.client_handle import ClientHandle, write_request
 from dragoman.sdk.capabilities import Capabilities
 from dragoman.sdk.methods import CLIENT_REQUESTS
 from dragoman.sdk.reading import read_result
@@ -71,7 +70,7 @@ class AgentLink(AttendedLink):
             self._check(client, method)
         if self._gone is not None:
             raise self._gone.with_traceback(None)
-        params = write(message)
+        params = write_request(method, message)
         waiting = Waiting(self.limits.call_seconds, None, None, worker)
         self._lease = monotonic() + LEASE  # if the answer takes longer than that, there is no tight sequence
         with self._books:

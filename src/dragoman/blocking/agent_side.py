@@ -9,8 +9,7 @@ from dragoman.blocking.agent_link import AgentLink
 from dragoman.blocking.turns import ThreadTurns
 from dragoman.blocking.voice import VoicedSession
 from dragoman.runtime import Link
-from dragoman.schema.codec import write
-from dragoman.sdk.agent.client_handle import DEFAULT, ClientHandle
+from dragoman.sdk.agent.client_handle import DEFAULT, ClientHandle, write_request
 from dragoman.sdk.agent.side import AgentSide
 from dragoman.sdk.reading import read_result
 
@@ -34,7 +33,7 @@ class ThreadClientHandle(ClientHandle):
     ) -> R:
         self.check_allowed(method)
         seconds = self.limits.call_seconds if deadline is DEFAULT else deadline
-        answer = await self.link.call(method, write(message), deadline=seconds)
+        answer = await self.link.call(method, write_request(method, message), deadline=seconds)
         return part(read_result(answer, result, method))
 
 

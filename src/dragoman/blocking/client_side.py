@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dragoman.blocking.handlers import Inline
-from dragoman.schema.codec import strict_reader, write
+from dragoman.schema.codec import strict_reader
 from dragoman.sdk.client.client import Client
 from dragoman.sdk.client.side import ClientSide
 from dragoman.sdk.methods import CLIENT_REQUESTS
+from dragoman.sdk.writing import write_out
 
 _SPECIAL = frozenset({"session/request_permission", "elicitation/create"})
 
@@ -43,4 +44,4 @@ class BlockingClientSide(ClientSide):
         if request.session_id not in self.sessions:
             self._check_known(request)
         answer = way.handle(request)
-        return b"{}" if answer is None else write(answer)
+        return b"{}" if answer is None else write_out(answer, CLIENT_REQUESTS[way.method].result, way.method)

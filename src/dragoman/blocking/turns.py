@@ -15,8 +15,9 @@ from dragoman.blocking.voice import VoicedTurn
 from dragoman.blocking.worker import Worker, current_worker
 from dragoman.core import Debt, RunningTurn, Turns
 from dragoman.errors import Cancelled
-from dragoman.schema.codec import write
+from dragoman.schema import v1
 from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
+from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_request, method_not_found
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class ThreadTurns:
             running.started.wait()
             response = await self._handle(running)
             stop_reason = response.stop_reason
-            return write(response)
+            return write_out(response, v1.PromptResponse, "session/prompt")
         except Cancelled:
             if not running.machine.cancelled:
                 raise  # not the client's cancel: the connection is being closed

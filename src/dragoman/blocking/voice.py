@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-import msgspec
-
 from dragoman.schema import v1
-from dragoman.schema.codec import write
 from dragoman.sdk.agent.lender import Lender
 from dragoman.sdk.agent.session import AgentSession
-from dragoman.sdk.agent.speaker import _block, _or_unset
+from dragoman.sdk.agent.speaker import _or_unset, encode_text
 from dragoman.sdk.agent.turn import Turn
+from dragoman.sdk.writing import as_block, write_update
 
 if TYPE_CHECKING:
     from dragoman.blocking.agent_link import AgentLink
     from dragoman.schema.v1 import ContentBlock, SessionUpdate
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Voice(Lender):
@@ -35,14 +31,14 @@ class Voice(Lender):
             self._prepare()
         if self._over:
             self._check_open()
-        if self._link.outbox.gather(b"%b%b}}}}\n" % (self._say_head, _encode(text))):
+        if self._link.outbox.gather(b"".join((self._say_head, encode_text(text), b"}}}}\n"))):
             self._link.make_room()
 
     async def say(self, text: str | ContentBlock, *, message_id: str | None = None) -> None:
         if message_id is None and type(text) is str:
             self.say_now(text)
         else:
-            await self.update(v1.AgentMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
+            await self.update(v1.AgentMessageChunk(content=as_block(text), message_id=_or_unset(message_id)))
 
     async def update(self, update: SessionUpdate) -> None:
         self._put(update)
@@ -53,7 +49,7 @@ class Voice(Lender):
         self._check_open()
         if not self._update_head:
             self._prepare()
-        self._link.outbox.gather(b"%b%b}}\n" % (self._update_head, write(update)))
+        self._link.outbox.gather(b"%b%b}}\n" % (self._update_head, write_update(update)))
 
 
 class VoicedSession(Voice, AgentSession):

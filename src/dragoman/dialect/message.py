@@ -52,9 +52,7 @@ def decode(frame: bytes) -> Message | None:
         message = _decoder.decode(frame)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    if message.method is UNSET and message.result is UNSET and message.error is UNSET:
-        return None
-    return message
+    return message if message.method is not UNSET else _read_answer(message)
 
 
 def decode_block(block: bytes, lines: list[bytes]) -> list[Message | None]:
@@ -65,10 +63,20 @@ def decode_block(block: bytes, lines: list[bytes]) -> list[Message | None]:
         messages = _decoder.decode_lines(block)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return [decode(line) for line in lines]
-    return [
-        None if one.method is UNSET and one.result is UNSET and one.error is UNSET else one
-        for one in messages
-    ]
+    return [one if one.method is not UNSET else _read_answer(one) for one in messages]
+
+
+def _read_answer(message: Message) -> Message | None:
+    """An answer as `wire.decode` would read it: a null error is none, and where there is no result either,
+    the result is null. Who asked must hear of it under the id by which it asked.
+    """
+    if message.error is not UNSET and message.error is not None:
+        return message
+    if message.error is UNSET and message.result is not UNSET:
+        return message
+    if message.id is UNSET:
+        return None
+    return Message(message.jsonrpc, message.id, result=None if message.result is UNSET else message.result)
 
 
 def encode(message: Message) -> bytes:

@@ -19,6 +19,7 @@ from dragoman.hub.checking import check_version
 from dragoman.hub.frames import encoded, object_of, value_of
 from dragoman.hub.gate import check, check_session
 from dragoman.runtime.owner import Owner
+from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.contract import Transport
 from dragoman.wire import (
     Failure,
@@ -267,6 +268,8 @@ class HubClient:
             return  # too late, or never asked
         session, sequence = found
         one = session.requests.get(sequence)
+        if one is not None and result is not None and bytes(result) == b"null":
+            result, error = _without_result(one.method)
         if one is None or (error is not None and self.hub.desk.others_may_answer(self, session, one)):
             return  # whoever cannot answer does not decide for those who can
         session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
@@ -295,6 +298,17 @@ class HubClient:
     async def aclose(self) -> None:
         await self._owner.aclose()
         await self.transport.aclose()
+
+
+def _without_result(method: str) -> tuple[Raw | None, Any]:
+    """What an answer without a result means: an empty one where nothing must be in it, an error elsewhere."""
+    row = METHODS.get(method, kind="request", receiver="client")
+    if row is None:
+        return Raw(b"null"), None  # an extension: null may be what it means
+    if row.needs_result:
+        why = f"Internal error: the client's answer to {method} holds neither a result nor an error"
+        return None, error_object(INTERNAL_ERROR, why)
+    return Raw(b"{}"), None
 
 
 def _has(capabilities: Any, path: tuple[str, ...]) -> bool:

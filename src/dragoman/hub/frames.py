@@ -74,6 +74,21 @@ def parts_of(frame: bytes) -> Parts | None:
         return None
 
 
+def error_in(parts: Parts) -> Raw | None:
+    """The error of an answer. A null is none; one beside a result counts, as in `wire.decode`."""
+    return parts.error if isinstance(parts.error, Raw) and bytes(parts.error) != b"null" else None
+
+
+def result_in(parts: Parts) -> Raw:
+    """The result of an answer that holds no error; null where it was left out, as in `wire.decode`."""
+    return parts.result if isinstance(parts.result, Raw) else Raw(b"null")
+
+
+def no_result(method: str) -> str:
+    """Why a call of this method failed whose answer holds nothing that can be used."""
+    return f"the agent's answer to {method} holds neither a usable result nor an error"
+
+
 def object_of(raw: bytes | Raw | UnsetType | None) -> dict[str, Raw]:
     """The members of an object, unread; none if it is something else."""
     if raw is None or isinstance(raw, UnsetType):

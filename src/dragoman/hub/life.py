@@ -23,13 +23,17 @@ from dragoman.hub.beyond import told_beyond
 from dragoman.hub.frames import (
     Head,
     encoded,
+    error_in,
     head_of,
+    no_result,
     parts_of,
     readdressed,
+    result_in,
     update_start,
     value_of,
 )
 from dragoman.hub.line import Line
+from dragoman.schema.v1.methods import METHODS
 from dragoman.wire import error_object, failure, notification, request, response
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.wire.envelope import Id
@@ -190,7 +194,8 @@ class Life:
         future = self.promise(number)
         self._write(request(number, method, params if isinstance(params, bytes) else encoded(params)))
         async with asyncio.timeout(within):
-            return await future
+            result = await future
+        return result if bytes(result) != b"null" else _empty_result(method)
 
     def notify(self, method: str, params: bytes) -> None:
         self._write(notification(method, params))
@@ -320,11 +325,11 @@ class Life:
         parts = parts_of(frame)
         if future is None or future.done() or parts is None:
             return  # an answer that nobody waits for, such as one to a hub before this one
-        if isinstance(parts.result, UnsetType):
-            error = value_of(None if isinstance(parts.error, UnsetType) else parts.error, {})
-            future.set_exception(failed_with(error))
+        error = error_in(parts)
+        if error is not None:
+            future.set_exception(failed_with(value_of(error, {})))
         else:
-            future.set_result(parts.result)
+            future.set_result(result_in(parts))
 
     def _beyond(self, frame: bytes, head: Head) -> None:
         """It speaks of no session that we know."""
@@ -391,6 +396,16 @@ class Life:
 def _is_note(frame: bytes) -> bool:
     """Whether a frame that begins as an update ends as one, and nobody is to answer it."""
     return frame.endswith(b"}}") and b'"id":' not in frame
+
+
+def _empty_result(method: str) -> Raw:
+    """What an answer without a result means: success where nothing must be in it, a failure elsewhere."""
+    row = METHODS.get(method, kind="request", receiver="agent")
+    if row is None:
+        return Raw(b"null")  # an extension: null may be what it means
+    if row.needs_result:
+        raise CallFailed(INTERNAL_ERROR, f"Internal error: {no_result(method)}", method=method)
+    return Raw(b"{}")
 
 
 def failed_with(error: Any) -> CallFailed:

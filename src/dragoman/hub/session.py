@@ -17,7 +17,16 @@ from msgspec import Raw
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
-from dragoman.hub.frames import Head, encoded, merged, object_of, parts_of, value_of
+from dragoman.hub.frames import (
+    Head,
+    encoded,
+    error_in,
+    merged,
+    no_result,
+    object_of,
+    parts_of,
+    value_of,
+)
 from dragoman.hub.log import SessionLog
 from dragoman.hub.notes import note
 from dragoman.hub.recall import ASKED, Memory, OpenRequest, Waiting
@@ -130,11 +139,12 @@ class HubSession:
             life.stored(receipt)
             return
         parts = parts_of(frame)
-        if parts is not None and isinstance(parts.result, Raw) and object_of(parts.result):
+        error = None if parts is None else error_in(parts)
+        if parts is not None and error is None and object_of(parts.result):
             ending: dict[str, Any] = {"result": parts.result}
         else:
-            error = parts.error if parts is not None and isinstance(parts.error, Raw) else None
-            ending = {"error": error or {"code": INTERNAL_ERROR, "message": "Internal error"}}
+            message = f"Internal error: {no_result('session/prompt')}"
+            ending = {"error": error or {"code": INTERNAL_ERROR, "message": message}}
         self.log.add([("to_client", frame)])
         self.end_turn(turn.key, by=turn.by, **ending)
         self._mark(number, receipt)

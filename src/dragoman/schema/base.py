@@ -78,6 +78,9 @@ class Bare(
     # written.
     _lenient: ClassVar[Mapping[str, int]] = {}
     _also_read: ClassVar[Mapping[str, str]] = {}
+    # Fields that may be written with these values alone, though others are read; an empty tuple says that
+    # such fields lie further inside.
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     # The wire name is a noncharacter of Unicode; if a peer does send it, the type of the field keeps it out.
     unknown_fields: UnknownFields | UnsetType = field(default=UNSET, name="\ufdd0")

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any, Literal
 
+from .codec import read
+from .errors import SchemaError
+
 Receiver = Literal["agent", "client", "both", "proxy"]
 Kind = Literal["request", "notification"]
 
@@ -75,6 +78,17 @@ class Method:
         if type(self._result) is str:
             self._result = getattr(import_module(self._package), self._result)
         return self._result
+
+    @property
+    def needs_result(self) -> bool:
+        """Whether its result has a member that must be there. Where it has none, an answer without a result
+        (null, or left out) means an empty one.
+        """
+        try:
+            read(b"null", self.result)
+        except SchemaError:
+            return True
+        return False
 
     def of(self, package: str) -> Method:
         """Types are named, not held: reading the table loads none of them."""

@@ -5,6 +5,8 @@ in the event loop. A plain `def` that answers a request runs in a thread, becaus
 blocking faces of turn and peer; one that only takes a notification is called on the spot, because order
 matters more and there is nothing to wait for. It returns the typed result, or None where the result has no
 required field.
+
+What could never be called like that is refused when it is registered.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Concatenate, Generic, TypeVar
+
+from dragoman.errors import InvalidHandler
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -24,7 +28,7 @@ class Handler:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.wants_peer = _positional_count(function) >= 2
+        self.wants_peer = _positional_count(function) == 2
         call = getattr(function, "__call__", None)  # noqa: B004  # an object whose __call__ is async counts as async
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
@@ -90,11 +94,29 @@ class Hook(Generic[P, R]):
         return function
 
 
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
 def _positional_count(function: Callable[..., Any]) -> int:
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(function).parameters.values()
-    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters):
+    """How many arguments it is called with: the message, and the peer if it must have a second one."""
+    if not callable(function):
+        raise InvalidHandler(f"{function!r} cannot be a handler: it is no function")
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # written in C, without a signature: its first call tells
+        return 1
+    if any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters):
         return 2
-    return sum(
-        parameter.kind in kinds and parameter.default is inspect.Parameter.empty for parameter in parameters
-    )
+    positional = [one for one in parameters if one.kind in _POSITIONAL]
+    empty = inspect.Parameter.empty
+    needed = sum(one.default is empty for one in positional)
+    named = [
+        one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY and one.default is empty
+    ]
+    if not positional or needed > 2 or named:
+        name = getattr(function, "__qualname__", repr(function))
+        raise InvalidHandler(
+            f"{name}{inspect.signature(function)} cannot be a handler: a handler takes the message, and as a "
+            "second argument the peer if it wants it; no other argument may be required"
+        )
+    return max(needed, 1)

@@ -2,10 +2,16 @@
 
 Requests that do not have their method's shape are answered `-32602` (or `-32700` if they were no text at
 all); answers that do not are the peer's mistake and raise `BadAnswer`. Neither ever quotes the message.
+
+An answer without a result arrives here as null. It is read as an empty object where the method's result has
+no required member (`session/set_mode`, `session/close`, `authenticate`, `terminal/kill` …): agents whose
+handler returns nothing write it so, and it can mean only success. That is logged once for each method.
+Everywhere else it is a `BadAnswer`.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,7 +23,13 @@ from dragoman.schema.codec import read, strict_reader
 from dragoman.schema.errors import SchemaError
 from dragoman.wire.codes import PARSE_ERROR, invalid_params
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
+
+NO_RESULT = "holds neither a result nor an error (or null as its result)"
+
+_reported: set[str] = set()  # methods; each deviation is reported once
 
 
 def read_params(raw: Raw | None, type_: type[T]) -> T:
@@ -55,6 +67,16 @@ def params_reader(type_: type[T]) -> Callable[[Raw | None], T]:
 
 def read_result(raw: Raw, type_: type[T], method: str) -> T:
     try:
-        return read(raw, type_)
+        return strict_reader(type_)(raw)  # type: ignore[no-any-return]  # of this very type
+    except (ValueError, RecursionError, TypeError):
+        pass  # to be read leniently, or not at all
+    is_null = bytes(raw) == b"null"
+    try:
+        result = read(raw, type_)
     except SchemaError as error:
-        raise BadAnswer(f"the answer to {method} does not have its shape: {error}") from None
+        why = NO_RESULT if is_null else f"does not have its shape: {error}"
+        raise BadAnswer(f"the answer to {method} {why}") from None
+    if is_null and method not in _reported:
+        _reported.add(method)
+        log.info("the answer to %s %s; it is read as an empty result", method, NO_RESULT)
+    return result

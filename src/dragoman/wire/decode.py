@@ -8,6 +8,8 @@ What is strict here and why: a request must say `jsonrpc`, because nothing may r
 not, because refusing an answer helps nobody. Text must be UTF-8, because silently replaced bytes end up in
 somebody's file. A lone surrogate, which JSON can write but Unicode cannot, is read as U+FFFD, except in an
 id, which could then not be echoed. A request that names a member twice is refused (see `doubled`).
+
+Every answer with an id ends its call: one without result and error is read as the result null.
 """
 
 from __future__ import annotations
@@ -76,6 +78,8 @@ _ESCAPE = (
     rb"(?s)\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
 )
 _SURROGATE = rb"\\u[dD][89a-fA-F]"
+
+_NULL = Raw(b"null")
 
 # How nearly everybody begins a frame. The longer a text is, the faster it is searched for.
 _USUAL_SEAM = b'}\n{"jsonrpc":"2.0"'
@@ -172,21 +176,21 @@ def _sort(shell: _Shell, frame: bytes) -> Envelope:
 
 
 def _sort_answer(shell: _Shell, frame: bytes) -> Envelope:
-    if shell.id is UNSET:
+    failed = shell.error is not UNSET and bytes(shell.error) != b"null"
+    if shell.id is UNSET and not failed:
         if shell.result is UNSET and shell.error is UNSET:
             return Malformed(frame, INVALID_REQUEST, "the object has neither a method nor an id")
-        if shell.error is UNSET:
-            return Malformed(frame, None, "an answer without an id")
+        return Malformed(frame, None, "an answer without an id")
     # Some agents leave the id out of an error that they cannot place.
     answered_id = None if shell.id is UNSET else shell.id
-    # Some libraries always write both members and put null into the one that does not count.
-    if shell.error is not UNSET and shell.result is not UNSET and bytes(shell.error) == b"null":
-        shell.error = UNSET
-    if (shell.result is UNSET) == (shell.error is UNSET):
-        return Malformed(frame, None, "an answer must hold either a result or an error")
-    if shell.error is UNSET:
-        return Response(answered_id, shell.result)  # type: ignore[arg-type]  # not UNSET: the line above
-    return Failure(answered_id, _read_error(shell.error))
+    # Libraries that always write both members put null into the one that does not count. Where both hold
+    # something, the error counts: the call must end, and nothing may pass for a yes that is also an error.
+    if failed:
+        return Failure(answered_id, _read_error(shell.error))  # type: ignore[arg-type]  # not UNSET: `failed`
+    # Neither member: a Go struct with `omitempty` and a JavaScript object with `undefined` leave out a result
+    # that is null. Dropped, the call would hang. Read as null, whoever made the call takes it for an empty
+    # result where its method allows that, and fails at once where it does not.
+    return Response(answered_id, _NULL if shell.result is UNSET else shell.result)
 
 
 def _read_error(raw: Raw) -> ErrorObject:

@@ -87,9 +87,10 @@ CEN-X34 | initialize, sent to the client | refused
 CEN-X35 | a request for permission without params | invalid params
 CEN-X36 | an update with an id, as if it were a request | unknown method
 CEN-X37 | an answer without a version of JSON-RPC | taken
-CEN-X38 | answers with result and error, or neither | not taken
+CEN-X38 | an answer with result and error | the error counts
 CEN-X39 | escape sequences, shown quietly | never reach the terminal
 CEN-X40 | escape sequences, as events | escaped
+CEN-X41 | an answer with neither result nor error | protocol error, at once
 CLI-01 | the agent ends at once with exit status 1 | reported, with its last words
 CLI-02 | there is no such command | named within five seconds
 CLI-04 | the agent closes its output and lives on | reported, and ended

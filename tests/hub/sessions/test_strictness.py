@@ -72,3 +72,13 @@ async def test_a_session_that_was_closed_is_brought_back_to_its_agent() -> None:
         await client.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
         assert "result" in await client.answer(client.prompt(session, "two"))
         assert known == {session}
+
+
+async def test_an_answer_without_a_result_is_no_yes_and_ends_the_question() -> None:
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        turn = client.prompt(session, "ask")
+        client.say({"id": (await client.asked())["id"]})
+        assert "result" in await client.answer(turn)
+        assert client.texts() == ["no"]

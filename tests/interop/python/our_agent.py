@@ -115,7 +115,9 @@ async def stream(turn: Turn, rest: str) -> None:
 
 
 async def tool(turn: Turn, rest: str) -> None:
-    async with turn.tool(f"Do it ({rest})", kind="edit", tool_call_id=f"call-{rest}") as call:
+    async with turn.tool(
+        f"Do it ({rest})", kind="edit", tool_call_id=f"call-{rest}", status="pending"
+    ) as call:
         permission = await call.ask(OPTIONS)
         await (call.complete() if permission else call.fail())
     await turn.say(f"{permission.option.option_id if permission.option else 'nothing'} was chosen")

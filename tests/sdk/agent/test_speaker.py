@@ -193,14 +193,14 @@ async def test_speaking_to_nobody_fails_in_the_end() -> None:
 
 STARVED = """
 import resource
-from dragoman.sdk.agent.speaker import _encode_text
+from dragoman.sdk.agent.speaker import encode_text
 
 text = "x" * (16 << 20)
 with open("/proc/self/statm") as file:
     used = int(file.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (4 << 20),) * 2)
 try:
-    _encode_text(text)
+    encode_text(text)
 except MemoryError:
     print("no memory")
 """

@@ -10,7 +10,6 @@ import pytest
 from dragoman import Limits, Turn
 from dragoman.errors import ErrorAnswer, TurnOver
 from dragoman.schema.v1 import PromptResponse
-from dragoman.testing.pace import patience
 from tests.runtime.clock import virtually
 from tests.runtime.raw import cancel_request, notification
 from tests.sdk.agent.turn_agents import Body, agent_of, stop_reason
@@ -67,7 +66,7 @@ async def cleans_up(turn: Turn) -> None:
 
 
 async def ignores(turn: Turn) -> None:
-    until = asyncio.get_running_loop().time() + patience(60)
+    until = asyncio.get_running_loop().time() + 60
     while (left := until - asyncio.get_running_loop().time()) > 0:
         try:
             await asyncio.sleep(left)

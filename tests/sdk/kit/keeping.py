@@ -85,7 +85,7 @@ async def listening(
 def handled_by(work: Callable[[KitTurn[None]], Any], **options: Any) -> Agent:
     """An agent whose prompts are handled by this function; nothing else is said in its sessions."""
     agent = Agent("worker")
-    kit = Kit(agent, journal=MemoryJournal(), titles="none", **options)
+    kit = Kit(agent, **{"journal": MemoryJournal(), "titles": "none", **options})
     kit.prompt(work)
     return agent
 

@@ -1,4 +1,5 @@
-"""An agent with a kit, as a program: its journal is its first argument. What it does is in the prompt.
+"""An agent with a kit, as a program: its journal is its first argument. What it does is in the prompt. A
+second argument is the seconds by which each append to the journal is delayed.
 
 wait    says "begun", opens a tool call and never ends
 count N says N chunks
@@ -9,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import Any
 
 from dragoman import Agent, Kit, KitSession, KitTurn, serve
+from dragoman.journal.sqlite import SqliteJournal
 
 agent = Agent("kept")
 
@@ -40,5 +43,18 @@ async def reply(turn: KitTurn[Chat]) -> None:
         await turn.say(f"{len(turn.session.conversation.heard)}: {turn.text}")
 
 
+def slow_down(seconds: float) -> None:
+    """As a disk does whose fsync takes its time."""
+    append = SqliteJournal.append
+
+    async def late(self: SqliteJournal, *args: Any, **more: Any) -> int:
+        await asyncio.sleep(seconds)
+        return await append(self, *args, **more)
+
+    SqliteJournal.append = late  # type: ignore[method-assign]
+
+
 if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        slow_down(float(sys.argv[2]))
     serve(agent)

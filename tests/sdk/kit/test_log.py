@@ -121,3 +121,39 @@ async def test_a_turn_that_cannot_be_stored_is_not_answered_as_if_it_were() -> N
             await session.prompt("/fill")
         journal.full = False
         assert (await session.prompt("again")).text == "1: again"
+
+
+async def test_what_is_said_is_sent_only_when_it_is_stored() -> None:
+    journal = Narrow()
+    log = SessionLog(journal, "s", last=0)
+    sent: list[bytes] = []
+    log.send = sent.append
+    journal.fast.clear()
+    log.add_update(b"one")
+    log.add("note", b"not for the client")
+    catching_up = asyncio.ensure_future(log.catch_up())
+    await asyncio.sleep(0)
+    log.add_update(b"two")  # behind the group that is being stored
+    assert sent == []
+    journal.fast.set()
+    await catching_up
+    assert b"".join(sent).startswith(b"one\n")
+    await log.flush()
+    assert b"".join(sent) == b"one\ntwo\n"
+    assert await stored(journal) == [b"one", b"not for the client", b"two"]
+
+
+async def test_what_cannot_be_stored_is_not_sent_until_it_is() -> None:
+    journal = Narrow()
+    log = SessionLog(journal, "s", last=0)
+    sent: list[bytes] = []
+    log.send = sent.append
+    journal.full = True
+    log.add_update(b"one")
+    with pytest.raises(ErrorAnswer, match="no room is left"):
+        await log.catch_up()
+    log.add_update(b"two")
+    assert sent == []
+    journal.full = False
+    await log.flush()
+    assert b"".join(sent) == b"one\ntwo\n"

@@ -26,9 +26,10 @@ PROGRAM = str(Path(__file__).with_name("kept_agent.py"))
 
 
 @asynccontextmanager
-async def program(path: Path) -> AsyncIterator[tuple[AgentHandle, Heard]]:
+async def program(path: Path, *, slow: float = 0) -> AsyncIterator[tuple[AgentHandle, Heard]]:
     heard = Heard()
-    async with connect([sys.executable, PROGRAM, str(path)], client=heard.client) as handle:
+    command = [sys.executable, PROGRAM, str(path), *([str(slow)] if slow else [])]
+    async with connect(command, client=heard.client) as handle:
         yield handle, heard
 
 
@@ -111,6 +112,29 @@ async def test_a_kill_at_any_moment_leaves_a_beginning_without_gaps(after: int, 
         assert said == [f"{number} " for number in range(len(said))]
         assert last == CUT_SHORT
         assert (await loaded.prompt("on")).text in ({"2: on"} if said else {"1: on", "2: on"})
+
+
+@pytest.mark.parametrize("after", [0, 1, 700])
+async def test_whatever_a_client_has_seen_is_in_the_replay_after_a_kill(after: int, tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    seen: list[str] = []
+    async with program(path, slow=0.05) as (handle, _):
+        session = await handle.new_session(cwd="/tmp")
+        with pytest.raises(LinkClosed):
+            await see_and_kill(handle, session, seen, after)
+    async with program(path) as (handle, heard):
+        await handle.load_session(session.id, cwd="/tmp")
+        told = [text for kind, text in heard.told(session.id) if kind == "agent_message_chunk"]
+        assert len(seen) > after
+        assert told[: len(seen)] == seen
+
+
+async def see_and_kill(handle: AgentHandle, session: Session, seen: list[str], after: int) -> None:
+    """Note every chunk that arrives, also what was under way when the agent was killed."""
+    async for text in session.prompt("count 1000000").texts():
+        seen.append(text)
+        if text == f"{after} ":
+            os.kill(pid_of(handle), signal.SIGKILL)
 
 
 async def kill_after(handle: AgentHandle, session: Session, count: int) -> None:

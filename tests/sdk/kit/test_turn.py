@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dragoman import KitTurn, Limits
-from dragoman.errors import CallFailed, ErrorAnswer
+from dragoman.errors import CallFailed, ErrorAnswer, TurnOver
+from dragoman.journal import Entry, MemoryJournal
+from dragoman.schema import v1
 from dragoman.testing.pace import patience
-from tests.runtime.raw import until
-from tests.sdk.ends import cancel, raw_client
+from tests.runtime.raw import request, result, until
+from tests.sdk.ends import EVERYTHING, cancel, raw_client
 from tests.sdk.kit.keeping import alive, eventually, handled_by, listening
 
 
@@ -36,7 +40,7 @@ async def test_a_cancelled_turn_is_answered_cancelled_with_its_last_words_before
         assert answer["result"]["stopReason"] == "cancelled"
         assert client.seen[-1] is answer
         said = [update.get("status") or update["content"]["text"] for update in client.updates(session_id)]
-        assert said == ["pending", "begun", "stopped", "failed"]
+        assert said == ["in_progress", "begun", "stopped", "failed"]
 
 
 async def test_an_error_of_an_aborted_library_is_no_error_after_a_cancel() -> None:
@@ -157,3 +161,77 @@ async def test_a_handler_that_does_not_stop_is_left_behind_and_the_session_goes_
         client.prompt(2, session_id, "next")
         assert (await client.answer_to(2))["result"]["stopReason"] == "end_turn"
         release.set()
+
+
+class Slow(MemoryJournal):
+    """Turns the loop before it stores anything, as a disk would."""
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return await super().append(stream, entries, after=after)
+
+
+async def test_nothing_that_an_agent_asks_or_tells_overtakes_what_it_said() -> None:
+    async def work(turn: KitTurn[None]) -> None:
+        await turn.say("one")
+        await turn.ask(v1.ToolCallUpdate(tool_call_id="t"))
+        await turn.say("two")
+        await turn.read_text_file("/x")
+        await turn.say("three")
+        await turn.create_terminal("ls")
+        await turn.session.say("four")
+        await turn.client.notify("_note", {})
+        await turn.say("five")
+
+    async with raw_client(handled_by(work, journal=Slow())) as client:
+        session_id = await client.open(EVERYTHING)
+        client.prompt(1, session_id)
+        results = [
+            {"outcome": {"outcome": "cancelled"}},
+            {"content": "x"},
+            {"terminalId": "t"},
+        ]
+        for method, answer in zip(
+            ("session/request_permission", "fs/read_text_file", "terminal/create"), results, strict=True
+        ):
+            client.send(result((await client.asks(method))["id"], answer))
+        answered = await client.answer_to(1)
+    seen = client.seen[client.seen.index(next(one for one in client.seen if one.get("id") == "n")) + 1 :]
+    order = [texts_or_method(frame) for frame in seen]
+    assert [one for one in order if one] == [
+        *("one", "session/request_permission", "two", "fs/read_text_file", "three", "terminal/create"),
+        *("four", "_note", "five"),
+    ]
+    assert seen[-1] is answered
+
+
+def texts_or_method(frame: dict[str, Any]) -> str:
+    update = frame.get("params", {}).get("update", {})
+    if update:
+        return str(update["content"]["text"]) if "content" in update else ""
+    return str(frame.get("method", ""))
+
+
+async def test_the_last_words_of_a_handler_that_is_left_behind_come_before_the_answer() -> None:
+    async def stubborn(turn: KitTurn[None]) -> None:
+        await turn.say("begun")
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            with contextlib.suppress(TurnOver):
+                while True:
+                    await turn.say("more")
+                    await asyncio.sleep(0)
+            await asyncio.Event().wait()
+
+    agent = handled_by(stubborn, journal=Slow())
+    async with raw_client(agent, limits=Limits(cancel_seconds=0.1)) as client:
+        session_id = await client.open()
+        client.prompt(1, session_id)
+        await until(lambda: "begun" in client.texts(session_id))
+        client.send(cancel(session_id))
+        assert (await client.answer_to(1))["result"]["stopReason"] == "cancelled"
+        client.send(request(2, "session/close", {"sessionId": session_id}))
+        await client.answer_to(2)
+    assert [frame.get("id") for frame in client.seen[-2:]] == [1, 2]

@@ -99,13 +99,13 @@ class Calling:
             name=tool.name,
             raw_input=call.arguments,
             locations=self._locations(tool, arguments),
+            # What may need somebody's permission begins when it has it.
+            status="pending" if tool.changes or tool.may_ask else "in_progress",
         )
         work = Work(turn=self._turn, report=reported, places=self._places)
         if not tool.is_shown:
             return await self._judged(tool, work, arguments)
         async with reported as report:
-            if not (tool.changes or tool.may_ask):  # otherwise somebody may have to allow it first
-                await work.begin()
             result = await self._judged(tool, work, arguments)
             if result.outcome != "success":
                 await report.fail(result.text)

@@ -63,8 +63,6 @@ class Analysis:
                 await stack.enter_async_context(self._turn.tool(tool.title, kind=tool.kind, name=tool.name))
                 for tool in tools
             ]
-            for call in calls:
-                await call.progress(status="in_progress")
             found = review(self._gathered.sources, settings, note=self.notes.append)
             async with aclosing(found):
                 async for finding in found:

@@ -25,7 +25,6 @@ async def choose(turn: KitTurn[Conversation], wanted: Review, pieces: Sequence[S
     """What is meant by a prompt, its attachments and the code in it."""
     ground = Ground(turn.session)
     async with turn.tool(_title(wanted), kind="search", raw_input=_input(wanted)) as call:
-        await call.progress(status="in_progress")
         targets = await _found(turn, ground, wanted, pieces)
         places = [v1.ToolCallLocation(path=target.path) for target in targets.found if target.path]
         await call.progress(

@@ -28,7 +28,6 @@ async def explain(
     reached = _reached(config)
     name = config.model if isinstance(reached, str) else reached.model
     async with turn.tool(f"Ask {name} about {counted(len(findings), 'finding')}", kind="think") as call:
-        await call.progress(status="in_progress")
         if isinstance(reached, str):
             why: str | None = reached
         else:

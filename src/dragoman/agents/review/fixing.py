@@ -146,7 +146,7 @@ class Applying:
         diff = v1.Diff(path=file.path, old_text=text, new_text=done.text)
         title = f"Fix {counted(len(done.applied), 'finding')} in {shown}"
         places = [v1.ToolCallLocation(path=file.path, line=finding.line) for finding in done.applied]
-        async with self._turn.tool(title, kind="edit", locations=places) as call:
+        async with self._turn.tool(title, kind="edit", locations=places, status="pending") as call:
             await call.progress(content=[diff])
             asked = v1.ToolCallUpdate(
                 tool_call_id=call.id,

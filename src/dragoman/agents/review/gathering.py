@@ -33,7 +33,6 @@ async def gather(turn: KitTurn[Conversation], targets: Sequence[Target]) -> Gath
     places = [v1.ToolCallLocation(path=target.path) for target in targets if target.path]
     title = f"Read {targets[0].shown}" if len(targets) == 1 else f"Read {len(targets)} files"
     async with turn.tool(title, kind="read", locations=places[:LOCATIONS]) as call:
-        await call.progress(status="in_progress")
         found = await _read(turn, targets)
         count = sum(source.text.count("\n") + 1 for source in found.sources)
         told = f"{counted(len(found.sources), 'file')}, {counted(count, 'line')}"

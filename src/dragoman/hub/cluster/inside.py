@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw, UnsetType
 
 from dragoman.errors import CallFailed, DragomanError, Elsewhere, LinkClosed
-from dragoman.hub.frames import Parts, encoded, value_of
+from dragoman.hub.frames import Parts, encoded, error_in, result_in, value_of
 from dragoman.hub.life import failed_with
 from dragoman.wire import error_object, failure, request, response
 
@@ -51,10 +51,10 @@ class Inside:
         if found is None:
             return isinstance(parts.id, str) and parts.id.startswith(NAMES)  # nobody waits for it any more
         if not found[1].done():
-            if isinstance(parts.result, Raw):
-                found[1].set_result(Raw(bytes(parts.result)))
+            error = error_in(parts)
+            if error is None:
+                found[1].set_result(Raw(bytes(result_in(parts))))
             else:
-                error = parts.error if isinstance(parts.error, Raw) else None
                 found[1].set_exception(failed_with(value_of(error, {})))
         return True
 

@@ -26,10 +26,13 @@ ROLES: Final[frozenset[str]] = frozenset({"assistant", "user"})
 class Content(Message, frozen=True, kw_only=True, tag_field="type", tag="content"):
     """Ordinary content as output of a tool call."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"content": ()}
+
     content: ContentBlock
 
 
 class TextContent(Message, frozen=True, kw_only=True, tag_field="type", tag="text"):
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"annotations": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"annotations": ON_ERROR}
 
     annotations: Annotations | UnsetType | None = UNSET
@@ -37,6 +40,7 @@ class TextContent(Message, frozen=True, kw_only=True, tag_field="type", tag="tex
 
 
 class ImageContent(Message, frozen=True, kw_only=True, tag_field="type", tag="image"):
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"annotations": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"annotations": ON_ERROR, "uri": ON_ERROR}
 
     annotations: Annotations | UnsetType | None = UNSET
@@ -46,6 +50,7 @@ class ImageContent(Message, frozen=True, kw_only=True, tag_field="type", tag="im
 
 
 class AudioContent(Message, frozen=True, kw_only=True, tag_field="type", tag="audio"):
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"annotations": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"annotations": ON_ERROR}
 
     annotations: Annotations | UnsetType | None = UNSET
@@ -56,6 +61,7 @@ class AudioContent(Message, frozen=True, kw_only=True, tag_field="type", tag="au
 class ResourceLink(Message, frozen=True, kw_only=True, tag_field="type", tag="resource_link"):
     """A resource by reference: the reader fetches it."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"annotations": ()}
     _lenient: ClassVar[Mapping[str, int]] = {
         "annotations": ON_ERROR,
         "description": ON_ERROR,
@@ -76,6 +82,7 @@ class ResourceLink(Message, frozen=True, kw_only=True, tag_field="type", tag="re
 class EmbeddedResource(Message, frozen=True, kw_only=True, tag_field="type", tag="resource"):
     """A resource whose contents travel along."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"annotations": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"annotations": ON_ERROR}
 
     annotations: Annotations | UnsetType | None = UNSET
@@ -85,6 +92,7 @@ class EmbeddedResource(Message, frozen=True, kw_only=True, tag_field="type", tag
 class Annotations(Message, frozen=True, kw_only=True):
     """For whom a piece of content is meant, and how much it matters."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"audience": ("assistant", "user")}
     _lenient: ClassVar[Mapping[str, int]] = {
         "audience": ON_ERROR | SKIP_ITEMS,
         "lastModified": ON_ERROR,
@@ -119,6 +127,7 @@ class BlobResourceContents(Message, frozen=True, kw_only=True):
 class ContentChunk(Message, frozen=True, kw_only=True):
     """A piece of a streamed message; the variants say whose."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"content": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"messageId": ON_ERROR}
 
     content: ContentBlock

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, TypeAlias
 
 from dragoman.schema.base import Bare, Message
 from dragoman.schema.choice import refuse_unknown
@@ -27,6 +28,8 @@ PERMISSION_OPTION_KINDS: Final[frozenset[str]] = frozenset(
 class RequestPermissionRequest(Message, frozen=True, kw_only=True):
     """Params of `session/request_permission`."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"tool_call": (), "options": ()}
+
     session_id: SessionId
     tool_call: ToolCallUpdate
     options: list[PermissionOption]
@@ -34,6 +37,10 @@ class RequestPermissionRequest(Message, frozen=True, kw_only=True):
 
 class PermissionOption(Message, frozen=True, kw_only=True):
     """One answer that the user may give."""
+
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "kind": ("allow_once", "allow_always", "reject_once", "reject_always")
+    }
 
     option_id: PermissionOptionId
     name: str

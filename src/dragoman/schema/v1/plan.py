@@ -25,12 +25,15 @@ PLAN_ENTRY_STATUSES: Final[frozenset[str]] = frozenset({"pending", "in_progress"
 class Plan(Message, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="plan"):
     """The whole plan; it replaces the one before."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"entries": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"entries": ON_ERROR | SKIP_ITEMS}
 
     entries: list[PlanEntry]
 
 
 class PlanUpdate(Message, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="plan_update"):
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"plan": ()}
+
     plan: PlanUpdateContent
 
 
@@ -41,12 +44,18 @@ class PlanRemoved(Message, frozen=True, kw_only=True, tag_field="sessionUpdate",
 class PlanEntry(Message, frozen=True, kw_only=True):
     """One step of a plan."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "priority": ("high", "medium", "low"),
+        "status": ("pending", "in_progress", "completed"),
+    }
+
     content: str
     priority: PlanEntryPriority
     status: PlanEntryStatus
 
 
 class PlanItems(Message, frozen=True, kw_only=True, tag_field="type", tag="items"):
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"entries": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"entries": ON_ERROR | SKIP_ITEMS}
 
     plan_id: PlanId

@@ -28,6 +28,9 @@ STOP_REASONS: Final[frozenset[str]] = frozenset(
 class PromptResponse(Message, frozen=True, kw_only=True):
     """Result of `session/prompt`."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "stop_reason": ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled")
+    }
     _lenient: ClassVar[Mapping[str, int]] = {"usage": ON_ERROR}
 
     stop_reason: StopReason
@@ -73,6 +76,8 @@ class UnknownStateUpdate(Message, frozen=True, kw_only=True, tag_field="state", 
 
 class PromptRequest(Message, frozen=True, kw_only=True):
     """Params of `session/prompt`."""
+
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"prompt": ()}
 
     session_id: SessionId
     prompt: list[ContentBlock]

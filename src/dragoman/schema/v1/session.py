@@ -125,6 +125,7 @@ class CloseSessionResponse(Message, frozen=True, kw_only=True):
 class NewSessionRequest(Message, frozen=True, kw_only=True):
     """Params of `session/new`."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"system_prompt": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"additionalDirectories": ON_NULL, "mcpServers": ON_NULL}
 
     cwd: str
@@ -136,6 +137,8 @@ class NewSessionRequest(Message, frozen=True, kw_only=True):
 class SystemPrompt(Message, frozen=True, kw_only=True):
     """Instructions that the client adds to, or puts in place of, the agent's own."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"content": ()}
+
     mode: SystemPromptMode
     content: list[ContentBlock]
 
@@ -143,6 +146,7 @@ class SystemPrompt(Message, frozen=True, kw_only=True):
 class LoadSessionRequest(Message, frozen=True, kw_only=True):
     """Params of `session/load`."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"system_prompt": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"mcpServers": ON_NULL, "additionalDirectories": ON_NULL}
 
     mcp_servers: list[McpServer]
@@ -169,6 +173,7 @@ class DeleteSessionRequest(Message, frozen=True, kw_only=True):
 class ForkSessionRequest(Message, frozen=True, kw_only=True):
     """Params of `session/fork`."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"system_prompt": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"additionalDirectories": ON_NULL, "mcpServers": ON_NULL}
 
     session_id: SessionId
@@ -206,6 +211,7 @@ class SetSessionTitleRequest(Message, frozen=True, kw_only=True):
 class ResumeSessionRequest(Message, frozen=True, kw_only=True):
     """Params of `session/resume`."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"system_prompt": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"additionalDirectories": ON_NULL, "mcpServers": ON_NULL}
 
     session_id: SessionId

@@ -36,6 +36,22 @@ TOOL_CALL_STATUSES: Final[frozenset[str]] = frozenset({"pending", "in_progress",
 class ToolCallUpdate(Message, frozen=True, kw_only=True):
     """What changed in a tool call; absent fields stay as they were."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "kind": (
+            "read",
+            "edit",
+            "delete",
+            "move",
+            "search",
+            "execute",
+            "think",
+            "fetch",
+            "switch_mode",
+            "other",
+        ),
+        "status": ("pending", "in_progress", "completed", "failed"),
+        "content": (),
+    }
     _lenient: ClassVar[Mapping[str, int]] = {
         "kind": ON_ERROR,
         "status": ON_ERROR,
@@ -84,6 +100,22 @@ class ToolCallLocation(Message, frozen=True, kw_only=True):
 class ToolCall(Message, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="tool_call"):
     """A tool call begins."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "kind": (
+            "read",
+            "edit",
+            "delete",
+            "move",
+            "search",
+            "execute",
+            "think",
+            "fetch",
+            "switch_mode",
+            "other",
+        ),
+        "status": ("pending", "in_progress", "completed", "failed"),
+        "content": (),
+    }
     _lenient: ClassVar[Mapping[str, int]] = {
         "name": ON_ERROR,
         "kind": ON_ERROR,

@@ -38,6 +38,8 @@ COMPACTION_STATUSES: Final[frozenset[str]] = frozenset({"in_progress", "complete
 class SessionNotification(Message, frozen=True, kw_only=True):
     """Params of `session/update`."""
 
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"update": ()}
+
     session_id: SessionId
     update: SessionUpdate
 
@@ -72,6 +74,7 @@ class Notice(Message, frozen=True, kw_only=True, tag_field="sessionUpdate", tag=
 class CompactionUpdate(
     Message, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="compaction_update"
 ):
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"summary": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"summary": ON_ERROR | SKIP_ITEMS, "error": ON_ERROR}
 
     compaction_id: CompactionId
@@ -83,6 +86,8 @@ class CompactionUpdate(
 class CompactionSummaryChunk(
     Message, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="compaction_summary_chunk"
 ):
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"content": ()}
+
     compaction_id: CompactionId
     content: ContentBlock
 
@@ -105,6 +110,7 @@ class SubagentUpdate(Message, frozen=True, kw_only=True, tag_field="sessionUpdat
 
 
 class SessionMessage(Message, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="session_message"):
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"content": ()}
     _lenient: ClassVar[Mapping[str, int]] = {
         "senderSessionId": ON_ERROR,
         "recipientSessionId": ON_ERROR,
@@ -124,6 +130,8 @@ class SessionMessage(Message, frozen=True, kw_only=True, tag_field="sessionUpdat
 class SessionMessageChunk(
     Message, frozen=True, kw_only=True, tag_field="sessionUpdate", tag="session_message_chunk"
 ):
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"content": ()}
+
     message_id: MessageId
     content: ContentBlock
 

@@ -32,6 +32,7 @@ STRING_FORMATS: Final[frozenset[str]] = frozenset({"email", "uri", "date", "date
 
 
 class ElicitationFormMode(Message, frozen=True, kw_only=True, tag_field="mode", tag="form"):
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"requested_schema": ()}
     _lenient: ClassVar[Mapping[str, int]] = {"toolCallId": ON_ERROR}
 
     message: str
@@ -59,6 +60,7 @@ class ElicitationUrlMode(Message, frozen=True, kw_only=True, tag_field="mode", t
 
 
 class ElicitationSchema(Message, frozen=True, kw_only=True):
+    _checked: ClassVar[Mapping[str, tuple[str, ...]]] = {"type": ("object",)}
     _lenient: ClassVar[Mapping[str, int]] = {"title": ON_ERROR, "description": ON_ERROR}
 
     type: ElicitationSchemaType

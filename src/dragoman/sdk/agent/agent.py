@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from dragoman.schema import v1
 from dragoman.sdk.handlers import Handlers, Hook
+from dragoman.sdk.writing import as_list, check_one_of, check_text
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.turn import Outcome, Turn
@@ -87,6 +88,10 @@ class Agent:
         auth_methods: Sequence[v1.AuthMethod] = (),
         busy: Literal["queue", "refuse"] = "queue",
     ) -> None:
+        check_text(name, "name")
+        check_text(version, "version")
+        check_text("" if title is None else title, "title")
+        check_one_of(busy, ("queue", "refuse"), "busy")
         self.name = name
         self.link_name = f"agent {name}"
         self.version = version
@@ -97,7 +102,7 @@ class Agent:
         self.mcp_http = mcp_http
         self.mcp_sse = mcp_sse
         self.additional_directories = additional_directories
-        self.auth_methods = list(auth_methods)
+        self.auth_methods = as_list(auth_methods, "auth_methods")
         self.busy = busy
         self.handlers = Handlers()
         for attribute, method in _HOOKS.items():

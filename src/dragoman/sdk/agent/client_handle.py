@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+import copy
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -12,10 +13,11 @@ from msgspec import Raw
 from dragoman.errors import LinkClosed, NotAdvertised
 from dragoman.runtime import Limits, Link
 from dragoman.schema import v1
-from dragoman.schema.codec import strict_reader, write
+from dragoman.schema.codec import strict_reader
 from dragoman.sdk.capabilities import NOTHING, advertised
 from dragoman.sdk.methods import CLIENT_REQUESTS
 from dragoman.sdk.reading import read_result
+from dragoman.sdk.writing import check_text, write_out, write_plain
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.session import AgentSession
@@ -29,7 +31,7 @@ DEFAULT: Any = object()
 class ClientHandle:
     """The other end of an agent's connection."""
 
-    __slots__ = ("_allowed", "capabilities", "info", "link", "protocol_version", "sessions")
+    __slots__ = ("_allowed", "_behind", "capabilities", "info", "link", "protocol_version", "sessions")
 
     def __init__(self, link: Link, sessions: Mapping[str, AgentSession] | None = None) -> None:
         self.link = link
@@ -39,6 +41,21 @@ class ClientHandle:
         self._allowed: set[str] = set()  # methods that were asked for before, and may be
         self.info: v1.Implementation | None = None
         self.protocol_version = 0
+        self._behind: Callable[[], Awaitable[None]] | None = None
+
+    def behind(self, ready: Callable[[], Awaitable[None]]) -> ClientHandle:
+        """The same client for somebody whose words do not leave at once: before it is asked or told
+        anything, `ready` is awaited, so that nothing overtakes them.
+        """
+        handle = copy.copy(self)
+        handle._allowed = set()
+        handle._behind = ready
+        return handle
+
+    async def ready(self) -> None:
+        """Until all that was said before is on its way."""
+        if self._behind is not None:
+            await self._behind()
 
     def introduce(self, request: v1.InitializeRequest, version: int) -> None:
         """`initialize` told us who it is."""
@@ -71,10 +88,12 @@ class ClientHandle:
         """The same, for a part of the answer: whoever waits for `ask` to take it would cost as much again."""
         if method not in self._allowed:
             self.check_allowed(method)
+        if self._behind is not None:
+            await self._behind()
         link = self.link
         seconds = link.limits.call_seconds if deadline is DEFAULT else deadline
         # `link.call` in so many words: this is asked often, and each coroutine on the way costs twice.
-        call = link.open_call(method, write(message), deadline=seconds)
+        call = link.open_call(method, write_request(method, message), deadline=seconds)
         try:
             await call.context.future
         except asyncio.CancelledError:
@@ -99,12 +118,18 @@ class ClientHandle:
 
     async def call(self, method: str, params: Any = None, *, deadline: float | None = DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
+        check_text(method, "method")
+        await self.ready()
         seconds = self.limits.call_seconds if deadline is DEFAULT else deadline
-        return msgspec.json.decode(await self.link.call(method, _encoded(params), deadline=seconds))
+        return msgspec.json.decode(
+            await self.link.call(method, write_plain(params, method), deadline=seconds)
+        )
 
     async def notify(self, method: str, params: Any = None) -> None:
         """Any notification, such as an extension."""
-        self.link.notify(method, _encoded(params))
+        check_text(method, "method")
+        await self.ready()
+        self.link.notify(method, write_plain(params, method))
         await self.link.outbox.flow()
 
 
@@ -112,7 +137,6 @@ def _whole(answer: T) -> T:
     return answer
 
 
-def _encoded(params: Any) -> bytes | None:
-    if params is None:
-        return None
-    return bytes(params) if isinstance(params, Raw) else write(params)
+def write_request(method: str, message: Any) -> bytes:
+    """The params of a request to the client."""
+    return write_out(message, CLIENT_REQUESTS[method].params, method)

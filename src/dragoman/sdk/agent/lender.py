@@ -14,10 +14,11 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from dragoman.errors import BadAnswer, CallFailed
+from dragoman.errors import BadAnswer, CallFailed, InvalidValue
 from dragoman.schema import v1
 from dragoman.sdk.agent.speaker import Speaker
 from dragoman.sdk.agent.terminal import Terminal
+from dragoman.sdk.writing import as_list
 
 
 @cache
@@ -80,6 +81,8 @@ class Lender(Speaker):
     ) -> Terminal:
         """Start a command at the client. Use it as `async with`, so that it is always released."""
         self._check_open()
+        if not isinstance(env, Mapping | None):
+            raise InvalidValue("env", env, "must be a mapping of names to values")
         request = v1.CreateTerminalRequest(
             session_id=self.session_id,
             command=command,
@@ -97,11 +100,13 @@ class Lender(Speaker):
         a no.
         """
         self._check_open()
+        if not isinstance(tool_call, v1.ToolCallUpdate):
+            raise InvalidValue("tool_call", tool_call, "must be a v1.ToolCallUpdate")
         options = allow_or_reject() if options is None else options
         # A subclass of the update (the session's own variant) would write its tag, which has no place here.
         call = tool_call if type(tool_call) is v1.ToolCallUpdate else _untagged(tool_call)
         request = v1.RequestPermissionRequest(
-            session_id=self.session_id, tool_call=call, options=list(options)
+            session_id=self.session_id, tool_call=call, options=as_list(options, "options")
         )
         try:
             answer = await self.client.ask(

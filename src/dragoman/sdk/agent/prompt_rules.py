@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dragoman.core import STOP_REASONS
+from dragoman.errors import InvalidValue
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.wire.codes import invalid_params
@@ -56,6 +57,9 @@ def response_to(outcome: Any, *, cancelled: bool) -> v1.PromptResponse:
         return v1.PromptResponse(stop_reason="end_turn")
     if isinstance(outcome, v1.PromptResponse):
         return outcome
-    if outcome in STOP_REASONS:
-        return v1.PromptResponse(stop_reason=outcome)
-    raise TypeError(f"a prompt handler returned {outcome!r}, which is no stop reason")
+    if isinstance(outcome, str) and outcome in STOP_REASONS:
+        return v1.PromptResponse(stop_reason=outcome)  # type: ignore[arg-type]  # it is one of them
+    allowed = ", ".join(map(repr, sorted(STOP_REASONS)))
+    raise InvalidValue(
+        "what the prompt handler returned", outcome, f"must be None, a PromptResponse, or one of {allowed}"
+    )

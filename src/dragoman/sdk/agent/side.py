@@ -28,6 +28,7 @@ from dragoman.sdk.agent.turns import AgentTurns
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.methods import AGENT_NOTIFICATIONS, AGENT_REQUESTS
 from dragoman.sdk.reading import read_params, read_plain
+from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
 
 SUPPORTED = (1,)
@@ -115,7 +116,7 @@ class AgentSide:
         self.client.introduce(request, version)
         own = self.agent.handlers.get("initialize")
         if own is None:
-            return write(offer(self.agent, request, version))
+            return _written("initialize", offer(self.agent, request, version))
         return self._initialize_with(own, request, version)
 
     async def _initialize_with(self, own: Handler, request: v1.InitializeRequest, version: int) -> bytes:
@@ -247,4 +248,4 @@ def _written(method: str, answer: Any) -> bytes:
     expected = AGENT_REQUESTS[method].result
     if not isinstance(answer, expected):
         raise TypeError(f"the handler of {method} returned {type(answer).__name__}, not {expected}")
-    return write(answer)
+    return write_out(answer, expected, method)

@@ -8,15 +8,15 @@ and lets the event loop turn now and then when it is not, so that a cancel is he
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from dragoman.errors import TurnOver
+from dragoman.errors import InvalidValue, TurnOver
 from dragoman.runtime.outbox import FLUSH_AT
 from dragoman.schema import v1
-from dragoman.schema.codec import write
+from dragoman.sdk.writing import as_block, as_list, write_update
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.client_handle import ClientHandle
@@ -27,17 +27,20 @@ _TEXT_END = b"}}}}\n"
 _UPDATE_END = b"}}\n"
 
 LARGE = 64 * 1024
-"""Characters of a text that is encoded with care, see `_encode_text`."""
+"""Characters of a text that is encoded with care, see `encode_text`."""
 
 
-def _encode_text(text: str) -> bytes | bytearray:
+def encode_text(text: str) -> bytes | bytearray:
     """The text as JSON. `Encoder.encode` of msgspec 0.22 ends the process with SIGSEGV when its buffer cannot
     grow; `encode_into` raises `MemoryError`, which costs the turn and no more. It is slower for small texts.
     """
-    if len(text) < LARGE:
-        return _encode(text)
-    encoded = bytearray()
-    _encoder.encode_into(text, encoded)
+    try:
+        if len(text) < LARGE:
+            return _encode(text)
+        encoded = bytearray()
+        _encoder.encode_into(text, encoded)
+    except UnicodeEncodeError:  # from file names and broken decoders; no JSON text can hold it
+        raise InvalidValue("text", text, "must be Unicode text, without lone surrogates") from None
     return encoded
 
 
@@ -64,7 +67,7 @@ class Speaker:
         if message_id is None and type(text) is str and not self._over:
             if not self._say_head:
                 self._prepare()
-            encoded = _encode_text(text)  # before anything is in the buffer: it may fail
+            encoded = encode_text(text)  # before anything is in the buffer: it may fail
             outbox = self._outbox
             buffer = outbox.buffer
             before = len(buffer)
@@ -80,15 +83,15 @@ class Speaker:
             elif not outbox.scheduled:
                 outbox.schedule()
             return
-        await self.update(v1.AgentMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
+        await self.update(v1.AgentMessageChunk(content=as_block(text), message_id=_or_unset(message_id)))
 
     async def think(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
         """A piece of the agent's reasoning."""
-        await self.update(v1.AgentThoughtChunk(content=_block(text), message_id=_or_unset(message_id)))
+        await self.update(v1.AgentThoughtChunk(content=as_block(text), message_id=_or_unset(message_id)))
 
     async def echo(self, text: str | v1.ContentBlock, *, message_id: str | None = None) -> None:
         """A piece of what the user said, for replaying a conversation."""
-        await self.update(v1.UserMessageChunk(content=_block(text), message_id=_or_unset(message_id)))
+        await self.update(v1.UserMessageChunk(content=as_block(text), message_id=_or_unset(message_id)))
 
     async def update(self, update: v1.SessionUpdate) -> None:
         """Any update of the protocol."""
@@ -101,7 +104,7 @@ class Speaker:
         self._check_open()
         if not self._update_head:
             self._prepare()
-        encoded = write(update)
+        encoded = write_update(update)
         outbox = self._outbox
         buffer = outbox.buffer
         buffer += self._update_head
@@ -116,7 +119,9 @@ class Speaker:
 
     async def plan(self, entries: Iterable[v1.PlanEntry | str | tuple[str, v1.PlanEntryStatus]]) -> None:
         """The whole plan as it stands now; it replaces the plan before."""
-        await self.update(v1.Plan(entries=[_plan_entry(entry) for entry in entries]))
+        await self.update(
+            v1.Plan(entries=[_plan_entry(at, entry) for at, entry in enumerate(as_list(entries, "entries"))])
+        )
 
     async def usage(self, *, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
         """How much of the context window is used, and what the session has cost so far."""
@@ -125,7 +130,7 @@ class Speaker:
 
     async def commands(self, commands: Sequence[v1.AvailableCommand]) -> None:
         """All slash commands that are available now."""
-        await self.update(v1.AvailableCommandsUpdate(available_commands=list(commands)))
+        await self.update(v1.AvailableCommandsUpdate(available_commands=as_list(commands, "commands")))
 
     async def mode(self, mode_id: str) -> None:
         """The agent has changed its mode by itself."""
@@ -147,17 +152,20 @@ class Speaker:
             await self.say(f"{title}\n{description}\n" if description else f"{title}\n")
 
 
-def _block(content: str | v1.ContentBlock) -> v1.ContentBlock:
-    return v1.TextContent(text=content) if isinstance(content, str) else content
-
-
 def _or_unset(value: str | None) -> str | UnsetType:
     return UNSET if value is None else value
 
 
-def _plan_entry(entry: v1.PlanEntry | str | tuple[str, v1.PlanEntryStatus]) -> v1.PlanEntry:
-    priority: v1.PlanEntryPriority = "medium"
+def _plan_entry(at: int, entry: v1.PlanEntry | str | tuple[str, v1.PlanEntryStatus]) -> v1.PlanEntry:
     if isinstance(entry, v1.PlanEntry):
         return entry
-    content, status = (entry, "pending") if isinstance(entry, str) else entry
-    return v1.PlanEntry(content=content, priority=priority, status=status)  # type: ignore[arg-type]
+    if isinstance(entry, str):
+        return v1.PlanEntry(content=entry, priority="medium", status="pending")
+    content, status = _pair(at, entry)
+    return v1.PlanEntry(content=content, priority="medium", status=status)
+
+
+def _pair(at: int, entry: Any) -> tuple[str, v1.PlanEntryStatus]:
+    if not isinstance(entry, tuple | list) or len(entry) != 2:
+        raise InvalidValue(f"entries[{at}]", entry, "must be a PlanEntry, a string, or a string and a status")
+    return entry[0], entry[1]

@@ -14,6 +14,7 @@ from dragoman.errors import CallFailed, Cancelled, DragomanError, LinkClosed
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.reading import read_result
+from dragoman.sdk.writing import write_out
 
 if TYPE_CHECKING:
     from dragoman.core import Call
@@ -38,8 +39,13 @@ class Terminal:
         because the client may have started already, but what it brings is released.
         """
         client.capabilities.require("terminal", "terminal/create")
+        await client.ready()
         link = client.link
-        call = link.open_call("terminal/create", write(request), deadline=client.limits.call_seconds)
+        call = link.open_call(
+            "terminal/create",
+            write_out(request, v1.CreateTerminalRequest, "terminal/create"),
+            deadline=client.limits.call_seconds,
+        )
         try:
             await link.settled(call)
         except (asyncio.CancelledError, Cancelled):

@@ -3,26 +3,32 @@
     async with turn.tool("Read config", kind="read") as call:
         await call.progress(content=[...])
 
-Leaving the block normally completes the call, leaving it with an exception, or after the user said no,
-fails it; neither can be forgotten.
+The call is `in_progress` while its block runs. One that begins with a question to the user is made with
+`status="pending"`: it is in progress from the user's yes on. Leaving the block normally completes the call,
+leaving it with an exception, or after the user said no, fails it; neither can be forgotten.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from msgspec import UNSET
 
-from dragoman.errors import Cancelled, LinkClosed, TurnOver
+from dragoman.errors import Cancelled, InvalidValue, LinkClosed, TurnOver
 from dragoman.schema import v1
+from dragoman.schema.base import Unknown
 from dragoman.sdk.agent.lender import Permission
+from dragoman.sdk.writing import as_list, write_update
 
 if TYPE_CHECKING:
     from dragoman.sdk.agent.lender import Lender
+
+
+ENDS = ("completed", "failed")
 
 
 class ToolCallReport:
@@ -38,14 +44,17 @@ class ToolCallReport:
         raw_input: Any,
         locations: Sequence[v1.ToolCallLocation],
         tool_call_id: str | None,
+        status: v1.ToolCallStatus = "in_progress",
     ) -> None:
         self._speaker = speaker
-        self.id = tool_call_id or f"call_{uuid4().hex}"
+        self.id = f"call_{uuid4().hex}" if tool_call_id is None else tool_call_id
         self.title = title
         self.kind = kind
         self.name = name
         self.raw_input = raw_input
-        self.locations = list(locations)
+        self.locations = as_list(locations, "locations")
+        self._status = status
+        write_update(self._announcement(status))  # refuses what is wrong with it here, where it was written
         self._announced = self._ended = self._refused = False
 
     @property
@@ -53,20 +62,24 @@ class ToolCallReport:
         """It has been announced and not brought to an end."""
         return self._announced and not self._ended
 
-    async def announce(self, status: v1.ToolCallStatus = "pending") -> None:
-        """Say that the call exists. Entering the block does this."""
+    async def announce(self, status: v1.ToolCallStatus | None = None) -> None:
+        """Say that the call exists, in the status that it was made with or in this one. Entering the block
+        does this.
+        """
+        status = self._status if status is None else status
+        await self._speaker.update(self._announcement(status))
         self._announced = True
-        self._ended = status in ("completed", "failed")
-        await self._speaker.update(
-            v1.ToolCall(
-                tool_call_id=self.id,
-                title=self.title,
-                kind=self.kind,
-                status=status,
-                name=UNSET if self.name is None else self.name,
-                raw_input=UNSET if self.raw_input is None else self.raw_input,
-                locations=self.locations or UNSET,
-            )
+        self._ended = status in ENDS
+
+    def _announcement(self, status: v1.ToolCallStatus) -> v1.ToolCall:
+        return v1.ToolCall(
+            tool_call_id=self.id,
+            title=self.title,
+            kind=self.kind,
+            status=status,
+            name=UNSET if self.name is None else self.name,
+            raw_input=UNSET if self.raw_input is None else self.raw_input,
+            locations=self.locations or UNSET,
         )
 
     async def progress(
@@ -79,17 +92,17 @@ class ToolCallReport:
         raw_output: Any = None,
     ) -> None:
         """Say what has changed; content and locations replace what was there."""
-        self._ended = self._ended or status in ("completed", "failed")
         await self._speaker.update(
             v1.ToolCallProgress(
                 tool_call_id=self.id,
                 status=UNSET if status is None else status,
                 title=UNSET if title is None else title,
-                content=UNSET if content is None else [_as_content(item) for item in content],
-                locations=UNSET if locations is None else list(locations),
+                content=UNSET if content is None else [_as_content(*each) for each in _numbered(content)],
+                locations=UNSET if locations is None else as_list(locations, "locations"),
                 raw_output=UNSET if raw_output is None else raw_output,
             )
         )
+        self._ended = self._ended or status in ENDS
 
     async def ask(self, options: Sequence[v1.PermissionOption] | None = None) -> Permission:
         """Ask the user whether this call may run; on a yes it is in progress from now on."""
@@ -136,5 +149,13 @@ class ToolCallReport:
                 raise
 
 
-def _as_content(item: v1.ToolCallContent | str) -> v1.ToolCallContent:
-    return v1.Content(content=v1.TextContent(text=item)) if isinstance(item, str) else item
+def _numbered(content: Iterable[v1.ToolCallContent | str]) -> Iterable[tuple[int, v1.ToolCallContent | str]]:
+    return enumerate(as_list(content, "content"))
+
+
+def _as_content(at: int, item: Any) -> v1.ToolCallContent:
+    if isinstance(item, str):
+        return v1.Content(content=v1.TextContent(text=item))
+    if isinstance(item, v1.Content | v1.Diff | v1.Terminal | Unknown):
+        return item
+    raise InvalidValue(f"content[{at}]", item, "must be a string, v1.Content, v1.Diff or v1.Terminal")

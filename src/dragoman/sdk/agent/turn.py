@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dragoman.schema import v1
@@ -75,8 +75,11 @@ class Turn(Lender):
         raw_input: Any = None,
         locations: Sequence[v1.ToolCallLocation] = (),
         tool_call_id: str | None = None,
+        status: v1.ToolCallStatus = "in_progress",
     ) -> ToolCallReport:
-        """Report a tool call; use it as `async with`."""
+        """Report a tool call; use it as `async with`. It is in progress from then on; one that asks the user
+        first is made with `status="pending"`.
+        """
         report = ToolCallReport(
             self,
             title,
@@ -85,9 +88,14 @@ class Turn(Lender):
             raw_input=raw_input,
             locations=locations,
             tool_call_id=tool_call_id,
+            status=status,
         )
         self._tools.append(report)
         return report
+
+    def when_sent(self, then: Callable[[], None]) -> None:
+        """Call it when all that was said is on its way to the client."""
+        then()
 
     def close(self) -> None:
         """The prompt is being answered; whatever is said after this would reach the client too late.

@@ -13,12 +13,12 @@ from typing import Any
 from dragoman.core import Debt, RunningTurn, Turns
 from dragoman.runtime import Answer
 from dragoman.schema import v1
-from dragoman.schema.codec import write
 from dragoman.sdk.agent.agent import Agent
 from dragoman.sdk.agent.client_handle import ClientHandle
 from dragoman.sdk.agent.prompt_rules import CANCELLED, check_blocks, response_to
 from dragoman.sdk.agent.session import AgentSession
 from dragoman.sdk.agent.turn import Turn
+from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_request, method_not_found
 
 
@@ -95,7 +95,7 @@ class AgentTurns:
                 return CANCELLED
             response = await self._handle(running)
             stop_reason = response.stop_reason
-            return write(response)
+            return write_out(response, v1.PromptResponse, "session/prompt")
         except asyncio.CancelledError:
             if not running.machine.cancelled:
                 raise  # not the client's cancel: the connection is being closed
@@ -136,4 +136,4 @@ class AgentTurns:
         if running.over.done() or self._client.link.gone is not None:
             return
         self._finish(running, "cancelled")
-        self._client.link.settle(running.debt, CANCELLED)
+        running.turn.when_sent(lambda: self._client.link.settle(running.debt, CANCELLED))

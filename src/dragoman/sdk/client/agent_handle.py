@@ -10,12 +10,12 @@ from msgspec import UNSET, Raw
 
 from dragoman.runtime import Link
 from dragoman.schema import v1
-from dragoman.schema.codec import write
 from dragoman.sdk.capabilities import NOTHING, advertised
 from dragoman.sdk.client.session import Session
 from dragoman.sdk.client.side import ClientSide
 from dragoman.sdk.methods import AGENT_REQUESTS
 from dragoman.sdk.reading import read_result
+from dragoman.sdk.writing import as_list, check_text, write_out, write_plain
 
 if TYPE_CHECKING:
     from dragoman.sdk.login import EnvMethod
@@ -152,16 +152,18 @@ class AgentHandle:
         capability = AGENT_REQUESTS[method].capability
         if capability is not None:
             self.capabilities.require(capability, method)
-        return read_result(await self._call(method, write(message), deadline, lane), result, method)
+        params = write_out(message, AGENT_REQUESTS[method].params, method)
+        return read_result(await self._call(method, params, deadline, lane), result, method)
 
     async def call(self, method: str, params: Any = None, *, deadline: float | None = _DEFAULT) -> Any:
         """Any other request, such as an extension (`_…`): plain data in, plain data out."""
-        encoded = None if params is None else bytes(params) if isinstance(params, Raw) else write(params)
-        return msgspec.json.decode(await self._call(method, encoded, deadline, None))
+        check_text(method, "method")
+        return msgspec.json.decode(await self._call(method, write_plain(params, method), deadline, None))
 
     async def notify(self, method: str, params: Any = None) -> None:
         """Any notification, such as an extension."""
-        self.link.notify(method, None if params is None else write(params))
+        check_text(method, "method")
+        self.link.notify(method, write_plain(params, method))
         await self.link.outbox.flow()
 
     async def _call(
@@ -183,6 +185,7 @@ class AgentHandle:
     async def _reopened(
         self, method: str, request: Any, result: type[Any], session_id: str, cwd: str
     ) -> Session:
+        check_text(session_id, "session_id")
         session = Session(self, session_id, cwd=cwd)
         previous = self.side.sessions.get(session_id)
         self.side.open(session)  # before the call: the replay comes before its answer
@@ -196,8 +199,9 @@ class AgentHandle:
         return _with_settings(session, answer)
 
     def _servers(self, servers: Sequence[v1.McpServer], method: str) -> list[v1.McpServer]:
-        for server in servers:
-            kind = server.__struct_config__.tag  # a command has none, and every agent takes it
+        for server in as_list(servers, "mcp_servers"):
+            config = getattr(server, "__struct_config__", None)
+            kind = None if config is None else config.tag  # a command has none, and every agent takes it
             if kind is not None:
                 self.capabilities.require(f"mcpCapabilities.{kind}", method)
         return list(servers)
@@ -206,7 +210,7 @@ class AgentHandle:
         if not directories:
             return UNSET
         self.capabilities.require("sessionCapabilities.additionalDirectories", method)
-        return list(directories)
+        return as_list(directories, "additional_directories")
 
 
 def _with_settings(session: Session, answer: Any) -> Session:

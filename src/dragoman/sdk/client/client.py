@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from dragoman.schema import v1
 from dragoman.sdk.handlers import Handlers, Hook
+from dragoman.sdk.writing import as_list, check_one_of, check_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,6 +70,11 @@ class Client:
         elicitation_modes: tuple[str, ...] = ("form",),
         auth_terminal: bool = False,
     ) -> None:
+        check_text(name, "name")
+        check_text(version, "version")
+        check_text("" if title is None else title, "title")
+        for mode in as_list(elicitation_modes, "elicitation_modes"):
+            check_one_of(mode, ("form", "url"), "elicitation_modes")
         self.name = name
         self.link_name = f"client {name}"
         self.version = version

@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from dragoman.errors import DragomanError, LinkClosed, LocalMistake
 from dragoman.schema import v1
-from dragoman.schema.codec import write
 from dragoman.sdk.client.tool_state import ToolState
 from dragoman.sdk.reading import read_result
+from dragoman.sdk.writing import write_out
 
 if TYPE_CHECKING:
     from dragoman.core import Call
@@ -62,7 +62,8 @@ class PromptTurn:
             if needed is not None:
                 session.agent.capabilities.require(needed, "session/prompt")
         self._session = session
-        self._blocks = blocks
+        params = v1.PromptRequest(session_id=session.id, prompt=list(blocks))
+        self._request = write_out(params, v1.PromptRequest, "session/prompt")
         self._silence = silence
         self._keep_text = keep_text
         self._call: Call[Waiting] | None = None
@@ -104,12 +105,13 @@ class PromptTurn:
         session, link = self._session, self._session.agent.link
         await self._after_the_last(session)
         session.turn = self
-        request = write(v1.PromptRequest(session_id=session.id, prompt=list(self._blocks)))
         silence = link.limits.silence_seconds if self._silence is None else self._silence
         answered = False
         text: list[str] = []
         try:
-            call = self._call = link.open_call("session/prompt", request, silence=silence, lane=session.id)
+            call = self._call = link.open_call(
+                "session/prompt", self._request, silence=silence, lane=session.id
+            )
             call.context.add_done_callback(lambda _: self._wake_up())
             try:
                 while True:

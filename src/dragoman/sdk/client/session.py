@@ -11,6 +11,7 @@ from dragoman.schema.codec import write
 from dragoman.sdk.client.prompt import PromptTurn
 from dragoman.sdk.client.sizes import Sizes
 from dragoman.sdk.growing import supersedes
+from dragoman.sdk.writing import as_block
 
 if TYPE_CHECKING:
     import asyncio
@@ -84,7 +85,7 @@ class Session:
         that. Whoever shows updates as they come, and may get very many, has no use for all text again at the
         end: `keep_text=False`.
         """
-        blocks = [v1.TextContent(text=block) if isinstance(block, str) else block for block in content]
+        blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
         return PromptTurn(self, blocks, silence=silence, keep_text=keep_text)
 
     async def cancel(self) -> None:

@@ -26,6 +26,7 @@ from dragoman.sdk.client.runs import NoteFrame, UpdateFrame, as_notification, ru
 from dragoman.sdk.handlers import Handler
 from dragoman.sdk.methods import CLIENT_NOTIFICATIONS, CLIENT_REQUESTS
 from dragoman.sdk.reading import params_reader, read_params, read_plain
+from dragoman.sdk.writing import write_out
 from dragoman.wire.codes import invalid_params, method_not_found, session_not_found
 from dragoman.wire.decode import count_lines
 
@@ -269,7 +270,7 @@ class ClientSide:
         offered = {option.option_id for option in request.options}
         if isinstance(outcome, v1.SelectedPermissionOutcome) and outcome.option_id not in offered:
             raise TypeError("the permission handler chose an option that was not offered")
-        return write(response)
+        return write_out(response, v1.RequestPermissionResponse, "session/request_permission")
 
     async def _answered(self, route: _Route, request: Any) -> bytes:
         direct = route.direct
@@ -281,7 +282,7 @@ class ClientSide:
             raise TypeError(
                 f"the handler of {route.method} returned {type(answer).__name__}, not {route.result}"
             )
-        return write(answer)
+        return write_out(answer, route.result, route.method)
 
     async def _extension(self, handler: Handler, params: Any) -> bytes:
         return write(await handler.work(params, self.agent))

@@ -16,6 +16,7 @@ from msgspec import Raw, Struct
 
 from dragoman.schema import v1
 from dragoman.schema.codec import write
+from dragoman.sdk.writing import write_out
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":'
 ANSWER = b'{"jsonrpc":"2.0","id":'
@@ -94,7 +95,10 @@ def echoed(head: bytes, prompt: PromptFrame) -> list[bytes]:
 
 
 def answer_frame(turn: int, response: v1.PromptResponse) -> bytes:
-    return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (turn, write(response))
+    return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (
+        turn,
+        write_out(response, v1.PromptResponse, "session/prompt"),
+    )
 
 
 def error_frame(turn: int, code: int, message: str) -> bytes:

@@ -176,6 +176,7 @@ class Kit(Generic[C]):
         session = self._session(client, request.session_id)
         if await self._set(session, MODE, request.mode_id):
             await session.update(v1.ConfigOptionUpdate(config_options=session.config_options()))
+            await session.log.flush()  # the answer comes behind it
 
     async def _set_config_option(
         self, request: v1.SetSessionConfigOptionRequest, client: ClientHandle
@@ -183,6 +184,7 @@ class Kit(Generic[C]):
         session = self._session(client, request.session_id)
         if await self._set(session, request.config_id, request.value) and request.config_id == MODE:
             await session.update(v1.CurrentModeUpdate(current_mode_id=session.mode_id))
+            await session.log.flush()  # the answer comes behind it
         return v1.SetSessionConfigOptionResponse(config_options=session.config_options())
 
     async def _set(self, session: KitSession[Any], option_id: str, value: Value) -> bool:

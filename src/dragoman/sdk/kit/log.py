@@ -1,7 +1,10 @@
-"""What is said in one session, on its way into the journal: taken without waiting, stored in order.
+"""What is said in one session, on its way into the journal and then to the client: stored first, in order.
 
-`add` never waits, so that speaking stays fast; `flush` waits until all that was added is stored, and is
-called before a client hears of the end of a turn. What is not stored yet is bounded: above the bound,
+`add` never waits, so that speaking stays fast: what is said while the disk is busy is stored together, in one
+append. Only when the journal has made a group safe is it sent, so whatever a client has seen is in the replay
+after any crash. `flush` waits until all that was added is stored and sent, and is called before a client
+hears of the end of a turn. `catch_up` does the same for what was added so far, and is called before a
+request, which must not overtake what was said before it. What is not stored yet is bounded: above the bound,
 whoever speaks waits in `room`.
 
 Each append says where the stream must end. If it does not, somebody else has opened the session since:
@@ -35,8 +38,14 @@ class SessionLog:
         self.stream = stream
         self.last = last
         self.moved = False
+        self.send: Callable[[bytes], None] = _send_nowhere
+        """Takes whole frames, each with its newline, once they are stored."""
+        self.unpaused = 0
+        """Bytes that were added since a speaker last let the event loop turn."""
         self._clock = clock
         self._waiting: list[Entry] = []
+        self._unsent: list[bytes] = []
+        self._added = self._stored = 0  # entries
         self._size = 0
         self._described: dict[str, str] = {}
         self._failed: JournalError | None = None
@@ -45,8 +54,15 @@ class SessionLog:
     def add(self, direction: Direction, frame: bytes) -> None:
         """Store it, behind what was added before."""
         self._waiting.append(Entry(direction, frame, self._clock()))
+        self._added += 1
         self._size += len(frame)
         self._go()
+
+    def add_update(self, frame: bytes) -> None:
+        """Store it, and then send it."""
+        self._unsent.append(frame)
+        self.unpaused += len(frame)
+        self.add("to_client", frame)
 
     def describe(self, **fields: str) -> None:
         """Change what is known about the stream (see `Journal.describe`), behind what was added before."""
@@ -62,8 +78,17 @@ class SessionLog:
         while self.is_full:
             await self._step()
 
+    async def catch_up(self) -> None:
+        """Until everything that was added so far is stored and sent. Raises as `flush` does."""
+        added = self._added
+        while self._stored < added:
+            await self._step()
+        self._check_ours()
+
     async def flush(self) -> None:
-        """Until everything that was added is stored. Raises what the client is told when it cannot be."""
+        """Until everything that was added is stored and sent. Raises what the client is told when it cannot
+        be.
+        """
         while self._waiting or self._described or self._task is not None:
             await self._step()
         self._check_ours()
@@ -109,17 +134,28 @@ class SessionLog:
 
     async def _store_entries(self) -> None:
         entries, self._waiting = self._waiting, []
+        unsent, self._unsent = self._unsent, []
         if not entries:
             return
         try:
             self.last = await self.journal.append(self.stream, entries, after=self.last)
         except BaseException:
             self._waiting = entries + self._waiting  # the next try begins with them
+            self._unsent = unsent + self._unsent
             raise
         self._size -= sum(len(entry.frame) for entry in entries)
+        self._stored += len(entries)
+        if unsent:
+            unsent.append(b"")  # for the last newline
+            self.send(b"\n".join(unsent))
 
     def _forget(self) -> None:
-        self._waiting, self._described, self._size = [], {}, 0
+        self._waiting, self._unsent, self._described, self._size = [], [], {}, 0
+        self._stored = self._added
+
+
+def _send_nowhere(block: bytes) -> None:
+    """For a log that nobody speaks into."""
 
 
 def _kind(error: JournalError) -> str:

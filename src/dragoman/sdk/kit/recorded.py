@@ -1,20 +1,19 @@
-"""Speech that is stored as it is said: the same frame goes to the client and into the session's log."""
+"""Speech that is stored before it is heard: each frame goes into the session's log, and from there to the
+client once the journal has made it safe.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from dragoman.runtime.outbox import FLUSH_AT
 from dragoman.schema import v1
-from dragoman.schema.codec import write
 from dragoman.sdk.agent.lender import Lender
+from dragoman.sdk.agent.speaker import encode_text
+from dragoman.sdk.writing import write_update
 
 if TYPE_CHECKING:
     from dragoman.sdk.kit.log import SessionLog
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Recorded(Lender):
@@ -37,7 +36,7 @@ class Recorded(Lender):
         self._check_open()
         if not self._say_head:
             self._prepare()
-        self._send(b"%b%b}}}}" % (self._say_head, _encode(text)))
+        self._log.add_update(b"".join((self._say_head, encode_text(text), b"}}}}")))
         await self._flow()
 
     async def update(self, update: v1.SessionUpdate) -> None:
@@ -49,20 +48,17 @@ class Recorded(Lender):
         self._check_open()
         if not self._update_head:
             self._prepare()
-        frame = b"%b%b}}" % (self._update_head, write(update))
+        frame = b"%b%b}}" % (self._update_head, write_update(update))
         self._said(update)
-        self._send(frame)
-
-    def _send(self, frame: bytes) -> None:
-        self._log.add("to_client", frame)
-        outbox = self._outbox
-        outbox.buffer += frame
-        outbox.buffer += b"\n"
-        if not outbox.scheduled:
-            outbox.schedule()
+        self._log.add_update(frame)
 
     async def _flow(self) -> None:
-        if len(self._outbox.buffer) >= FLUSH_AT:
+        """Let the loop turn now and then, so that the log is stored and a cancel is heard; wait while the
+        client is slow, and while the disk is.
+        """
+        log = self._log
+        if log.unpaused >= FLUSH_AT:
+            log.unpaused = 0
             await self._outbox.flow()
-        if self._log.is_full:
-            await self._log.room()
+        if log.is_full:
+            await log.room()

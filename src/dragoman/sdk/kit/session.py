@@ -74,6 +74,8 @@ class KitSession(Recorded, AgentSession, Generic[C]):
             mcp_servers=mcp_servers,
         )
         self.log = log
+        log.send = self._send
+        self.client = client.behind(log.catch_up)
         self.lease = lease
         self.settings = settings
         self.turns = recalled.turns
@@ -217,6 +219,12 @@ class KitSession(Recorded, AgentSession, Generic[C]):
                 raise
 
     # Speech.
+
+    def _send(self, block: bytes) -> None:
+        outbox = self._outbox
+        outbox.buffer += block
+        if not outbox.scheduled:
+            outbox.schedule()
 
     @property
     def _log(self) -> SessionLog:

@@ -7,9 +7,11 @@ ended, process trees included, when the turn is cancelled or fails.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+import logging
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.sdk.agent.turn import Turn
 from dragoman.sdk.kit import frames
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from dragoman.sdk.kit.log import SessionLog
     from dragoman.sdk.kit.session import KitSession
 
+log = logging.getLogger(__name__)
+
 C = TypeVar("C")
 T = TypeVar("T")
 
@@ -37,7 +41,7 @@ class KitTurn(Recorded, Turn, Generic[C]):
     def __init__(
         self, client: ClientHandle, session: AgentSession, request: v1.PromptRequest, running: RunningTurn
     ) -> None:
-        super().__init__(client, session, request, running)
+        super().__init__(session.client, session, request, running)
         self.number = 0
         """Its number in the session, from 1; set when it begins."""
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -164,6 +168,18 @@ class KitTurn(Recorded, Turn, Generic[C]):
         self.end(frames.answer_frame(self.number, v1.PromptResponse(stop_reason="cancelled")))
         if left_behind:
             self.session.start(self._settle())
+
+    def when_sent(self, then: Callable[[], None]) -> None:
+        """Its last words are stored and sent first."""
+        self.session.start(self._send_and(then))
+
+    async def _send_and(self, then: Callable[[], None]) -> None:
+        try:
+            await self._log.catch_up()
+        except ErrorAnswer as error:
+            log.warning("the last words of a turn could not be stored: %s", error.message)
+        finally:
+            then()
 
     async def _settle(self) -> None:
         try:

@@ -30,6 +30,7 @@ from dragoman.sdk.client.prompt import PromptTurn
 from dragoman.sdk.client.session import Session
 from dragoman.sdk.supervision.life import Life
 from dragoman.sdk.supervision.turn import SupervisedTurn
+from dragoman.sdk.writing import as_block
 
 if TYPE_CHECKING:
     from dragoman.sdk.supervision.supervisor import Supervised
@@ -116,7 +117,7 @@ class SupervisedSession:
         """One turn. Iterate over it for the updates, or await it for the result; nothing happens before
         that.
         """
-        blocks = [v1.TextContent(text=block) if isinstance(block, str) else block for block in content]
+        blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
         return SupervisedTurn(self, blocks, silence=silence, first_byte=first_byte, keep_text=keep_text)
 
     async def cancel(self) -> None:

@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dragoman.schema import v1
 from dragoman.sdk.client.agent_handle import _DEFAULT
 from dragoman.sdk.client.agent_handle import AgentHandle as AwaitedAgent
 from dragoman.sdk.client.prompt import PromptTurn as AwaitedPrompt
 from dragoman.sdk.client.prompt import TurnResult
 from dragoman.sdk.client.session import Session as AwaitedSession
 from dragoman.sdk.threads.run import Runner, iterate
+from dragoman.sdk.writing import as_block
 
 if TYPE_CHECKING:
     from dragoman.schema.v1 import (
@@ -182,7 +182,7 @@ class Session:
 
     def prompt(self, *content: str | ContentBlock, silence: float | None = None) -> PromptTurn:
         """One turn. Iterate over it for the updates, or take its `result`; nothing is sent before that."""
-        blocks = [v1.TextContent(text=block) if isinstance(block, str) else block for block in content]
+        blocks = [as_block(block, f"content[{at}]") for at, block in enumerate(content)]
         return PromptTurn(self.agent._prompts(self._session, blocks, silence=silence), self._run)
 
     def cancel(self) -> None:

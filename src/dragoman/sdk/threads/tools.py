@@ -39,8 +39,10 @@ class ToolCallReport:
     def id(self) -> str:
         return self._report.id
 
-    def announce(self, status: ToolCallStatus = "pending") -> None:
-        """Say that the call exists. Entering the block does this."""
+    def announce(self, status: ToolCallStatus | None = None) -> None:
+        """Say that the call exists, in the status that it was made with or in this one. Entering the block
+        does this.
+        """
         self._run(self._report.announce(status))
 
     def progress(

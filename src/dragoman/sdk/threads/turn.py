@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ResourceLink,
         TextResourceContents,
         ToolCallLocation,
+        ToolCallStatus,
         ToolKind,
     )
     from dragoman.sdk.capabilities import Capabilities
@@ -190,8 +191,11 @@ class Turn(Lender):
         raw_input: Any = None,
         locations: Sequence[ToolCallLocation] = (),
         tool_call_id: str | None = None,
+        status: ToolCallStatus = "in_progress",
     ) -> ToolCallReport:
-        """Report a tool call; use it as `with`."""
+        """Report a tool call; use it as `with`. It is in progress from then on; one that asks the user first
+        is made with `status="pending"`.
+        """
         report = self._turn.tool(
             title,
             kind=kind,
@@ -199,5 +203,6 @@ class Turn(Lender):
             raw_input=raw_input,
             locations=locations,
             tool_call_id=tool_call_id,
+            status=status,
         )
         return ToolCallReport(report, self._run)

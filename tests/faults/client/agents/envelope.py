@@ -295,8 +295,14 @@ def no_version(agent: Agent, request: Message) -> None:
 @at(PROMPT, "CEN-X38")
 def result_and_error(agent: Agent, request: Message) -> None:
     both = {"result": {"stopReason": "refusal"}, "error": {"code": 1, "message": "no"}}
-    agent.send({"jsonrpc": "2.0", "id": request["id"], **both}, {"jsonrpc": "2.0", "id": request["id"]})
-    usual(agent, request)
+    agent.say("all is well")
+    agent.send({"jsonrpc": "2.0", "id": request["id"], **both})
+
+
+@at(PROMPT, "CEN-X41")
+def neither_result_nor_error(agent: Agent, request: Message) -> None:
+    agent.say("all is well")
+    agent.send({"jsonrpc": "2.0", "id": request["id"]})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,134 @@
+"""The strict writer: a message of ours is refused before it leaves if the published schema would refuse it.
+
+The types are lenient on purpose: msgspec does not look at the values that a struct is made with, and closed
+lists of values (`ToolKind`, `PlanEntryStatus` …) are plain strings when they are read, because a later
+version may have more of them. So `write_strictly` reads what it has written: natively, in one call, for kinds
+of values and their bounds; then the fields that the schema restricts to a list. What a peer said, and is
+passed on with its unknown fields and members, is let through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import UNSET, MsgspecError, json
+
+from .base import Bare
+from .codec import examine, strict_reader, write
+from .errors import SchemaError
+
+__all__ = ["WrongValue", "write_strictly"]
+
+_PASSED_ON = ("unknown field", "unknown member")
+_PLACE = re.compile(r" - at `([^`]*)`")
+_EXPECTED = re.compile(r"Expected (.*?)(?:, got .*)?$")
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+
+
+class WrongValue(SchemaError):
+    """A message of ours that must not be sent. `value` stands at `path`; `reason` says what may stand there.
+
+    The text of the error does not hold the value, as with any `SchemaError`.
+    """
+
+    def __init__(self, path: str, value: Any, reason: str) -> None:
+        super().__init__(path, reason)
+        self.value = value
+
+
+def write_strictly(message: Any, kind: Any) -> bytes:
+    """The message as JSON, if it is one of this kind; a `WrongValue` or another `SchemaError` if not."""
+    encoded = write(message)
+    try:
+        found = strict_reader(kind)(encoded)
+    except (ValueError, RecursionError, TypeError) as refused:
+        found = _passed_on(encoded, kind, refused)
+    if isinstance(found, Bare) and found._checked and not _is_listed(found):
+        raise next(_wrong_values(found, ""))
+    return encoded
+
+
+def _is_listed(message: Bare) -> bool:
+    """Whether each value is one of those that the schema lists for its field. Asked for every message, so it
+    does not say which.
+    """
+    for name, allowed in message._checked.items():
+        value = getattr(message, name)
+        if value is UNSET or value is None:
+            continue
+        kind = type(value)
+        many = value if kind is list else value.values() if kind is dict else (value,)
+        for one in many:
+            if allowed:
+                if one not in allowed:
+                    return False
+            elif isinstance(one, Bare) and one._checked and not _is_listed(one):
+                return False
+    return True
+
+
+def _wrong_values(message: Bare, place: str) -> Iterator[WrongValue]:
+    for name, allowed in message._checked.items():
+        value = getattr(message, name)
+        if value is UNSET or value is None:
+            continue
+        path = f"{place}.{name}" if place else name
+        for where, one in _each(value, path):
+            if allowed and one not in allowed:
+                yield WrongValue(where, one, f"must be one of {', '.join(map(repr, allowed))}")
+            elif isinstance(one, Bare) and one._checked:
+                yield from _wrong_values(one, where)
+
+
+def _each(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, list | tuple):
+        yield from ((f"{path}[{at}]", one) for at, one in enumerate(value))
+    elif isinstance(value, dict):
+        yield from ((f"{path}[{key!r}]", one) for key, one in value.items())
+    else:
+        yield path, value
+
+
+def _passed_on(encoded: bytes, kind: Any, refused: Exception) -> Any:
+    """The message, if nothing is wrong with it but what only a peer could have put there."""
+    try:
+        found, deviations = examine(encoded, kind)
+    except SchemaError as error:
+        raise _explained(encoded, refused, error.path) from None
+    for deviation in deviations:
+        if deviation.kind not in _PASSED_ON:
+            raise _explained(encoded, refused, deviation.path) from None
+    return found
+
+
+def _explained(encoded: bytes, refused: Exception, path: str) -> WrongValue:
+    """The decoder says what it expected and where. A union that it leaves to us says less; then the lenient
+    reader knows the place.
+    """
+    said = str(refused)
+    place = _PLACE.search(said)
+    expected = said[: place.start()] if place is not None and isinstance(refused, MsgspecError) else ""
+    if place is not None and len(place[1]) >= len(path):
+        path = place[1]
+    wanted = _EXPECTED.match(expected)
+    words = (
+        f"must be {wanted[1]}" if wanted else expected[:1].lower() + expected[1:] or "is not of the protocol"
+    )
+    return WrongValue(_named(path), _value_at(encoded, path), words)
+
+
+def _named(path: str) -> str:
+    """A path in the names of Python: `$.entries[0].priority` is `entries[0].priority`."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: f"_{found[1].lower()}", path.lstrip("$").lstrip("."))
+
+
+def _value_at(encoded: bytes, path: str) -> Any:
+    value = json.decode(encoded)
+    for name, index in _STEP.findall(path):
+        try:
+            value = value[int(index)] if index else value[name]
+        except (LookupError, TypeError):
+            return None  # it is missing
+    return value

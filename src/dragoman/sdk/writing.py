@@ -1,0 +1,102 @@
+"""Typed messages on their way out of the SDK: what the official schema would refuse is refused here.
+
+Whoever wrote the wrong value gets an `InvalidValue` from the very call in which they wrote it. It names the
+argument, the value and what is allowed; nothing has been sent then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.errors import InvalidValue
+from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+from dragoman.schema.codec import write
+from dragoman.schema.errors import SchemaError
+from dragoman.schema.strict import WrongValue, write_strictly
+from dragoman.wire.encode import one_line
+
+T = TypeVar("T")
+
+BLOCK = "must be a string or a content block"
+
+
+def write_out(message: Any, kind: Any, what: str) -> bytes:
+    """The message as JSON, if the protocol allows it; `what` is the method or the message."""
+    try:
+        return write_strictly(message, kind)
+    except WrongValue as wrong:
+        raise InvalidValue(wrong.path or what, wrong.value, f"{wrong.reason} (in {what})") from None
+    except SchemaError as error:
+        raise InvalidValue(what, message, f"cannot be written: {error.reason}") from None
+
+
+def write_update(update: Any) -> bytes:
+    """An update of a session."""
+    config = getattr(type(update), "__struct_config__", None)
+    if config is None or config.tag_field != "sessionUpdate":
+        if type(update) is not Unknown:  # one that a peer sent, and is passed on
+            raise InvalidValue("update", update, "must be an update, such as v1.AgentMessageChunk")
+        return write(update)
+    return write_out(update, type(update), config.tag)
+
+
+def write_plain(params: Any, what: str) -> bytes | None:
+    """Params of an extension: any JSON value; None stands for no params. Encoded ones are checked too."""
+    if params is None:
+        return None
+    if isinstance(params, Raw):
+        try:
+            msgspec.json.decode(params, type=Raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise InvalidValue("params", bytes(params), f"must be JSON (in {what})") from None
+        return one_line(bytes(params))
+    try:
+        return write(params)
+    except SchemaError as error:
+        raise InvalidValue("params", params, f"must be JSON: {error.reason} (in {what})") from None
+
+
+def as_block(content: Any, argument: str = "text") -> Any:
+    """A content block; a string is one of text."""
+    if isinstance(content, str):
+        return v1.TextContent(text=str(content))
+    if isinstance(content, _blocks()):
+        return content
+    raise InvalidValue(argument, content, BLOCK)
+
+
+def as_list(items: Iterable[T], argument: str) -> list[T]:
+    """A list of its own; a string, whose letters would be the items, is refused."""
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise InvalidValue(argument, items, "must be a list")
+    return list(items)
+
+
+def check_text(value: Any, argument: str) -> None:
+    if not isinstance(value, str):
+        raise InvalidValue(argument, value, "must be a string")
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # from file names and broken decoders; no JSON text can hold it
+        raise InvalidValue(argument, value, "must be Unicode text, without lone surrogates") from None
+
+
+def check_one_of(value: Any, allowed: Sequence[str], argument: str) -> None:
+    if value not in allowed:
+        raise InvalidValue(argument, value, f"must be one of {', '.join(map(repr, allowed))}")
+
+
+def _blocks() -> tuple[type, ...]:
+    return (
+        v1.TextContent,
+        v1.ImageContent,
+        v1.AudioContent,
+        v1.ResourceLink,
+        v1.EmbeddedResource,
+        Unknown,
+    )

@@ -1,0 +1,144 @@
+"""Environments as users have them: the built wheel and what `pip install` would bring with it, nothing else.
+
+An environment is made of symbolic links in milliseconds. It holds the wheel, unpacked, and of the
+distributions that are installed here those that were asked for, with all that they require. The checkout is
+on none of its paths. Environments lie below a folder that the processes of one test run share; a lock file
+lets one of them build the wheel for all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+SCRIPT = "#!{python}\nimport sys\n\nfrom dragoman.cli import main\n\nsys.exit(main())\n"
+
+
+def shared_folder(tmp_path: Path) -> Path:
+    """The folder of this test run, for a test's own: workers of xdist each have one below it."""
+    return tmp_path.parent.parent if "PYTEST_XDIST_WORKER" in os.environ else tmp_path.parent
+
+
+def environment(folder: Path, installs: Iterable[str]) -> Path:
+    """The environment of somebody who ran `pip install dragoman` and these; its `bin` has `python`."""
+    wanted = sorted({"dragoman", *installs})
+    name = hashlib.sha256("\n".join(wanted).encode()).hexdigest()[:12]
+    found = folder / f"environment-{name}"
+    with _locked(folder):
+        if not (found / "ready").exists():
+            shutil.rmtree(found, ignore_errors=True)  # another try may have failed half-way
+            _make(found, _unpacked_wheel(folder), wanted)
+            (found / "ready").touch()
+    return found
+
+
+def variables(environment: Path, home: Path) -> dict[str, str]:
+    """What a program in the environment gets: our own variables, but for the ways to the checkout."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+    system = [path for path in kept.get("PATH", "").split(os.pathsep) if not path.startswith(str(ROOT))]
+    return {
+        **kept,
+        "PATH": os.pathsep.join([str(environment / "bin"), *system]),
+        "VIRTUAL_ENV": str(environment),
+        "XDG_DATA_HOME": str(home / ".data"),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+    }
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with (folder / "environments.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _unpacked_wheel(folder: Path) -> Path:
+    unpacked = folder / "wheel"
+    if not unpacked.exists():
+        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
+        built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+        assert built.returncode == 0, f"the wheel was not built; run make setup\n{built.stderr}"
+        (wheel,) = (folder / "dist").glob("*.whl")
+        zipfile.ZipFile(wheel).extractall(unpacked)
+    return unpacked
+
+
+def _make(target: Path, wheel: Path, wanted: list[str]) -> None:
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = target / "lib" / version / "site-packages"
+    packages.mkdir(parents=True)
+    programs = target / "bin"
+    programs.mkdir()
+    interpreter = Path(os.path.realpath(sys.executable))
+    (target / "pyvenv.cfg").write_text(f"home = {interpreter.parent}\ninclude-system-site-packages = false\n")
+    for name in ("python", "python3"):
+        (programs / name).symlink_to(interpreter)
+    (programs / "dragoman").write_text(SCRIPT.format(python=programs / "python"))
+    (programs / "dragoman").chmod(0o755)
+    for part in wheel.iterdir():
+        (packages / part.name).symlink_to(part)
+    ours = importlib.metadata.PathDistribution.at(next(wheel.glob("*.dist-info")))
+    _link(_required(ours, wanted), packages, programs)
+
+
+def _required(
+    ours: importlib.metadata.Distribution, wanted: list[str]
+) -> dict[str, importlib.metadata.Distribution]:
+    """The distributions that pip would install, by name, but for ours."""
+    found: dict[str, importlib.metadata.Distribution] = {}
+    seen: set[tuple[str, frozenset[str]]] = set()
+    waiting = [Requirement(one) for one in wanted]
+    while waiting:
+        requirement = waiting.pop()
+        name, extras = canonicalize_name(requirement.name), frozenset(requirement.extras)
+        if (name, extras) in seen:
+            continue
+        seen.add((name, extras))
+        if name != "dragoman":
+            found[name] = importlib.metadata.distribution(name)
+        for line in (ours if name == "dragoman" else found[name]).requires or ():
+            needed = Requirement(line)
+            if any(needed.marker is None or needed.marker.evaluate({"extra": one}) for one in ("", *extras)):
+                waiting.append(needed)
+    return found
+
+
+def _link(found: dict[str, importlib.metadata.Distribution], packages: Path, programs: Path) -> None:
+    homes: dict[str, set[str]] = {}
+    for name, distribution in found.items():
+        for file in distribution.files or ():
+            homes.setdefault(file.parts[0], set()).add(name)
+    for distribution in found.values():
+        for file in distribution.files or ():
+            origin = Path(str(distribution.locate_file(file)))
+            if file.parts[0] == "..":
+                _link_program(origin, programs)
+                continue
+            # A package that several distributions share is a folder of its own, with links in it.
+            depth = 1 if len(homes[file.parts[0]]) == 1 else len(file.parts)
+            source = Path(str(distribution.locate_file(Path(*file.parts[:depth]))))
+            target = packages.joinpath(*file.parts[:depth])
+            if not target.is_symlink() and source.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.symlink_to(source)
+
+
+def _link_program(origin: Path, programs: Path) -> None:
+    """Binaries alone: a script would start the interpreter of the environment that it was installed in."""
+    if origin.parent.name == "bin" and origin.is_file() and not (programs / origin.name).exists():
+        with origin.open("rb") as file:
+            if file.read(4) == b"\x7fELF":
+                (programs / origin.name).symlink_to(origin)
