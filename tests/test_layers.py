@@ -33,25 +33,26 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "transport": frozenset({"errors", "wire"}),
     "journal": frozenset({"errors", "system"}),
     "runtime": frozenset({"errors", "wire", "core", "transport"}),
-    "workspace": frozenset({"errors", "system", "schema", "transport"}),
+    "text": frozenset({"errors"}),
+    "workspace": frozenset({"errors", "system", "schema", "transport", "text"}),
     "sdk": LIBRARY - {"sdk"},
     "blocking": frozenset({"errors", "wire", "schema", "core", "transport", "runtime", "sdk"}),
-    "review": frozenset({"errors", "system"}),
-    "hub": LIBRARY | {"review"},
-    "check": frozenset({"errors", "wire", "schema", "transport"}),
-    "trace": frozenset({"errors", "wire", "schema", "transport", "runtime", "journal", "dialect"}),
+    "review": frozenset({"errors", "system", "text"}),
+    "hub": LIBRARY | {"review", "text"},
+    "check": frozenset({"errors", "wire", "schema", "transport", "text"}),
+    "trace": frozenset({"errors", "wire", "schema", "transport", "runtime", "journal", "dialect", "text"}),
     "testing": LIBRARY,
-    "agents": PUBLIC | {"review"},
-    "tui": PUBLIC,
+    "agents": PUBLIC | {"review", "text"},
+    "tui": PUBLIC | {"text"},
     "web": PUBLIC,
     "cli": PUBLIC
     | {"agents", "tui", "web", "transport", "hub", "check", "trace", "testing"}
-    | {"sdk", "workspace", "journal", "review", "dialect", "system"},
+    | {"sdk", "workspace", "journal", "review", "dialect", "system", "text"},
     "face": LIBRARY,
     "__main__": frozenset({"cli"}),
 }
 
-PURE = ("errors", "wire", "schema", "core", "dialect")
+PURE = ("errors", "wire", "schema", "core", "dialect", "text")
 FORBIDDEN_IN_PURE = frozenset(
     {"asyncio", "socket", "subprocess", "threading", "time", "random", "os", "logging", "sqlite3"}
 )
@@ -68,7 +69,11 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "review": frozenset({"ast_grep_py"}),
     "agents": frozenset({"pydantic_ai"}),
     "tui": frozenset({"textual"}),
+    "text": frozenset({"markdown_it"}),
 }
+
+# Modules of a room that only these rooms may import, because an extra must be installed for them.
+RESERVED = {"dragoman.text.markdown": ("text", "tui", "cli")}
 
 # In these two, an import that only a type checker sees is free: they name types of every room in signatures.
 TYPING_IS_FREE = frozenset({"sdk", "testing"})
@@ -144,6 +149,9 @@ def complaints(module: str, source: str, *, is_package: bool = False) -> Iterato
 
 def objection(room: str, imported: str) -> str | None:
     top = imported.split(".")[0]
+    for module, rooms in RESERVED.items():
+        if imported.startswith(module) and room not in rooms:
+            return f"{room} may not import {module}"
     if top == "dragoman":
         target = room_of(imported)
         allowed = MAY_IMPORT[room] | {room, "version"}
@@ -219,6 +227,10 @@ REFUSED = {
     "a loop in a pure room": ("dragoman.core.turns", "import asyncio.events"),
     "the system in errors": ("dragoman.errors", "import os"),
     "an extra elsewhere": ("dragoman.runtime.link", "import websockets"),
+    "a module with an extra from elsewhere": (
+        "dragoman.check.rule",
+        "from dragoman.text.markdown import parse",
+    ),
     "a stranger": ("dragoman.sdk.agent.agent", "import requests"),
 }
 
@@ -234,6 +246,7 @@ ALLOWED = {
         "if typing.TYPE_CHECKING:\n    from dragoman.core import x",
     ),
     "an extra at home": ("dragoman.transport.websocket", "import websockets"),
+    "a module with an extra from its users": ("dragoman.tui.app", "from dragoman.text.markdown import parse"),
     "the loop above the pure rooms": ("dragoman.runtime.link", "import asyncio"),
 }
 

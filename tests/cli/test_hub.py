@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,12 @@ DRAGOMAN = [sys.executable, "-m", "dragoman"]
 class Running:
     """A hub as a process, with its files in a folder of the test's."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, agent: Sequence[str] = ()) -> None:
         self.folder = folder
         self.config = folder / "hub.toml"
-        self.config.write_text('listen = "127.0.0.1:0"\ndefault_agent = "echo"\nknown_agents = false\n')
+        name, own = ("own", f"[agents.own]\ncommand = {json.dumps(agent)}\n") if agent else ("echo", "")
+        settings = f'listen = "127.0.0.1:0"\ndefault_agent = "{name}"\nknown_agents = false\n'
+        self.config.write_text(settings + own)
         kept = {name: value for name, value in os.environ.items() if "DRAGOMAN" not in name}
         self.env = {
             **kept,

@@ -19,6 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from dragoman.cli.parser import make_parser
 
     chosen = make_parser().parse_args(arguments)
+    from dragoman.cli.log_lines import sanitize_log_lines  # not needed to show help
+
+    sanitize_log_lines()
     try:
         status: int = chosen.run(chosen)
         if sys.stdout is not None:  # as it is for a program that was started with its output closed

@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import Any
 
+from dragoman.cli.console import say
+
 EPILOG = """The model and its key may also come from the environment (DRAGOMAN_MODEL, DRAGOMAN_BASE_URL,
 DRAGOMAN_API_KEY, DRAGOMAN_KEY_FILE, OPENAI_API_KEY, ANTHROPIC_API_KEY) or from the file
 dragoman/code.toml in the folder for configuration; docs/coder.md describes all of it.
@@ -53,7 +55,7 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         config = load_config({name: getattr(chosen, name) for name in names}, file=chosen.config)
     except BadConfig as error:
-        print(
+        say(
             f"dragoman agent code: {error}\nTo go on: mend it; docs/coder.md names all settings.",
             file=sys.stderr,
         )

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.console import say
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -70,7 +72,7 @@ def _sessions(named: str | None) -> Journal | str:
         return str(path)
     from dragoman.journal import MemoryJournal
 
-    print(f"dragoman agent review: sessions are not kept: {path} cannot be written", file=sys.stderr)
+    say(f"dragoman agent review: sessions are not kept: {path} cannot be written", file=sys.stderr)
     return MemoryJournal()
 
 
@@ -96,5 +98,5 @@ def _model(chosen: argparse.Namespace) -> Config | None:
     try:
         return load_config({name: getattr(chosen, name) for name in names}, file=os.devnull)
     except BadConfig as error:
-        print(f"dragoman agent review: no model is asked: {error}", file=sys.stderr)
+        say(f"dragoman agent review: no model is asked: {error}", file=sys.stderr)
         return None

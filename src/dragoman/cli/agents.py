@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 from dragoman.transport.stdio import claim_stdio
 
@@ -41,5 +42,5 @@ def run_script(chosen: argparse.Namespace) -> int:
 
 
 def _refuse(what: str, next_step: str) -> int:
-    print(f"dragoman agent script: {what}\nTo go on: {next_step}.", file=sys.stderr)
+    say(f"dragoman agent script: {what}\nTo go on: {next_step}.", file=sys.stderr)
     return 2

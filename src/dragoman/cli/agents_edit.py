@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from dragoman.cli.agents_show import described, refuse, shown_command
+from dragoman.cli.console import say, say_json
 from dragoman.cli.files import explain_error
-from dragoman.cli.run.harmless import harmless_line
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import KnownAgent, Source, read_config
 from dragoman.sdk.known.config import VARIABLE, config_path
@@ -24,6 +24,7 @@ from dragoman.sdk.known.editing import add_agents, remove_agent
 from dragoman.sdk.known.finding import BUILT_IN
 from dragoman.sdk.known.importing import PRODUCTS, Imported
 from dragoman.sdk.known.places import ACPX_PROJECT, Machine
+from dragoman.text.sanitize import sanitize_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def run_add(
         add_agents([agent], path=path)
     except LocalMistake as mistake:
         return refuse(mistake)
-    print(f"Added {harmless_line(name)}: {harmless_line(shown_command(agent))}\nConfiguration: {path}")
+    say(f"Added {sanitize_line(name)}: {sanitize_line(shown_command(agent))}\nConfiguration: {path}")
     _warn_of_readers(path, [agent])
     return 0
 
@@ -93,9 +94,9 @@ def run_remove(name: str) -> int:
         remove_agent(name, path=path)
     except LocalMistake as mistake:
         return refuse(mistake)
-    print(f"Removed {harmless_line(name)} from {path}")
+    say(f"Removed {sanitize_line(name)} from {path}")
     if config.default_agent == name:
-        print(f"It is still named as default_agent in {path}.", file=sys.stderr)
+        say(f"It is still named as default_agent in {path}.", file=sys.stderr)
     return 0
 
 
@@ -136,19 +137,19 @@ def _sorted_out(imported: Imported, *, replace: bool) -> _Haul:
 
 
 def _print_haul(haul: _Haul, source: Path, *, dry_run: bool) -> None:
-    print(f"From {source}:")
+    say(f"From {source}:")
     for agent in haul.taken:
         variables = f" (sets {', '.join(agent.env)})" if agent.env else ""
         verb = "would take" if dry_run else "took"
-        print(f"  {verb} {agent.name}: {harmless_line(shown_command(agent) + variables)}")
+        say(f"  {verb} {agent.name}: {sanitize_line(shown_command(agent) + variables)}")
     for name, why in haul.skipped:
-        print(f"  skipped {harmless_line(name)}: {harmless_line(why)}")
+        say(f"  skipped {sanitize_line(name)}: {sanitize_line(why)}")
     for note in haul.notes:
-        print(f"  note: {note}")
+        say(f"  note: {note}")
     if not haul.taken and not haul.skipped:
         print("  it has no agents")
     if haul.taken:
-        print("Nothing was written." if dry_run else f"Configuration: {config_path()}")
+        say("Nothing was written." if dry_run else f"Configuration: {config_path()}")
     if not dry_run:
         _warn_of_readers(config_path(), haul.taken)
 
@@ -162,13 +163,13 @@ def _print_haul_json(haul: _Haul, source: Path, *, dry_run: bool) -> None:
         "skipped": [{"name": name, "why": why} for name, why in haul.skipped],
         "notes": haul.notes,
     }
-    print(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+    say_json(msgspec.json.format(msgspec.json.encode(report), indent=2))
 
 
 def _warn_of_readers(path: Path, agents: Sequence[KnownAgent]) -> None:
     """Keys in a file that everybody may read are worth a word; whose choice it was we cannot know."""
     if os.name != "nt" and any(agent.env for agent in agents) and path.stat().st_mode & 0o077:
-        print(f"Others on this machine can read {path}: chmod 600 {path}", file=sys.stderr)
+        say(f"Others on this machine can read {path}: chmod 600 {path}", file=sys.stderr)
 
 
 def _command(words: Sequence[str]) -> tuple[str, ...]:

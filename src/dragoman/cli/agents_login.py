@@ -15,13 +15,14 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from dragoman import Client, Limits, connect
+from dragoman.cli.console import say
 from dragoman.cli.login_ways import LoginMethod, login_hint, login_methods
-from dragoman.cli.run.harmless import harmless
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.target import Target, find_target
 from dragoman.errors import DragomanError
 from dragoman.schema import v1
 from dragoman.sdk.stray_notes import BoundedNotes
+from dragoman.text.sanitize import sanitize
 from dragoman.version import VERSION
 
 PERSON_SECONDS = 300.0
@@ -58,14 +59,14 @@ async def _until_told_to_end(work: Coroutine[Any, Any, int]) -> int:
 async def _log_in(target: Target, wanted: str, method_id: str | None) -> int:
     client = Client("dragoman-agents", version=VERSION, title="Dragoman", auth_terminal=True)
     limits = Limits(call_seconds=PERSON_SECONDS)
-    notes = BoundedNotes(lambda text: print(f"dragoman agents: {harmless(text)}", file=sys.stderr))
+    notes = BoundedNotes(lambda text: say(f"dragoman agents: {sanitize(text)}", file=sys.stderr))
     opening = connect(
         target.open(), client=client, limits=limits, env=target.env, on_stray=notes, dialect=target.dialect
     )
     async with opening as agent:
         method = _chosen(login_methods(agent), method_id, target, wanted)
         if method.kind == "agent":
-            print(f"Logging in: {harmless(method.name)}", flush=True)
+            say(f"Logging in: {sanitize(method.name)}", flush=True)
             request = v1.AuthenticateRequest(method_id=method.id)
             await agent.ask("authenticate", request, v1.AuthenticateResponse, deadline=PERSON_SECONDS)
             return _done(wanted)
@@ -112,10 +113,10 @@ async def _in_terminal(target: Target, wanted: str, method: LoginMethod) -> int:
 
 
 def _done(wanted: str) -> int:
-    print(f"{harmless(wanted)} says that the login went well. `dragoman doctor` tells whether it is enough.")
+    say(f"{sanitize(wanted)} says that the login went well. `dragoman doctor` tells whether it is enough.")
     return 0
 
 
 def _fail(what: str, status: int) -> int:
-    print(f"dragoman agents: {harmless(what)}", file=sys.stderr)
+    say(f"dragoman agents: {sanitize(what)}", file=sys.stderr)
     return status

@@ -6,11 +6,12 @@ import asyncio
 import sys
 
 from dragoman import Client, connect
-from dragoman.cli.run.harmless import harmless
+from dragoman.cli.console import say
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.target import Target, find_target
 from dragoman.errors import DragomanError
 from dragoman.sdk.login import log_out
+from dragoman.text.sanitize import sanitize
 from dragoman.version import VERSION
 
 
@@ -26,7 +27,7 @@ def run_logout(wanted: str) -> int:
         return _fail(f"{target.agent.name} was not logged out: {error}", 1)
     if not done:
         return _fail(f"{target.agent.name} offers no logout; see its own documentation", 1)
-    print(f"Logged out of {harmless(target.agent.name)}.")
+    say(f"Logged out of {sanitize(target.agent.name)}.")
     return 0
 
 
@@ -37,5 +38,5 @@ async def _log_out(target: Target) -> bool:
 
 
 def _fail(what: str, status: int) -> int:
-    print(f"dragoman agents: {harmless(what)}", file=sys.stderr)
+    say(f"dragoman agents: {sanitize(what)}", file=sys.stderr)
     return status

@@ -15,11 +15,12 @@ from typing import Any
 
 import msgspec
 
-from dragoman.cli.run.harmless import harmless_line
+from dragoman.cli.console import say, say_json
 from dragoman.errors import LocalMistake
 from dragoman.sdk.known import Config, KnownAgent, find_agent, known_agents, read_config
 from dragoman.sdk.known.finding import OURS, install_hint, missing_agents
 from dragoman.sdk.known.redacting import redact_shapes
+from dragoman.text.sanitize import sanitize_line
 
 HEADINGS = ("NAME", "FROM", "COMMAND", "")
 
@@ -39,11 +40,11 @@ def run_list(*, include_missing: bool, as_json: bool) -> int:
         print("\nNot installed:")
         _print_table([(entry.name, entry.title, install_hint(entry)) for entry in missing])
     elif missing:
-        print(f"\nNot installed: {', '.join(entry.name for entry in missing)} (list --all says how).")
+        say(f"\nNot installed: {', '.join(entry.name for entry in missing)} (list --all says how).")
     if config.default_agent is not None:
-        print(f"\nDefault: {harmless_line(config.default_agent)}")
+        say(f"\nDefault: {sanitize_line(config.default_agent)}")
     there = "" if Path(config.path).exists() else " (not there yet)"
-    print(f"\nConfiguration: {config.path}{there}")
+    say(f"\nConfiguration: {config.path}{there}")
     return 0
 
 
@@ -89,7 +90,7 @@ def shown_command(agent: KnownAgent) -> str:
 
 
 def refuse(mistake: LocalMistake) -> int:
-    print(f"dragoman agents: {harmless_line(str(mistake))}", file=sys.stderr)
+    say(f"dragoman agents: {sanitize_line(str(mistake))}", file=sys.stderr)
     return 2
 
 
@@ -120,12 +121,12 @@ def _presence(name: str) -> str:
 
 
 def _print_json(value: object) -> int:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    say_json(msgspec.json.format(msgspec.json.encode(value), indent=2))
     return 0
 
 
 def _print_table(rows: Sequence[Sequence[str]]) -> None:
-    cells = [[harmless_line(cell) for cell in row] for row in rows]
+    cells = [[sanitize_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
@@ -64,10 +65,10 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         faults = read_script(Path(chosen.script).read_bytes()) if chosen.script else []
     except OSError as error:
-        print(f"dragoman chaos: {explain_error(error)}", file=sys.stderr)
+        say(f"dragoman chaos: {explain_error(error)}", file=sys.stderr)
         return 2
     except msgspec.MsgspecError as error:
-        print(f"dragoman chaos: {chosen.script} is no script: {error}", file=sys.stderr)
+        say(f"dragoman chaos: {chosen.script} is no script: {error}", file=sys.stderr)
         return 2
     if chosen.shrink:
         if not chosen.script:
@@ -78,11 +79,11 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         struck = _relay(chosen.command, plan)
     except SpawnFailed as error:
-        print(f"dragoman chaos: {error}", file=sys.stderr)
+        say(f"dragoman chaos: {error}", file=sys.stderr)
         return 127
     if chosen.save:
         Path(chosen.save).write_bytes(write_script(struck))
-    print(f"dragoman chaos: {len(struck)} faults struck", file=sys.stderr)
+    say(f"dragoman chaos: {len(struck)} faults struck", file=sys.stderr)
     return 0
 
 
@@ -129,7 +130,7 @@ async def _shrink(chosen: argparse.Namespace, faults: list[Fault]) -> int:
         line = chosen.shrink.replace("{agent}", shlex.quote(shlex.join(words)))
         process = await asyncio.create_subprocess_shell(line, stdout=sys.stderr.fileno())
         failed = await process.wait() != 0
-        print(f"dragoman chaos: {len(tried)} faults: {'fails' if failed else 'passes'}", file=sys.stderr)
+        say(f"dragoman chaos: {len(tried)} faults: {'fails' if failed else 'passes'}", file=sys.stderr)
         return failed
 
     if not await fails(faults):
@@ -138,5 +139,5 @@ async def _shrink(chosen: argparse.Namespace, faults: list[Fault]) -> int:
         return 1
     left = await shrink(faults, fails)
     shortest.write_bytes(write_script(left))
-    print(f"{shortest}: {len(left)} of {len(faults)} faults, after {runs} runs")
+    say(f"{shortest}: {len(left)} of {len(faults)} faults, after {runs} runs")
     return 0

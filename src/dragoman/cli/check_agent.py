@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, frame_lines
+from dragoman.cli.console import say
 from dragoman.cli.dialect import add_option
 from dragoman.cli.files import explain_error
 
@@ -90,7 +91,7 @@ def _run(chosen: argparse.Namespace) -> int:
         settings = _settings(chosen)
         _check_folder(chosen.save)
     except (LocalMistake, OSError) as error:
-        print(f"dragoman check agent: {explain_error(error)}", file=sys.stderr)
+        say(f"dragoman check agent: {explain_error(error)}", file=sys.stderr)
         return MISTAKEN
     progress = None if chosen.quiet else _progress
     stop = _Stop()
@@ -98,7 +99,7 @@ def _run(chosen: argparse.Namespace) -> int:
     title = shlex.join(chosen.command)
     saved = _save(Path(chosen.save), found, title) if chosen.save else []
     if found.failure:
-        print(f"dragoman check agent: cannot be examined: {found.failure}", file=sys.stderr)
+        say(f"dragoman check agent: cannot be examined: {found.failure}", file=sys.stderr)
         return UNEXAMINED
     names = [f"{at:02} {one.facts.get('scene')}" for at, one in enumerate(found.recordings, 1)]
 
@@ -107,7 +108,7 @@ def _run(chosen: argparse.Namespace) -> int:
             return []
         if not chosen.quiet:
             played = ", ".join(sorted(scenes))
-            print(f"something failed: played again to be sure: {played}", file=sys.stderr, flush=True)
+            say(f"something failed: played again to be sure: {played}", file=sys.stderr, flush=True)
         return stop.run(lambda event: examine_again(settings, scenes, stop=event))
 
     status = wishes.finish(
@@ -120,7 +121,7 @@ def _run(chosen: argparse.Namespace) -> int:
         look_again=look_again,
     )
     if stop.number:
-        print(f"dragoman check agent: {stop.reason}", file=sys.stderr)
+        say(f"dragoman check agent: {stop.reason}", file=sys.stderr)
     return 128 + stop.number if stop.number else status
 
 
@@ -234,4 +235,4 @@ def _why_blocked(found: Examination) -> str:
 
 
 def _progress(scene: str, number: int, count: int) -> None:
-    print(f"scene {number} of {count}: {scene}", file=sys.stderr, flush=True)
+    say(f"scene {number} of {count}: {scene}", file=sys.stderr, flush=True)

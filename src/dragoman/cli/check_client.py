@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.cli import check_stand_in
 from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, frame_lines
+from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
@@ -162,10 +163,10 @@ def _pointed(chosen: argparse.Namespace, wishes: Wishes) -> int:
     profile = (chosen.profile or ["full"])[0]
     words = _stand_in(chosen, folder, profile, people=600.0)
     print("Give your client this agent, send it a prompt, and close it:", file=sys.stderr)
-    print(f"  {shlex.join(words)}", file=sys.stderr)
+    say(f"  {shlex.join(words)}", file=sys.stderr)
     server = {"command": words[0], "args": words[1:], "env": {}}
-    print(f"  {msgspec.json.encode(server).decode()}", file=sys.stderr)
-    print(f"Recordings: {folder}. Ctrl-C judges what there is.", file=sys.stderr)
+    say(f"  {msgspec.json.encode(server).decode()}", file=sys.stderr)
+    say(f"Recordings: {folder}. Ctrl-C judges what there is.", file=sys.stderr)
     try:
         _wait(folder)
     except KeyboardInterrupt:
@@ -218,9 +219,9 @@ def _paths(folder: Path, profile: str = "") -> list[Path]:
 
 def _progress(chosen: argparse.Namespace, text: str) -> None:
     if not chosen.quiet:
-        print(f"dragoman check client: {text}", file=sys.stderr)
+        say(f"dragoman check client: {text}", file=sys.stderr)
 
 
 def _say(text: str, status: int) -> int:
-    print(f"dragoman check client: {text}", file=sys.stderr)
+    say(f"dragoman check client: {text}", file=sys.stderr)
     return status

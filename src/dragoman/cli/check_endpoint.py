@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options
+from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
@@ -56,10 +57,10 @@ def _run(chosen: argparse.Namespace) -> int:
             examine_endpoint(endpoint, over_http=not chosen.url.lower().startswith("ws"))
         )
     except Unreachable as error:
-        print(f"dragoman check endpoint: cannot be examined: {error}", file=sys.stderr)
+        say(f"dragoman check endpoint: cannot be examined: {error}", file=sys.stderr)
         return UNEXAMINED
     except (LocalMistake, OSError, ValueError) as error:
-        print(f"dragoman check endpoint: {explain_error(error)}", file=sys.stderr)
+        say(f"dragoman check endpoint: {explain_error(error)}", file=sys.stderr)
         return MISTAKEN
     names = [str(one.facts.get("scene")).replace("_", " ") for one in recordings]
     return wishes.finish(recordings, sides=("server",), title=chosen.url, names=names)

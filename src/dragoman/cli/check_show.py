@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import Any
 
+from dragoman.cli.console import say
+
 _WHOM = {"agent": "agents", "client": "clients", "server": "remote servers"}
 _SOURCES = {
     "schema": "the published JSON schema",
@@ -68,7 +70,7 @@ def _list(chosen: argparse.Namespace) -> int:
     try:
         wanted = selection(chosen.only, (), ())
     except NoSuchCheck as error:
-        print(f"dragoman check list: {error}", file=sys.stderr)
+        say(f"dragoman check list: {error}", file=sys.stderr)
         return 2
     rules, why = judged_by(), reasons()
     total = judged = 0
@@ -78,12 +80,12 @@ def _list(chosen: argparse.Namespace) -> int:
         is_judged = any(chosen.side in (None, rule.side) for rule in rules.get(one.id, ()))
         total, judged = total + 1, judged + is_judged
         if is_judged and not chosen.unjudged:
-            print(f"{one.id:<8} {one.side} {one.level:<10} judged      {one.requirement}")
+            say(f"{one.id:<8} {one.side} {one.level:<10} judged      {one.requirement}")
         elif not is_judged:
             missing = "it is judged on the other side only" if one.id in rules else "no rule yet"
-            print(f"{one.id:<8} {one.side} {one.level:<10} not judged  {one.requirement}")
-            print(f"{'':32}  why: {why.get(one.id, missing)}")
-    print(f"{judged} of {total} requirements are judged")
+            say(f"{one.id:<8} {one.side} {one.level:<10} not judged  {one.requirement}")
+            say(f"{'':32}  why: {why.get(one.id, missing)}")
+    say(f"{judged} of {total} requirements are judged")
     return 0
 
 
@@ -91,10 +93,10 @@ def _list_packs() -> int:
     from dragoman.check.packs import PACKS
 
     for name, pack in PACKS.items():
-        print(f"{name}: {pack.about}")
+        say(f"{name}: {pack.about}")
         for item in pack.items:
             whom = "" if item.side == "agent" else f" ({item.side or 'both'})"
-            print(f"  {item.says}{whom}: {item.ids or item.unseen}")
+            say(f"  {item.says}{whom}: {item.ids or item.unseen}")
     return 0
 
 
@@ -104,9 +106,9 @@ def _explain(chosen: argparse.Namespace) -> int:
     for number, name in enumerate(chosen.requirement):
         one = requirements().get(name.upper())
         if one is None:
-            print(f"dragoman check explain: no requirement is called {name!r}", file=sys.stderr)
+            say(f"dragoman check explain: no requirement is called {name!r}", file=sys.stderr)
             return 2
-        print("\n" * bool(number), end="")
+        say("\n" * bool(number), end="")
         _explain_one(one)
     return 0
 
@@ -118,20 +120,20 @@ def _explain_one(one: Any) -> None:
 
     rules = judged_by().get(one.id, [])
     worth = one.tier(unavoidable=any(rule.unavoidable for rule in rules))
-    print(f"{one.id}: {one.requirement}")
-    print(f"  area     {areas().get(one.area, one.area)}")
-    print(f"  binds    {' and '.join(_WHOM[side] for side in one.sides)}")
-    print(f"  level    {one.level}: breaking it is {_WORTH[worth]}")
+    say(f"{one.id}: {one.requirement}")
+    say(f"  area     {areas().get(one.area, one.area)}")
+    say(f"  binds    {' and '.join(_WHOM[side] for side in one.sides)}")
+    say(f"  level    {one.level}: breaking it is {_WORTH[worth]}")
     for text in contradictions_of(one):
-        print(f"           {text}")
-    print(f"  source   {one.source}{_pages(one.source)}")
-    print(f"  shows    {one.observe}")
+        say(f"           {text}")
+    say(f"  source   {one.source}{_pages(one.source)}")
+    say(f"  shows    {one.observe}")
     for name in dict.fromkeys(rule.name for rule in rules):
         same = [rule for rule in rules if rule.name == name]
-        print(f"  judged   {name.replace('_', ' ')} ({', '.join(rule.side for rule in same)})")
-        print(f"  change   {same[0].fix}")
+        say(f"  judged   {name.replace('_', ' ')} ({', '.join(rule.side for rule in same)})")
+        say(f"  change   {same[0].fix}")
     if not rules:
-        print(f"  judged   by no rule: {reasons().get(one.id, 'there is none yet')}")
+        say(f"  judged   by no rule: {reasons().get(one.id, 'there is none yet')}")
 
 
 def _pages(source: str) -> str:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
@@ -35,12 +36,12 @@ def _run(chosen: argparse.Namespace) -> int:
     from dragoman.check.client.profiles import PROFILES
 
     if chosen.profile not in PROFILES:
-        print(f"dragoman check stand-in: no profile is called {chosen.profile!r}", file=sys.stderr)
+        say(f"dragoman check stand-in: no profile is called {chosen.profile!r}", file=sys.stderr)
         return 2
     try:
         recorder = recorder_for(Path(chosen.record))
     except OSError as error:
-        print(f"dragoman check stand-in: {explain_error(error, act='write')}", file=sys.stderr)
+        say(f"dragoman check stand-in: {explain_error(error, act='write')}", file=sys.stderr)
         return 2
     try:
         asyncio.run(_play(chosen, recorder))

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.check_report import MISTAKEN, Wishes, add_options, frame_lines
+from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
@@ -48,10 +49,10 @@ def _run(chosen: argparse.Namespace) -> int:
             recordings.append(read_recording(path))
         lines = [frame_lines(path) for path in chosen.recordings]
     except BadTranscript as error:
-        print(f"dragoman check trace: {path} is no recording: {error}", file=sys.stderr)
+        say(f"dragoman check trace: {path} is no recording: {error}", file=sys.stderr)
         return MISTAKEN
     except (LocalMistake, OSError) as error:
-        print(f"dragoman check trace: {explain_error(error)}", file=sys.stderr)
+        say(f"dragoman check trace: {explain_error(error)}", file=sys.stderr)
         return MISTAKEN
     sides: tuple[Side, ...] = ("agent", "client") if chosen.side == "both" else (chosen.side,)
     names = list(chosen.recordings)

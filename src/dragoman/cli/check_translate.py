@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.check_report import BROKEN, CLEAN, MISTAKEN, UNEXAMINED
+from dragoman.cli.console import say, say_json
 from dragoman.cli.files import explain_error
 from dragoman.errors import LocalMistake
 
@@ -74,7 +75,7 @@ def _run(chosen: argparse.Namespace) -> int:
         before = _examined(direct, only, chosen.scene, how="without")
         after = _examined(through, only, chosen.scene, how="with")
     except (LocalMistake, OSError) as error:
-        print(f"dragoman check translate: {explain_error(error)}", file=sys.stderr)
+        say(f"dragoman check translate: {explain_error(error)}", file=sys.stderr)
         return UNEXAMINED if isinstance(error, _Unexamined) else MISTAKEN
     differences = compare_verdicts(before, after)
     _show(differences, as_json=chosen.json)
@@ -113,9 +114,9 @@ def _show(differences: list[Difference], *, as_json: bool) -> None:
     if as_json:
         import msgspec
 
-        print(msgspec.json.encode({"differences": differences}).decode())
+        say_json(msgspec.json.encode({"differences": differences}))
         return
     for one in differences:
-        print(f"{one.change}: {one.requirement} {one.before} → {one.after}: {one.why or one.text}")
+        say(f"{one.change}: {one.requirement} {one.before} → {one.after}: {one.why or one.text}")
     counts = {change: sum(one.change == change for one in differences) for change in ("worse", "lost")}
-    print(f"{counts['worse']} worse, {counts['lost']} lost, {len(differences) - sum(counts.values())} other")
+    say(f"{counts['worse']} worse, {counts['lost']} lost, {len(differences) - sum(counts.values())} other")

@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import Any
 
+from dragoman.cli.console import say
+
 EPILOG = """examples:
   DRAGOMAN_TOKEN=… dragoman connect ws://127.0.0.1:8765/acp
   dragoman connect --token-file ~/.config/dragoman/token https://agents.example/acp
@@ -76,7 +78,7 @@ def _run(chosen: argparse.Namespace) -> int:
             raise LocalMistake(f"{chosen.url!r} is no address of a server: give ws://… or https://…")
         headers = authorization(chosen.token_file)
     except LocalMistake as error:
-        print(f"dragoman connect: {error}", file=sys.stderr)
+        say(f"dragoman connect: {error}", file=sys.stderr)
         return 2
     from dragoman.sdk.leaving import Leaving
     from dragoman.transport.stdio import claim_stdio
@@ -112,9 +114,9 @@ def _outcome(url: str, left: str | None, server: Any) -> int:
     if left is None:
         return GONE if server.unreached else 0
     if is_refusal(left):
-        print(f"dragoman connect: {left}: is the token right? See --token-file", file=sys.stderr)
+        say(f"dragoman connect: {left}: is the token right? See --token-file", file=sys.stderr)
         return REFUSED
-    print(f"dragoman connect: {url} ended the connection: {left}", file=sys.stderr)
+    say(f"dragoman connect: {url} ended the connection: {left}", file=sys.stderr)
     return GONE
 
 
@@ -135,4 +137,4 @@ class Progress:
             self._say(f"{what} ({notice.reason}), trying again in {notice.seconds:.1f} s")
 
     def _say(self, text: str) -> None:
-        print(f"dragoman connect: {text}", file=sys.stderr, flush=True)
+        say(f"dragoman connect: {text}", file=sys.stderr, flush=True)

@@ -8,12 +8,13 @@ from typing import IO, Any
 
 import msgspec
 
+from dragoman.cli.console import say, say_json
 from dragoman.cli.files import explain_error
 from dragoman.dialect import DIALECTS, Decision
 from dragoman.dialect.explain import Deviation, Explanation, explain
 from dragoman.errors import BadTranscript
 from dragoman.sdk.interpreting.recordings import read_recording
-from dragoman.workspace.policy.rendering import harmless
+from dragoman.text.sanitize import sanitize_line
 
 DEVIATES = 3
 
@@ -32,10 +33,10 @@ ABOUT = {
 
 def run_list(*, as_json: bool) -> int:
     if as_json:
-        print(msgspec.json.encode({"dialects": [{"name": n, "about": ABOUT[n]} for n in DIALECTS]}).decode())
+        say_json(msgspec.json.encode({"dialects": [{"name": n, "about": ABOUT[n]} for n in DIALECTS]}))
     else:
         for name in DIALECTS:
-            print(f"{name:<13} {ABOUT[name]}")
+            say(f"{name:<13} {ABOUT[name]}")
     return 0
 
 
@@ -47,7 +48,7 @@ def run_explain(path: str, *, as_json: bool) -> int:
     except BadTranscript as error:
         return _refuse(f"{path}: {error}")
     if as_json:
-        print(msgspec.json.encode(explanation).decode())
+        say_json(msgspec.json.encode(explanation))
     else:
         _print(explanation)
     plain = {explanation.client.dialect, explanation.agent.dialect} == {"v1"}
@@ -66,7 +67,7 @@ def _explained(file: IO[bytes]) -> Explanation:
 
 
 def _print(explanation: Explanation) -> None:
-    print(f"{explanation.frames} frames")
+    say(f"{explanation.frames} frames")
     for decision in (explanation.client, explanation.agent):
         _print_decision(decision)
     for who in ("client", "agent"):
@@ -77,22 +78,22 @@ def _print(explanation: Explanation) -> None:
 
 def _print_decision(decision: Decision) -> None:
     doubt = "" if decision.sure else " (not sure)"
-    print(f"\nThe {decision.peer} speaks {decision.dialect}{doubt}.")
+    say(f"\nThe {decision.peer} speaks {decision.dialect}{doubt}.")
     for reason in decision.reasons:
-        print(f"  frame {reason.frame}: {harmless(reason.evidence)}: {reason.conclusion}")
+        say(f"  frame {reason.frame}: {sanitize_line(reason.evidence)}: {reason.conclusion}")
     if not decision.reasons:
         print("  It said nothing that tells.")
 
 
 def _print_deviations(who: str, deviations: Sequence[Deviation]) -> None:
     if deviations:
-        print(f"\nWhere the {who} is not v1:")
+        say(f"\nWhere the {who} is not v1:")
     for one in deviations:
         often = "once" if one.count == 1 else f"{one.count} times"
-        print(f"  {harmless(one.what)} ({often}, first in frame {one.first_frame})")
-        print(f"    mend it: {harmless(one.fix)}")
+        say(f"  {sanitize_line(one.what)} ({often}, first in frame {one.first_frame})")
+        say(f"    mend it: {sanitize_line(one.fix)}")
 
 
 def _refuse(what: Any) -> int:
-    print(f"dragoman dialect: {harmless(str(what))}", file=sys.stderr)
+    say(f"dragoman dialect: {sanitize_line(str(what))}", file=sys.stderr)
     return 1

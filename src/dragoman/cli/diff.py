@@ -6,6 +6,9 @@ import argparse
 import sys
 from typing import Any
 
+from dragoman.cli.console import say, say_json
+from dragoman.text.sanitize import sanitize_line
+
 EPILOG = """examples:
   dragoman diff before.ndjson after.ndjson
   dragoman diff --json a.ndjson b.ndjson
@@ -49,11 +52,11 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         found = compare(read_entries(chosen.first), read_entries(chosen.second))
     except (OSError, BadTranscript) as error:
-        print(f"dragoman diff: {explain_error(error)}", file=sys.stderr)
+        say(f"dragoman diff: {explain_error(error)}", file=sys.stderr)
         return 2
     if chosen.json:
-        print(msgspec.json.encode({"same": not found, "differences": found}).decode())
+        say_json(msgspec.json.encode({"same": not found, "differences": found}))
     else:
         for one in found:
-            print(f"{one.side} {''.join(c if c.isprintable() else ' ' for c in one.line)}")
+            say(f"{one.side} {sanitize_line(one.line)}")
     return 1 if found else 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.console import say, say_json
 from dragoman.cli.dialect import add_option
 
 if TYPE_CHECKING:
@@ -95,9 +96,9 @@ def _run(chosen: argparse.Namespace) -> int:
     import sys
     from dataclasses import replace
 
-    from dragoman.cli.run.harmless import harmless_line
     from dragoman.errors import LocalMistake
     from dragoman.sdk.known.doctor import diagnose
+    from dragoman.text.sanitize import sanitize_line
 
     try:
         agent = _agent(chosen.agent)
@@ -106,7 +107,7 @@ def _run(chosen: argparse.Namespace) -> int:
         if chosen.cwd is not None and not os.path.isdir(chosen.cwd):
             raise LocalMistake(f"--cwd {chosen.cwd}: there is no such folder")
     except LocalMistake as mistake:
-        print(f"dragoman doctor: {harmless_line(str(mistake))}", file=sys.stderr)
+        say(f"dragoman doctor: {sanitize_line(str(mistake))}", file=sys.stderr)
         return 2
     if not chosen.json:
         _print_heading(agent)
@@ -132,26 +133,26 @@ def _agent(words: list[str]) -> KnownAgent:
 
 def _print_heading(agent: KnownAgent) -> None:
     from dragoman.cli.agents_show import shown_command
-    from dragoman.cli.run.harmless import harmless_line
+    from dragoman.text.sanitize import sanitize_line
 
-    print(
-        harmless_line(f"{agent.name} ({agent.source.value}): {shown_command(agent)}"),
+    say(
+        sanitize_line(f"{agent.name} ({agent.source.value}): {shown_command(agent)}"),
         flush=True,
     )
 
 
 def _print_step(step: Step) -> None:
-    from dragoman.cli.run.harmless import harmless_line
+    from dragoman.text.sanitize import sanitize_line
 
-    print(f"{step.verdict.value:<8} {step.name:<11} {harmless_line(step.summary)}", flush=True)
+    say(f"{step.verdict.value:<8} {step.name:<11} {sanitize_line(step.summary)}", flush=True)
     told = [("means: ", step.meaning), ("do:    ", step.advice), *(("", line) for line in step.evidence)]
     for label, text in told:
         if text:
-            print(f"{'':<20} {label}{harmless_line(text)}", flush=True)
+            say(f"{'':<20} {label}{sanitize_line(text)}", flush=True)
 
 
 def _print_evidence(diagnosis: Diagnosis, *, verbose: bool) -> None:
-    from dragoman.cli.run.harmless import harmless, harmless_line
+    from dragoman.text.sanitize import sanitize, sanitize_line
 
     is_well = diagnosis.outcome == "ok"
     if verbose or not is_well:
@@ -159,11 +160,11 @@ def _print_evidence(diagnosis: Diagnosis, *, verbose: bool) -> None:
             print("\nFrames, with the seconds since the start (→ to the agent, ← from it):")
         for frame in diagnosis.frames:
             arrow = "→" if frame.direction == "to_agent" else "←"
-            print(f"  {frame.seconds:7.3f} {arrow} {harmless_line(frame.text)}")
+            say(f"  {frame.seconds:7.3f} {arrow} {sanitize_line(frame.text)}")
         if diagnosis.stderr.strip():
             print("\nThe end of its standard error:")
-            print("\n".join(f"  {line}" for line in harmless(diagnosis.stderr).strip().split("\n")))
-    print(f"\n{harmless_line(_conclusion(diagnosis))}")
+            say("\n".join(f"  {line}" for line in sanitize(diagnosis.stderr).strip().split("\n")))
+    say(f"\n{sanitize_line(_conclusion(diagnosis))}")
 
 
 def _conclusion(diagnosis: Diagnosis) -> str:
@@ -180,7 +181,6 @@ def _print_json(diagnosis: Diagnosis) -> None:
     import msgspec
 
     from dragoman.cli.agents_show import described
-    from dragoman.cli.run.harmless import harmless_json
 
     report = {
         "schema": 1,
@@ -191,4 +191,4 @@ def _print_json(diagnosis: Diagnosis) -> None:
         "frames": diagnosis.frames,
         "stderr": diagnosis.stderr,
     }
-    print(harmless_json(msgspec.json.format(msgspec.json.encode(report), indent=2)).decode())
+    say_json(msgspec.json.format(msgspec.json.encode(report), indent=2))

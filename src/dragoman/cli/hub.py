@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from dragoman.cli import hub_status, hub_tokens
+from dragoman.cli.console import say
 
 EPILOG = """examples:
   dragoman hub                                    the built-in agents, at http://127.0.0.1:8765/
@@ -89,7 +90,7 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         from dragoman.hub import listening  # noqa: F401 -- whether it can be imported at all
     except ImportError as error:
-        print(f"dragoman hub: needs the extra 'hub': pip install 'dragoman[hub]' ({error})", file=sys.stderr)
+        say(f"dragoman hub: needs the extra 'hub': pip install 'dragoman[hub]' ({error})", file=sys.stderr)
         return 2
     try:
         settings = _settings(chosen)
@@ -97,10 +98,10 @@ def _run(chosen: argparse.Namespace) -> int:
             return _show(settings)
         return asyncio.run(_serve(chosen, settings))
     except LocalMistake as error:
-        print(f"dragoman hub: {error}", file=sys.stderr)
+        say(f"dragoman hub: {error}", file=sys.stderr)
         return 2
     except JournalError as error:  # of a running hub, whoever needs the journal hears of it
-        print(f"dragoman hub: the journal cannot be used: {error}", file=sys.stderr)
+        say(f"dragoman hub: the journal cannot be used: {error}", file=sys.stderr)
         return 1
 
 
@@ -130,10 +131,10 @@ def _show(settings: Any) -> int:
     agents = offered_agents(settings)
     from dragoman.hub.cluster.joining import node_name, shown_place
 
-    print(f"listen   {settings.listen}\njournal  {shown_place(settings)}\ntokens   {settings.tokens_path}")
+    say(f"listen   {settings.listen}\njournal  {shown_place(settings)}\ntokens   {settings.tokens_path}")
     if node_name(settings):
-        print(f"node     {node_name(settings)}")
-    print(f"agents   {', '.join(sorted(agents))} (default: {settings.default_agent})")
+        say(f"node     {node_name(settings)}")
+    say(f"agents   {', '.join(sorted(agents))} (default: {settings.default_agent})")
     return 0
 
 
@@ -142,10 +143,13 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
     import logging
     import signal
 
+    from dragoman.cli.log_lines import SafeFormatter
     from dragoman.hub.running import drain, running
     from dragoman.sdk.leaving import first_of
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # its lines tell of tickets
     asked, again = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -216,11 +220,11 @@ def _say(chosen: argparse.Namespace, run: Any) -> None:
     if chosen.json:
         import json
 
-        print(json.dumps({"page": page, "acp": ws, "token": run.token}), flush=True)
+        say(json.dumps({"page": page, "acp": ws, "token": run.token}), flush=True)
         return
-    print(f"The page:     {page}\nFor clients:  {ws}", flush=True)
+    say(f"The page:     {page}\nFor clients:  {ws}", flush=True)
     if run.token:
-        print(f"The token, which is shown only now: {run.token}", file=sys.stderr, flush=True)
+        say(f"The token, which is shown only now: {run.token}", file=sys.stderr, flush=True)
     else:
         print("Clients bring a token of yours; `dragoman hub token add NAME` makes another.", file=sys.stderr)
         print("`dragoman hub --link` prints an address of the page that is good at once.", file=sys.stderr)

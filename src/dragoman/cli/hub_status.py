@@ -9,6 +9,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.console import say
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -81,9 +83,9 @@ def _run(chosen: argparse.Namespace) -> int:
     import asyncio
     import os
 
-    from dragoman.cli.run.harmless import harmless_line
     from dragoman.cli.tokens import authorization
     from dragoman.errors import LocalMistake
+    from dragoman.text.sanitize import sanitize_line
 
     try:
         headers = authorization(chosen.token_file)
@@ -92,10 +94,10 @@ def _run(chosen: argparse.Namespace) -> int:
         url = socket_address(chosen.url) if chosen.url else find_hub(address_file())
         return asyncio.run(_watch(chosen, url, headers))
     except LocalMistake as error:
-        print(f"dragoman hub status: {harmless_line(str(error))}", file=sys.stderr)
+        say(f"dragoman hub status: {sanitize_line(str(error))}", file=sys.stderr)
         return 2
     except NotAnswered as error:
-        print(f"dragoman hub status: {harmless_line(str(error))}", file=sys.stderr)
+        say(f"dragoman hub status: {sanitize_line(str(error))}", file=sys.stderr)
         return error.status
     except KeyboardInterrupt:
         return 0
@@ -185,7 +187,7 @@ async def _watch(chosen: argparse.Namespace, url: str, headers: dict[str, str]) 
         except NotAnswered as error:
             if not shown or error.status != 9:  # a hub that was there may come back
                 raise
-            print(f"dragoman hub status: {error}; trying again", file=sys.stderr)
+            say(f"dragoman hub status: {error}; trying again", file=sys.stderr)
             status = 9
         if not chosen.watch:
             return status
@@ -197,11 +199,11 @@ async def _ask_and_show(chosen: argparse.Namespace, url: str, headers: dict[str,
     import msgspec
 
     from dragoman.cli.hub_status_text import show, show_agents
-    from dragoman.cli.run.harmless import harmless_json
+    from dragoman.text.sanitize import sanitize_json
 
     told, whole = await ask_hub(url, headers)
     if chosen.json:
-        sys.stdout.buffer.write(harmless_json(msgspec.json.encode(told)) + b"\n")
+        sys.stdout.buffer.write(sanitize_json(msgspec.json.encode(told)) + b"\n")
     else:
         text = show(told) if whole else show_agents(told)
         clear = "\x1b[H\x1b[J" if chosen.watch and sys.stdout.isatty() else "\n" * again

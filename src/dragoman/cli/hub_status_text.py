@@ -1,16 +1,16 @@
 """The status of a hub as tables that fit into eighty columns. Pure: what the hub told in, text out.
 
-Titles and names are made harmless for a terminal, and cut to their column. A hub of another version may tell
+Titles and names are sanitized, and cut to their column. A hub of another version may tell
 other things: what is missing is left empty.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dragoman.cli.run.harmless import harmless_line
+from dragoman.text.cells import fit
+from dragoman.text.sanitize import sanitize_line
 
 WIDTH = 80
 LINES = 20
@@ -54,7 +54,7 @@ def show(told: Told) -> str:
 def show_agents(told: Told) -> str:
     """Only the agents, and below them why some of them do not run."""
     agents = _dicts(told.get("agents"))
-    errors = [harmless_line(_text(agent.get("lastError"))) for agent in agents]
+    errors = [sanitize_line(_text(agent.get("lastError"))) for agent in agents]
     return _table(AGENTS, map(_agent, agents)) + "".join(f"{error}\n" for error in errors if error)
 
 
@@ -71,7 +71,8 @@ def _heading(told: Told, now: float) -> str:
     ]
     third += [f"p50 {_milli(journal.get('appendP50'))}", f"p99 {_milli(journal.get('appendP99'))}"]
     lines = [first, *([second] if hub.get("rss") is not None else []), *([third] if journal else [])]
-    return "".join(f"{fit(' · '.join(filter(None, line)), WIDTH).rstrip()}\n" for line in lines)
+    joined = [sanitize_line(" · ".join(filter(None, line))) for line in lines]
+    return "".join(f"{fit(line, WIDTH).rstrip()}\n" for line in joined)
 
 
 def _node(node: Told) -> list[str]:
@@ -142,7 +143,7 @@ def _several(columns: Sequence[Column], rows: list[list[str]], counts: Mapping[s
     if every <= len(rows[:LINES]):
         return table
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
-    return table + fit(f"… {every} in all: {kinds}", WIDTH).rstrip() + "\n"
+    return table + fit(sanitize_line(f"… {every} in all: {kinds}"), WIDTH).rstrip() + "\n"
 
 
 def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
@@ -151,28 +152,8 @@ def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _row(columns: Sequence[Column], cells: Sequence[str]) -> str:
-    shown = [fit(cell, width) for (_, width), cell in zip(columns, cells, strict=True)]
+    shown = [fit(sanitize_line(cell), width) for (_, width), cell in zip(columns, cells, strict=True)]
     return " ".join(shown).rstrip()
-
-
-def fit(text: str, width: int) -> str:
-    """On one line, cut or filled to its width, which a terminal counts in cells."""
-    plain, room = harmless_line(text), abs(width)
-    if _cells(plain) > room:
-        while _cells(plain) > room - 1:
-            plain = plain[:-1]
-        plain += "…"
-    gap = " " * (room - _cells(plain))
-    return gap + plain if width < 0 else plain + gap
-
-
-def _cells(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1
-        for one in text
-    )
 
 
 # Numbers, as a person reads them.

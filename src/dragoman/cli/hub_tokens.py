@@ -10,7 +10,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.console import say, say_json
 from dragoman.cli.files import explain_error
+from dragoman.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:
     from dragoman.hub.grants_store import Token, TokenStore
@@ -97,10 +99,10 @@ def _run(chosen: argparse.Namespace) -> int:
         settings = load_settings(path, overrides={"journal": chosen.journal})
         return _DONE[chosen.action](TokenStore(settings.tokens_path), chosen)
     except SettingsError as error:
-        print(error, file=sys.stderr)
+        say(error, file=sys.stderr)
         return 2
     except (LocalMistake, OSError) as error:
-        print(f"dragoman hub token {chosen.action}: {explain_error(error)}", file=sys.stderr)
+        say(f"dragoman hub token {chosen.action}: {explain_error(error)}", file=sys.stderr)
         return 1
 
 
@@ -129,8 +131,8 @@ def _show_token(store: TokenStore, chosen: argparse.Namespace, token: str) -> in
         made = next(each for each in store.read() if each.name == chosen.name)
         _print_json({**_plain(made), "token": token})
     else:
-        print(token)
-        print(f"This is the token {chosen.name!r}; it is shown only now.", file=sys.stderr)
+        say(token)
+        say(f"This is the token {chosen.name!r}; it is shown only now.", file=sys.stderr)
     return 0
 
 
@@ -139,7 +141,7 @@ def _revoke(store: TokenStore, chosen: argparse.Namespace) -> int:
     if chosen.json:
         _print_json({"revoked": chosen.name})
     else:
-        print(f"{chosen.name} is revoked")
+        say(f"{chosen.name} is revoked")
     return 0
 
 
@@ -159,7 +161,7 @@ def _print_table(tokens: list[Token]) -> None:
     rows = [head, *(_row(each) for each in tokens)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _row(token: Token) -> tuple[str, ...]:
@@ -169,11 +171,7 @@ def _row(token: Token) -> tuple[str, ...]:
     only = " ".join((*token.agents, *token.roots)) or "-"
     over = token.expires is not None and token.expires <= time.time()
     expires = "-" if token.expires is None else f"{_day(token.expires)}{' (over)' if over else ''}"
-    return token.name, scopes, _harmless(only), expires, token.last_used or "never"
-
-
-def _harmless(text: str) -> str:
-    return "".join(each if each.isprintable() else "?" for each in text)
+    return token.name, scopes, sanitize_line(only, exact=True), expires, token.last_used or "never"
 
 
 def _day(moment: float) -> str:
@@ -198,7 +196,7 @@ def _plain(token: Token) -> dict[str, object]:
 def _print_json(value: object) -> None:
     import msgspec
 
-    print(msgspec.json.encode(value).decode())
+    say_json(msgspec.json.encode(value))
 
 
 _DONE = {"add": _add, "list": _list, "revoke": _revoke, "rotate": _rotate}

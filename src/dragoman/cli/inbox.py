@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import Any
 
+from dragoman.cli.console import say
+
 EPILOG = """examples:
   dragoman inbox                          what is waiting, oldest first; asks for answers in a terminal
   dragoman inbox --list                   only shows it
@@ -69,9 +71,9 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _complain(error: BaseException | str, status: int) -> int:
-    from dragoman.cli.run.harmless import harmless_line
+    from dragoman.text.sanitize import sanitize_line
 
-    print(f"dragoman inbox: {harmless_line(str(error) or type(error).__name__)}", file=sys.stderr)
+    say(f"dragoman inbox: {sanitize_line(str(error) or type(error).__name__)}", file=sys.stderr)
     return status
 
 
@@ -83,7 +85,7 @@ async def _talk(chosen: argparse.Namespace, url: str, headers: dict[str, str]) -
         if chosen.json:
             import json
 
-            print(json.dumps({"requests": waiting}, indent=2))
+            say(json.dumps({"requests": waiting}, indent=2))
             return 0
         if chosen.answer:
             return await _answer_one(hub, waiting, *chosen.answer)
@@ -94,7 +96,7 @@ async def _talk(chosen: argparse.Namespace, url: str, headers: dict[str, str]) -
 
         lines = Lines(sys.stdin.fileno())
         for one in waiting:
-            print(shown(one))
+            say(shown(one))
             if not chosen.list and sys.stdin.isatty():
                 await _ask(hub, one, lines)
         return 0
@@ -110,17 +112,17 @@ async def _ask(hub: Any, one: dict[str, Any], lines: Any) -> None:
         if option is None:
             print("There is no such option; it is left open.")
         else:
-            print("Answered." if await _settle(hub, one, option) else "Somebody else was faster.")
+            say("Answered." if await _settle(hub, one, option) else "Somebody else was faster.")
 
 
 async def _answer_one(hub: Any, waiting: list[dict[str, Any]], name: str, said: str) -> int:
     found = [one for one in waiting if name_of(one) == name]
     if not found:
-        print(f"dragoman inbox: nothing called {name} is waiting", file=sys.stderr)
+        say(f"dragoman inbox: nothing called {name} is waiting", file=sys.stderr)
         return 1
     option = option_of(found[0], said)
     if option is None:
-        print(f"dragoman inbox: {name} has no option {said!r}", file=sys.stderr)
+        say(f"dragoman inbox: {name} has no option {said!r}", file=sys.stderr)
         return 2
     if await _settle(hub, found[0], option):
         return 0
@@ -180,17 +182,17 @@ def shown(one: dict[str, Any]) -> str:
     """One request, whole: whoever decides must see what is decided about."""
     import json
 
-    from dragoman.cli.run.harmless import harmless, harmless_line
+    from dragoman.text.sanitize import sanitize_line
 
     call = one["params"].get("toolCall") or {}
     title = call.get("title") or one["params"].get("message") or one["method"]
     lines = [f"{name_of(one)}  {one['agent']}  {one['title']}", f"  {title}"]
     details = {key: call[key] for key in ("kind", "rawInput", "content", "locations") if call.get(key)}
     if details:
-        lines += ["  " + line for line in json.dumps(details, indent=2, ensure_ascii=False).splitlines()]
+        lines += ["  " + line for line in json.dumps(details, indent=2, ensure_ascii=False).split("\n")]
     if one.get("rule"):
         lines.append(f"  asked because: {one['rule']}")
     lines += [f"  {line}" for line in risks_of(one)]
     numbered = enumerate(options_of(one), 1)
     lines += [f"    {number}. {words} ({kind})" for number, (_, kind, words) in numbered]
-    return "\n".join(harmless_line(line) if line else harmless(line) for line in lines)
+    return "\n".join(sanitize_line(line, exact=True) for line in lines)

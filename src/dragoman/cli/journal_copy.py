@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from dragoman.cli.console import say, say_json
 from dragoman.errors import JournalError
 from dragoman.journal import Journal, SqliteJournal
 from dragoman.journal.copying import Clock, Copied, copy_journal
@@ -45,7 +46,7 @@ async def _copy(chosen: argparse.Namespace, done: list[Copied]) -> None:
             done.append(copied)
             if not chosen.json:
                 was = "" if copied.written == copied.entries else f", {copied.written} of them new"
-                print(f"{copied.stream}  {copied.entries} entries{was}  {copied.digest[:16]}")
+                say(f"{copied.stream}  {copied.entries} entries{was}  {copied.digest[:16]}")
 
 
 @asynccontextmanager
@@ -69,12 +70,12 @@ def _tell(chosen: argparse.Namespace, done: list[Copied], error: JournalError | 
         said = {"streams": done, "entries": entries, "written": written, "same": error is None}
         if error is not None:
             said["error"] = str(error)
-        print(msgspec.json.encode(said).decode())
+        say_json(msgspec.json.encode(said))
         return
     if error is None:
-        print(
+        say(
             f"{len(done)} streams with {entries} entries are the same in both; {written} entries were written"
         )
         return
     again = f"\n{len(done)} streams were copied before; another run goes on behind them" if done else ""
-    print(f"dragoman journal copy: {error}{again}", file=sys.stderr)
+    say(f"dragoman journal copy: {error}{again}", file=sys.stderr)

@@ -13,19 +13,20 @@ from typing import Any
 
 import msgspec
 
+from dragoman.cli.console import say, say_json
 from dragoman.cli.files import explain_error
 from dragoman.errors import LocalMistake
 from dragoman.schema import v1
 from dragoman.schema.codec import read
 from dragoman.schema.errors import SchemaError
 from dragoman.schema.v1.tool_call import TOOL_KINDS
+from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.commands import pattern_text
 from dragoman.workspace.policy.loading import places, read_text
 from dragoman.workspace.policy.policy import Layer, Policy
 from dragoman.workspace.policy.question import Question, Setting, about_file, about_tool_call
 from dragoman.workspace.policy.reading import PolicyError, read_policy
 from dragoman.workspace.policy.remembered import Remembered
-from dragoman.workspace.policy.rendering import harmless
 from dragoman.workspace.policy.rules import Rule
 from dragoman.workspace.policy.shell import read_line
 
@@ -47,15 +48,14 @@ def run_explain(chosen: argparse.Namespace) -> int:
     if chosen.json:
         parts = [{"command": c, "decision": d, "rules": list(steps)} for c, steps, d in explained]
         return _print_json({"decision": decision, "parts": parts})
-    print(f"{decision.outcome}: {harmless(_shown(question))}")
-    print(f"  rule: {harmless(decision.rule)}\n  why:  {harmless(decision.why)}")
+    say(f"{decision.outcome}: {sanitize_line(_shown(question))}")
+    say(f"  rule: {sanitize_line(decision.rule)}\n  why:  {sanitize_line(decision.why)}")
     for command, steps, found in explained:
         if len(explained) > 1:
-            print(f"\n{found.outcome}: {harmless(command)}\n  rule: {harmless(found.rule)}")
+            say(f"\n{found.outcome}: {sanitize_line(command)}\n  rule: {sanitize_line(found.rule)}")
         for step in steps:
-            print(
-                f"  {harmless(step.rule)}: {step.decision}: {harmless(step.objection or 'speaks about it')}"
-            )
+            why = sanitize_line(step.objection or "speaks about it")
+            say(f"  {sanitize_line(step.rule)}: {step.decision}: {why}")
     return 0
 
 
@@ -73,7 +73,7 @@ def run_check(path: str, *, as_json: bool) -> int:
     if as_json:
         return _print_json({"ok": True, "file": path, "rules": len(book.rules), "default": book.default})
     default = f", default {book.default}" if book.default else ""
-    print(f"{path}: {len(book.rules)} rule{'' if len(book.rules) == 1 else 's'}{default}. It can be used.")
+    say(f"{path}: {len(book.rules)} rule{'' if len(book.rules) == 1 else 's'}{default}. It can be used.")
     return 0
 
 
@@ -94,11 +94,11 @@ def run_list(chosen: argparse.Namespace) -> int:
     if remembered.rules:
         _print_layer(remembered, " (answers given for good; they answer what would be asked)")
     if not policy.layers:
-        print(f"No rules yet. Yours would be in {places().policy}.")
+        say(f"No rules yet. Yours would be in {places().policy}.")
     defaults = [layer.default for layer in policy.layers if layer.default and not layer.only_stricter]
-    print(f"What no rule speaks about: {defaults[0] if defaults else 'ask'}")
+    say(f"What no rule speaks about: {defaults[0] if defaults else 'ask'}")
     if policy.approve is not None:
-        print(f"Nobody is asked: approve {policy.approve}")
+        say(f"Nobody is asked: approve {policy.approve}")
     return 0
 
 
@@ -110,7 +110,7 @@ def run_forget(line: int) -> int:
         return _refuse(explain_error(error), f"look at {path}")
     if not found:
         return _refuse(f"no rule begins in line {line} of {path}", "dragoman policy list shows the lines")
-    print(f"Forgotten. It will be asked again. ({path})")
+    say(f"Forgotten. It will be asked again. ({path})")
     return 0
 
 
@@ -170,10 +170,10 @@ def _shown(question: Question) -> str:
 
 
 def _print_layer(layer: Layer, limits: str) -> None:
-    print(f"{harmless(layer.name)}{limits}")
+    say(f"{sanitize_line(layer.name)}{limits}")
     for rule in layer.rules:
-        name = f"  # {harmless(rule.name)}" if rule.name else ""
-        print(f"  {rule.line:>4}  {rule.decision:<5} {harmless(_conditions(rule))}{name}")
+        name = f"  # {sanitize_line(rule.name)}" if rule.name else ""
+        say(f"  {rule.line:>4}  {rule.decision:<5} {sanitize_line(_conditions(rule))}{name}")
     print()
 
 
@@ -202,10 +202,10 @@ def _described(layer: Layer) -> dict[str, Any]:
 
 
 def _print_json(data: Any) -> int:
-    print(msgspec.json.encode(data).decode())
+    say_json(msgspec.json.encode(data))
     return 0
 
 
 def _refuse(what: str, next_step: str, *, status: int = 1) -> int:
-    print(f"dragoman policy: {harmless(what)}\nTo go on: {next_step}.", file=sys.stderr)
+    say(f"dragoman policy: {sanitize_line(what)}\nTo go on: {next_step}.", file=sys.stderr)
     return status

@@ -7,6 +7,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.console import say, say_json
+from dragoman.text.sanitize import sanitize_line
+
 if TYPE_CHECKING:
     from dragoman.journal.contract import Entry
 
@@ -62,12 +65,12 @@ def _run(chosen: argparse.Namespace) -> int:
     speed = {"real": "1", "fast": "0"}.get(chosen.speed, chosen.speed)
     if (chosen.party == "client") != bool(chosen.command) or not speed.replace(".", "", 1).isdigit():
         what = "name an agent after --" if chosen.party == "client" else "a command belongs to --as client"
-        print(f"dragoman replay: {what}; --speed takes real, fast or a number", file=sys.stderr)
+        say(f"dragoman replay: {what}; --speed takes real, fast or a number", file=sys.stderr)
         return 2
     try:
         entries = read_entries(chosen.recording)
     except (OSError, BadTranscript) as error:
-        print(f"dragoman replay: {explain_error(error)}", file=sys.stderr)
+        say(f"dragoman replay: {explain_error(error)}", file=sys.stderr)
         return 2
     if chosen.party == "client":
         return asyncio.run(_play_client(chosen, entries, os.path.abspath(chosen.cwd or ".")))
@@ -92,7 +95,7 @@ def _serve(entries: list[Entry], match: Any, speed: float) -> None:
         await first_of(agent.over.wait(), leaving.asked.wait())
         await agent.aclose()
         for method in sorted(set(agent.unknown)):
-            print(f"dragoman replay: the recording holds no such request: {method}", file=sys.stderr)
+            say(f"dragoman replay: the recording holds no such request: {method}", file=sys.stderr)
 
     with Leaving() as leaving:
         asyncio.run(serve(leaving))
@@ -109,20 +112,20 @@ async def _play_client(chosen: argparse.Namespace, entries: list[Entry], cwd: st
     try:
         transport = spawn(chosen.command)
     except SpawnFailed as error:
-        print(f"dragoman replay: {error}", file=sys.stderr)
+        say(f"dragoman replay: {error}", file=sys.stderr)
         return 127
     client = ReplayedClient(entries, transport, cwd=cwd, patience=chosen.timeout)
     try:
         await client.play()
     except (NoAnswer, LinkClosed) as error:
-        print(f"dragoman replay: {error}", file=sys.stderr)
+        say(f"dragoman replay: {error}", file=sys.stderr)
         return 9
     finally:
         await transport.aclose()
     found = compare(entries, client.entries)
     if chosen.json:
-        print(msgspec.json.encode({"same": not found, "differences": found}).decode())
+        say_json(msgspec.json.encode({"same": not found, "differences": found}))
     else:
         for one in found:
-            print(f"{one.side} {''.join(c if c.isprintable() else ' ' for c in one.line)}")
+            say(f"{one.side} {sanitize_line(one.line)}")
     return 1 if found else 0

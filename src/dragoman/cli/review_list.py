@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from dragoman.cli.console import say
 from dragoman.review import Rule
 from dragoman.review.catalogue import Entry, catalogue
 
@@ -20,7 +21,7 @@ def list_rules(more: tuple[Rule, ...]) -> int:
     rows = list(_rows(catalogue(more)))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
-        print("  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row.title)))
+        say("  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row.title)))
     return 0
 
 

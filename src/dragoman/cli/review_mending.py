@@ -6,10 +6,12 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from dragoman.cli.console import say
 from dragoman.cli.review_sources import Gathered
 from dragoman.review import Finding, Note, Settings, Source, diff, fixed, review
 from dragoman.review.fixing import StaleFile, write_fixed
 from dragoman.review.git import moved_lines
+from dragoman.text.sanitize import sanitize
 
 _MOST_PASSES = 5
 """Reviews of one file: a fix may uncover another. Two that undo each other must come to an end."""
@@ -57,15 +59,16 @@ async def _mend_file(
         note(Note(path, f"not mended: {error}", is_failure=True))
         return findings
     gathered.texts[path] = was._replace(text=text, data=was.encode(text))
-    print(f"{path}: {applied} mended", file=sys.stderr)
+    say(f"{path}: {applied} mended", file=sys.stderr)
     return left
 
 
 def show_diffs(findings: Iterable[Finding], gathered: Gathered, *, unsafe: bool) -> None:
-    """What the fixes would change, for people and for `patch`."""
+    """What the fixes would change, for people and, where it does not go to a terminal, for `patch`."""
     for path, here in _by_file(findings).items():
         text = gathered.texts[path].text
-        sys.stdout.write(diff(Path(path).as_posix(), text, fixed(text, here, unsafe=unsafe).text))
+        changes = diff(Path(path).as_posix(), text, fixed(text, here, unsafe=unsafe).text)
+        sys.stdout.write(sanitize(changes, exact=True) if sys.stdout.isatty() else changes)
 
 
 def _by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from dragoman.cli.console import say
 from dragoman.cli.review_list import list_rules
 from dragoman.cli.review_mending import mend, show_diffs
 from dragoman.cli.review_sources import Gathered
@@ -29,6 +30,7 @@ from dragoman.review.formats import as_github, as_json, as_sarif, as_text, summa
 from dragoman.review.git import changes
 from dragoman.review.loading import BASELINE, load_rules, project_rules
 from dragoman.review.texts import Lines
+from dragoman.text.sanitize import sanitize, sanitize_json
 from dragoman.version import VERSION
 
 FOUND, MISTAKEN, FAILED = 1, 2, 3
@@ -54,7 +56,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _complain(error: DragomanError, status: int) -> int:
-    print(f"dragoman review: {error}", file=sys.stderr)
+    say(f"dragoman review: {error}", file=sys.stderr)
     return status
 
 
@@ -96,7 +98,7 @@ class _Run:
         findings.sort(key=by_severity)
         if chosen.write_baseline:
             Baseline.of(findings).write(Path(chosen.write_baseline))
-            print(f"{len(findings)} findings are known from now on: {chosen.write_baseline}", file=sys.stderr)
+            say(f"{len(findings)} findings are known from now on: {chosen.write_baseline}", file=sys.stderr)
             return 0
         self._show(findings)
         return self._status(findings)
@@ -130,18 +132,18 @@ class _Run:
         chosen, out = self._chosen, sys.stdout
         match chosen.format:
             case "json":
-                out.write(as_json(findings, self._notes, files=self._count).decode())
+                out.write(sanitize_json(as_json(findings, self._notes, files=self._count)).decode())
             case "sarif":
-                out.write(as_sarif(findings, self._notes, version=VERSION).decode())
+                out.write(sanitize_json(as_sarif(findings, self._notes, version=VERSION)).decode())
             case "github":
-                out.writelines(map(as_github, findings))
+                out.writelines(sanitize(as_github(finding)) for finding in findings)
             case "diff":
                 show_diffs(findings, self._gathered, unsafe=chosen.unsafe)
             case _:
                 self._show_text(findings)
         if chosen.format in ("text", "github", "diff"):
             for note in self._notes:
-                print(f"note: {note.path + ': ' if note.path else ''}{note.text}", file=sys.stderr)
+                say(f"note: {note.path + ': ' if note.path else ''}{note.text}", file=sys.stderr)
 
     def _show_text(self, findings: list[Finding]) -> None:
         colour = self._chosen.colour == "always" or (self._chosen.colour == "auto" and sys.stdout.isatty())
@@ -151,8 +153,8 @@ class _Run:
                 path = finding.path
                 kept = self._gathered.texts.get(path)
                 lines = Lines(kept.text) if kept else None
-            print(as_text(finding, lines, colour=colour))
-        print(summary(findings, files=self._count))
+            print(as_text(finding, lines, colour=colour))  # sanitized, with colours of ours
+        say(summary(findings, files=self._count))
 
     def _status(self, findings: list[Finding]) -> int:
         if any(note.is_failure for note in self._notes):
@@ -184,5 +186,6 @@ class _Progress:
 
     def _tell(self) -> None:
         self._has_spoken = True
-        print(f"\r{self._running.progress} …", end="", file=sys.stderr, flush=True)
+        print("\r", end="", file=sys.stderr)
+        say(f"{self._running.progress} …", end="", file=sys.stderr, flush=True)
         self._wait()

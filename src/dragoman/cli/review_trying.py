@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+from dragoman.cli.console import say
 from dragoman.review import Note, Rule, Settings, Source, review
 from dragoman.review.languages import example_name
 
@@ -21,14 +22,14 @@ async def try_rules(rules: tuple[Rule, ...]) -> int:
     examples = failures = 0
     for rule in rules:
         if not rule.hits or not rule.misses:
-            print(f"{rule.id}: has no {'hits' if not rule.hits else 'misses'} to be tried on")
+            say(f"{rule.id}: has no {'hits' if not rule.hits else 'misses'} to be tried on")
         for text, is_hit in _examples(rule):
             examples += 1
             why = await _complaint(rule, text, is_hit=is_hit)
             if why is not None:
                 failures += 1
-                print(f"{rule.id}: {why}: {text[:_SHOWN]!r}")
-    print(f"{examples} examples of {len(rules)} rules, {failures} do not hold", file=sys.stderr)
+                say(f"{rule.id}: {why}: {text[:_SHOWN]!r}")
+    say(f"{examples} examples of {len(rules)} rules, {failures} do not hold", file=sys.stderr)
     return 1 if failures else 0
 
 

@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.console import say
+
 if TYPE_CHECKING:
     from dragoman.hub.listening import Tls
 
@@ -55,14 +57,12 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         from dragoman.hub import listening  # noqa: F401 -- whether it can be imported at all
     except ImportError as error:
-        print(
-            f"dragoman serve: needs the extra 'hub': pip install 'dragoman[hub]' ({error})", file=sys.stderr
-        )
+        say(f"dragoman serve: needs the extra 'hub': pip install 'dragoman[hub]' ({error})", file=sys.stderr)
         return 2
     try:
         asyncio.run(_serve(chosen))
     except LocalMistake as error:
-        print(f"dragoman serve: {error}", file=sys.stderr)
+        say(f"dragoman serve: {error}", file=sys.stderr)
         return 2
     return 0
 
@@ -97,9 +97,9 @@ async def _serve(chosen: argparse.Namespace) -> None:
 def _say(host: str, port: int, *, tls: Tls | None, token: str) -> None:
     place = f"{f'[{host}]' if ':' in host else host}:{port}/acp"
     secure = "s" if tls else ""
-    print(f"ws{secure}://{place}\nhttp{secure}://{place}", flush=True)
+    say(f"ws{secure}://{place}\nhttp{secure}://{place}", flush=True)
     if token:
-        print(f"The token, which is shown only now: {token}", file=sys.stderr, flush=True)
+        say(f"The token, which is shown only now: {token}", file=sys.stderr, flush=True)
 
 
 def _token(path: str | None) -> str:

@@ -16,14 +16,15 @@ from pathlib import Path
 
 import msgspec
 
+from dragoman.cli.console import say
 from dragoman.cli.files import Act, explain_error, open_private
-from dragoman.cli.run.harmless import harmless, harmless_json, harmless_line
 from dragoman.cli.running import as_it_stands
 from dragoman.errors import JournalDamaged, JournalError
 from dragoman.journal import Journal, StreamInfo, open_journal
 from dragoman.journal.conversation import Fold, Moment
 from dragoman.journal.history import history_path, new_stream
 from dragoman.journal.transcript import export, load
+from dragoman.text.sanitize import sanitize, sanitize_json, sanitize_line
 
 KINDS = {"message": "{}", "prompt": "> {}", "thought": "  · {}", "tool": "* {}", "plan": "  {}"}
 OTHERS = {"permission": "? {}", "mode": "mode: {}", "end": "— {}", "error": "! {}", "note": "# {}"}
@@ -49,11 +50,11 @@ def run(chosen: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (Mistake, JournalError) as error:
-        print(f"dragoman sessions: {error}", file=sys.stderr)
+        say(f"dragoman sessions: {error}", file=sys.stderr)
         return 1
     except OSError as error:
         act: Act = "write" if chosen.action == "export" else "read"
-        print(f"dragoman sessions: {explain_error(error, act=act)}", file=sys.stderr)
+        say(f"dragoman sessions: {explain_error(error, act=act)}", file=sys.stderr)
         return 1
     return 0
 
@@ -62,7 +63,7 @@ async def _run(chosen: argparse.Namespace, path: Path) -> None:
     async with open_journal(path) as journal:
         if journal.salvaged is not None:
             saved = journal.salvaged
-            print(
+            say(
                 f"The history was damaged: {saved.entries} entries of {saved.streams} sessions were saved, "
                 f"{saved.lost} lost. The damaged file is kept as {saved.aside}.",
                 file=sys.stderr,
@@ -76,8 +77,8 @@ def _repair(path: Path) -> None:
     if not path.exists():
         raise Mistake(f"{path} does not exist")
     saved = repair(path)
-    print(f"{saved.entries} entries of {saved.streams} sessions were saved, {saved.lost} lost.")
-    print(f"The old file is kept as {saved.aside}.")
+    say(f"{saved.entries} entries of {saved.streams} sessions were saved, {saved.lost} lost.")
+    say(f"The old file is kept as {saved.aside}.")
 
 
 def _nothing_yet(chosen: argparse.Namespace, path: Path) -> None:
@@ -86,7 +87,7 @@ def _nothing_yet(chosen: argparse.Namespace, path: Path) -> None:
     if chosen.json:
         _write_json({"sessions": []} if chosen.action == "list" else {"found": []})
     else:
-        print(f"Nothing is recorded yet: {path} does not exist.", file=sys.stderr)
+        say(f"Nothing is recorded yet: {path} does not exist.", file=sys.stderr)
 
 
 async def _list(journal: Journal, chosen: argparse.Namespace) -> None:
@@ -106,7 +107,7 @@ async def _list(journal: Journal, chosen: argparse.Namespace) -> None:
     rows = [("ID", "WHEN", "AGENT", "STATE", "TITLE")]
     rows += [(info.stream, _when(info.updated), info.agent, info.state, info.title) for info in infos]
     for row in _columns(rows) if infos else ["No session matches."]:
-        print(row)
+        say(row)
 
 
 async def _show(journal: Journal, chosen: argparse.Namespace) -> None:
@@ -117,12 +118,12 @@ async def _show(journal: Journal, chosen: argparse.Namespace) -> None:
         moments = [moment async for moment in _moments(journal, info.stream)]
         _write_json({"session": info, "moments": moments})
         return
-    print(harmless_line(info.title or info.stream))
+    say(sanitize_line(info.title or info.stream))
     about = (info.agent, info.cwd, _when(info.created), info.state)
-    print(harmless_line(" · ".join(part for part in about if part)))
+    say(sanitize_line(" · ".join(part for part in about if part)))
     async for moment in _moments(journal, info.stream):
         if moment.kind != "note" or chosen.notes:
-            print(f"\n{_rendered(moment)}")
+            say(f"\n{_rendered(moment)}")
 
 
 async def _search(journal: Journal, chosen: argparse.Namespace) -> None:
@@ -131,8 +132,8 @@ async def _search(journal: Journal, chosen: argparse.Namespace) -> None:
         _write_json({"found": found})
         return
     for one in found:
-        print(harmless_line(f"{one.stream}  {one.title}"))
-        print(harmless_line(f"  {one.kind} {one.sequence}: {one.excerpt}"))
+        say(sanitize_line(f"{one.stream}  {one.title}"))
+        say(sanitize_line(f"  {one.kind} {one.sequence}: {one.excerpt}"))
     if not found:
         print("Nothing was found.", file=sys.stderr)
 
@@ -155,7 +156,7 @@ async def _import(journal: Journal, chosen: argparse.Namespace) -> None:
     source = sys.stdin.fileno() if chosen.file == "-" else chosen.file
     with open(source, "rb", closefd=chosen.file != "-") as file:  # noqa: ASYNC230  # nothing else runs
         await load(journal, stream, file)
-    print(stream)
+    say(stream)
 
 
 async def _delete(journal: Journal, chosen: argparse.Namespace) -> None:
@@ -163,7 +164,7 @@ async def _delete(journal: Journal, chosen: argparse.Namespace) -> None:
     infos = [await _find(journal, name) for name in chosen.ids]
     for info in infos:
         if await journal.delete(info.stream):
-            print(f"deleted {harmless_line(info.stream)}")
+            say(f"deleted {sanitize_line(info.stream)}")
 
 
 ACTIONS = {
@@ -197,8 +198,8 @@ async def _find(journal: Journal, name: str) -> StreamInfo:
         return found[0]
     if found:
         some = ", ".join(info.stream for info in found[:5])
-        raise Mistake(harmless_line(f"{name!r} may be any of {len(found)} sessions: {some}"))
-    raise Mistake(harmless_line(f"there is no session {name!r}; `dragoman sessions list` shows all"))
+        raise Mistake(sanitize_line(f"{name!r} may be any of {len(found)} sessions: {some}"))
+    raise Mistake(sanitize_line(f"there is no session {name!r}; `dragoman sessions list` shows all"))
 
 
 async def _moments(journal: Journal, stream: str) -> AsyncIterator[Moment]:
@@ -220,11 +221,11 @@ async def _moments(journal: Journal, stream: str) -> AsyncIterator[Moment]:
 
 def _rendered(moment: Moment) -> str:
     pattern = KINDS.get(moment.kind) or OTHERS[moment.kind]
-    return "\n".join(pattern.format(line) for line in harmless(moment.text).split("\n"))
+    return "\n".join(pattern.format(line) for line in sanitize(moment.text).split("\n"))
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
-    shown = [[harmless_line(cell) for cell in row] for row in rows]
+    shown = [[sanitize_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]) - 1)]
     for row in shown:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
@@ -243,4 +244,4 @@ def _when(moment: float) -> str:
 
 
 def _write_json(value: object) -> None:
-    sys.stdout.buffer.write(harmless_json(msgspec.json.encode(value)) + b"\n")
+    sys.stdout.buffer.write(sanitize_json(msgspec.json.encode(value)) + b"\n")

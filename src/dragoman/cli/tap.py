@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 
 if TYPE_CHECKING:
@@ -72,21 +73,21 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         recorder = _recorder(chosen, hiding)
     except OSError as error:
-        print(f"dragoman tap: {explain_error(error, act='write')}", file=sys.stderr)
+        say(f"dragoman tap: {explain_error(error, act='write')}", file=sys.stderr)
         return 2
     if chosen.live:
-        print(f"dragoman tap: to look on: dragoman tap attach {recorder.path}", file=sys.stderr)
+        say(f"dragoman tap: to look on: dragoman tap attach {recorder.path}", file=sys.stderr)
     try:
         status = asyncio.run(_tap(chosen, recorder, stdio.read_fd, stdio.write_fd))
     except SpawnFailed as error:
-        print(f"dragoman tap: {error}", file=sys.stderr)
+        say(f"dragoman tap: {error}", file=sys.stderr)
         return 127
     finally:
         recorder.close(
             last_words=None if hiding is None else lambda: {"event": "redacted", "count": hiding.count}
         )
         if recorder.unwritten:
-            print(f"dragoman tap: {recorder.unwritten} bytes could not be written", file=sys.stderr)
+            say(f"dragoman tap: {recorder.unwritten} bytes could not be written", file=sys.stderr)
     return status if status >= 0 else 128 - status
 
 

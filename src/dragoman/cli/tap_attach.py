@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dragoman.cli.console import say
+
 if TYPE_CHECKING:
     from dragoman.check.manifest import Side
     from dragoman.journal.contract import Entry
@@ -28,12 +30,12 @@ def attach(words: list[str], *, folder: str | None) -> int:
     path = Path(words[0]) if words else newest(taps_folder(folder))
     if path is None or not path.is_file():
         what = "there is no recording yet" if path is None else f"there is no file {path}"
-        print(f"dragoman tap attach: {what}; start one with: dragoman tap -- COMMAND", file=sys.stderr)
+        say(f"dragoman tap attach: {what}; start one with: dragoman tap -- COMMAND", file=sys.stderr)
         return 2
-    print(f"{path}\n", file=sys.stderr)
+    say(f"{path}\n", file=sys.stderr)
     try:
         for line in _shown(path):
-            print(line, flush=True)
+            say(line, flush=True)
     except KeyboardInterrupt:
         return 0
     except BrokenPipeError:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.console import say
 from dragoman.cli.files import explain_error, open_private
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _run(chosen: argparse.Namespace) -> int:
         settings = _settings(chosen)
         _try_to_write(chosen.ledger)
     except LocalMistake as error:
-        print(f"dragoman translate: {error}", file=sys.stderr)
+        say(f"dragoman translate: {error}", file=sys.stderr)
         return 2
     try:
         ledger, stopped_by, status = stand_between(
@@ -96,7 +97,7 @@ def _run(chosen: argparse.Namespace) -> int:
             on_decision=_explain,
         )
     except SpawnFailed as error:
-        print(f"dragoman translate: {error}", file=sys.stderr)
+        say(f"dragoman translate: {error}", file=sys.stderr)
         return 127
     _say(ledger, stopped_by)
     if chosen.ledger:
@@ -135,16 +136,16 @@ def _try_to_write(path: str | None) -> None:
 
 
 def _explain(decision: Decision) -> None:
-    print(f"dragoman translate: {decision.text}", file=sys.stderr)
+    say(f"dragoman translate: {decision.text}", file=sys.stderr)
 
 
 def _say(ledger: Ledger, stopped_by: Entry | None) -> None:
     for entry in ledger.entries:
         often = "" if entry.count == 1 else f" ({entry.count} times)"
         text = f"{entry.outcome}: {entry.dialect}: {entry.what}{often}: {entry.done}"
-        print(f"dragoman translate: {text}", file=sys.stderr)
+        say(f"dragoman translate: {text}", file=sys.stderr)
     if stopped_by:
-        print(
+        say(
             f"dragoman translate: ended at frame {stopped_by.first_frame}, because --strict allows no loss",
             file=sys.stderr,
         )

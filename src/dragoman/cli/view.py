@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dragoman.cli.console import say
+
 if TYPE_CHECKING:
     from dragoman.journal.contract import Entry
 
@@ -51,19 +53,19 @@ def _run(chosen: argparse.Namespace) -> int:
     try:
         entries = read_entries(path)
     except BadTranscript as error:
-        print(f"dragoman view: {path} is no recording: {error}", file=sys.stderr)
+        say(f"dragoman view: {path} is no recording: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"dragoman view: {explain_error(error)}", file=sys.stderr)
+        say(f"dragoman view: {explain_error(error)}", file=sys.stderr)
         return 2
     page = make_page(entries, title=chosen.title or path.name, findings=_findings(entries))
     try:
         with open_private(target) as file:
             file.write(page)
     except OSError as error:
-        print(f"dragoman view: {explain_error(error, act='write')}", file=sys.stderr)
+        say(f"dragoman view: {explain_error(error, act='write')}", file=sys.stderr)
         return 2
-    print(target)
+    say(target)
     if chosen.open:
         import webbrowser
 

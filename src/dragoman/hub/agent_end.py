@@ -16,8 +16,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from dragoman.text.sanitize import sanitize
 from dragoman.workspace.policy.redaction import REDACTED, redact
-from dragoman.workspace.policy.rendering import harmless
 
 LINES = 20
 LINE = 500
@@ -48,7 +48,7 @@ class StderrLines:
         text = _CONTROL.sub("", line.decode(errors="replace")).rstrip()
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
-        self._lines.append(harmless(redact(text), keep="\t")[:LINE])
+        self._lines.append(sanitize(redact(text))[:LINE])
 
     def lines(self) -> tuple[str, ...]:
         return tuple(self._lines)

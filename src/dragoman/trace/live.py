@@ -1,7 +1,7 @@
 """A recording as a person reads it while it grows: one line for what happened, with how long it took.
 
 Requests are shown with their answers, streamed text is gathered into one line, open permissions and the end
-of turns stand out. It is told entries and gives lines; it does no IO. What peers said is shown harmless:
+of turns stand out. It is told entries and gives lines; it does no IO. What peers said is sanitized:
 control characters would let them write to the terminal.
 """
 
@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.journal.contract import Entry
+from dragoman.text.sanitize import sanitize_line
 from dragoman.trace.frames import decoded
 from dragoman.wire.envelope import id_key
 
@@ -59,19 +60,19 @@ class Live:
         """What was said and not yet shown, and the questions that are still open."""
         yield from self._said()
         for one in self._open.values():
-            yield f"still open: {_plain(one.method)} (id {self._short(str(one.id))})"
+            yield f"still open: {sanitize_line(one.method)} (id {self._short(str(one.id))})"
 
     def _spoken(self, entry: Entry, message: dict[str, Any]) -> str:
         method, request_id = message.get("method"), message.get("id")
         if method is not None and "id" in message:
             self._open[entry.direction, id_key(request_id)] = _Open(str(method), entry.time, request_id)
             detail = _detail(str(method), message.get("params"))
-            return f"{_plain(str(method))} (id {self._short(str(request_id))}){self._about(detail)}"
+            return f"{sanitize_line(str(method))} (id {self._short(str(request_id))}){self._about(detail)}"
         if method is not None:
-            return f"{_plain(str(method))}{self._about(_detail(str(method), message.get('params')))}"
+            return f"{sanitize_line(str(method))}{self._about(_detail(str(method), message.get('params')))}"
         asked = self._open.pop((_back(entry.direction), id_key(request_id)), None)
         took = f" after {(entry.time - asked.at) * 1000:.0f} ms" if asked else ", which nobody asked for"
-        name = _plain(asked.method) if asked else "an answer"
+        name = sanitize_line(asked.method) if asked else "an answer"
         if asked is not None and asked.method == "session/prompt":
             self.turns += 1
         if "error" in message:
@@ -92,14 +93,14 @@ class Live:
             self._text.setdefault((session, kind), []).append(text)
             return
         yield from self._said()
-        yield f"{clock} {arrow} {_plain(kind)}{self._about(_update_detail(update))}"
+        yield f"{clock} {arrow} {sanitize_line(kind)}{self._about(_update_detail(update))}"
 
     def _said(self, *, but: tuple[str, str] | None = None) -> Iterator[str]:
         """Gathered text of all streams but one."""
         for key in [key for key in self._text if key != but]:
             pieces = self._text.pop(key)
-            text = self._short("".join(pieces))
-            yield f"             ◀── {key[1].removesuffix('_chunk')}: {text} ({len(pieces)} pieces)"
+            kind, text = sanitize_line(key[1].removesuffix("_chunk")), self._short("".join(pieces))
+            yield f"             ◀── {kind}: {text} ({len(pieces)} pieces)"
 
     def _noted(self, clock: str, note: Any) -> Iterator[str]:
         yield from self._said()
@@ -109,13 +110,13 @@ class Live:
             if isinstance(note, dict)
             else note
         )
-        yield f"{clock}  ·  {_plain(str(event))}: {self._short(_flat(rest))}"
+        yield f"{clock}  ·  {sanitize_line(str(event))}: {self._short(_flat(rest))}"
 
     def _about(self, detail: str) -> str:
         return f": {self._short(detail)}" if detail else ""
 
     def _short(self, text: str) -> str:
-        text = _plain(text)
+        text = sanitize_line(text)
         return text if len(text) <= self._width else text[: self._width - 1] + "…"
 
 
@@ -163,8 +164,3 @@ def _flat(value: Any) -> str:
 
 def _back(direction: str) -> str:
     return "to_client" if direction == "to_agent" else "to_agent"
-
-
-def _plain(text: str) -> str:
-    """One line, and nothing in it that a terminal would obey."""
-    return "".join(character if character.isprintable() else " " for character in text)

@@ -78,7 +78,7 @@ class Caution(Struct, frozen=True, kw_only=True):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """A permission that is asked for. `text` is all of it, harmless already."""
+    """A permission that is asked for. `text` is all of it, sanitized."""
 
     text: str
     why: str

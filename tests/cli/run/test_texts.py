@@ -124,4 +124,4 @@ def test_a_line_end_that_is_cut_in_two_is_one() -> None:
 def test_a_lone_surrogate_does_not_stop_the_stream() -> None:
     event = json.loads(shown(JsonView(), text("a\ud800b")))
     assert event["text"].startswith("a")
-    assert shown(pipe(), text("a\ud800b")) == "a\ufffdb\n"
+    assert shown(pipe(), text("a\ud800b")) == "a\\ud800b\n"

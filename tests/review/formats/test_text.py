@@ -46,7 +46,7 @@ def test_a_long_line_is_cut() -> None:
 
 
 def test_control_characters_are_written_out() -> None:
-    assert plain("a\x1b[31m\tb\u202e") == "a\\x1b[31m b\\u202e"
+    assert plain("a\x1b[31m\tb\u202e") == "a␛[31m b\\u202e"
 
 
 def test_a_summary_counts_by_severity_from_the_worst() -> None:

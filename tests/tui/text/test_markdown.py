@@ -1,4 +1,4 @@
-from dragoman.tui.text.markdown import markdown
+from tests.text.drawing import markdown
 
 
 def lines(text: str, width: int = 40) -> list[str]:

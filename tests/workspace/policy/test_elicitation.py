@@ -131,7 +131,7 @@ async def test_a_person_fills_in_field_by_field_and_sees_all_before_it_is_sent()
     with terminal("x", "2", "0", "", "yes") as at:
         assert accepted(await at_desk(at).elicit(BRANCH)) == {"branch": "dev", "count": 3}
     assert "claude asks:" in at.shown
-    assert "Which\\x1b[2J branch?" in at.shown
+    assert "Which␛[2J branch?" in at.shown
     assert "Not taken: it must be one of main, dev." in at.shown
     assert "This would be sent:\n  branch = dev\n  count = 3\n" in at.shown
 

@@ -47,7 +47,7 @@ async def test_what_an_agent_calls_its_options_cannot_touch_the_terminal() -> No
     with terminal("1") as at:
         asking = Asked(question=question, decision=decision, text="make", options=options)
         assert await asker(at).ask(asking) == "x"
-    assert "1) \\x1b[2JNo\\n 9) Yes  [allow once]" in at.shown
+    assert "1) ␛[2JNo␊ 9) Yes  [allow once]" in at.shown
 
 
 async def test_questions_wait_for_each_other_and_may_be_taken_back() -> None:

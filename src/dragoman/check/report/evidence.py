@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.check.recording import Direction
+from dragoman.text.sanitize import sanitize_line
 
 TEXT = 72
 ITEMS = 4
@@ -29,21 +30,14 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 def shortened(raw: bytes, *, length: int) -> str:
     """A frame in at most about `length` characters; one that fits is shown as it is."""
-    text = printable(raw.decode(errors="replace"))
+    text = sanitize_line(raw.decode(errors="replace"))
     if len(text) > length:
         try:
             smaller = _cut(msgspec.json.decode(raw), 0)
-            text = printable(msgspec.json.encode(smaller).decode())
+            text = sanitize_line(msgspec.json.encode(smaller).decode())
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             pass  # no JSON: then it is cut as the text that it is
     return text if len(text) <= length else f"{text[:length]}… ({len(text) - length} more)"
-
-
-def printable(text: str) -> str:
-    """Nothing in it that a terminal would obey, and no line ends."""
-    return "".join(
-        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text
-    )
 
 
 def _cut(value: Any, depth: int) -> Any:

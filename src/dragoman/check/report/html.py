@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from html import escape
 
 from dragoman.check.manifest import areas, requirements
-from dragoman.check.report.evidence import printable
 from dragoman.check.report.json import outcome
 from dragoman.check.report.model import STATUSES, PackResult, Part, Report
 from dragoman.check.report.text import distinct
 from dragoman.check.verdict import Finding, Status, Verdict
+from dragoman.text.sanitize import sanitize_line
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --failed: #c0392b; --warned: #b7791f; --recorded: #5b6abf;
@@ -135,4 +135,4 @@ def _badge(status: Status) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(printable(text))
+    return escape(sanitize_line(text))

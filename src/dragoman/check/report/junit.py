@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as xml
 
-from dragoman.check.report.evidence import printable
 from dragoman.check.report.model import Part, Report
 from dragoman.check.verdict import Status, Verdict
+from dragoman.text.sanitize import sanitize_line
 
 _SKIPPED: tuple[Status, ...] = ("not exercised", "not applicable", "blocked", "waived")
 
 
 def as_junit(report: Report) -> str:
-    root = xml.Element("testsuites", name=f"{report.tool}: {printable(report.title)}")
+    root = xml.Element("testsuites", name=f"{report.tool}: {sanitize_line(report.title)}")
     totals = {"tests": 0, "failures": 0, "skipped": 0}
     for part in report.parts:
         suite = _suite(report, part)
@@ -32,7 +32,7 @@ def as_junit(report: Report) -> str:
 def _suite(report: Report, part: Part) -> xml.Element:
     suite = xml.Element(
         "testsuite",
-        name=f"{part.side} {printable(part.peer)}".strip(),
+        name=f"{part.side} {sanitize_line(part.peer)}".strip(),
         tests=str(len(part.verdicts)),
         failures=str(len(part.of("failed"))),
         errors="0",
@@ -52,20 +52,20 @@ def _case(report: Report, part: Part, verdict: Verdict) -> xml.Element:
         failure.text = _told(report, verdict)
     elif verdict.status in _SKIPPED:
         why = f"{verdict.status}: {verdict.reason}" if verdict.reason else verdict.status
-        xml.SubElement(case, "skipped", message=printable(why))
+        xml.SubElement(case, "skipped", message=sanitize_line(why))
     elif verdict.findings:
         xml.SubElement(case, "system-out").text = f"{verdict.status}\n{_told(report, verdict)}"
     return case
 
 
 def _first(verdict: Verdict) -> str:
-    return printable(verdict.findings[0].why) if verdict.findings else verdict.text
+    return sanitize_line(verdict.findings[0].why) if verdict.findings else verdict.text
 
 
 def _told(report: Report, verdict: Verdict) -> str:
     lines = []
     for finding in verdict.findings:
-        lines.append(f"{printable(finding.why)} [{finding.rule}]")
+        lines.append(f"{sanitize_line(finding.why)} [{finding.rule}]")
         lines += [
             f"  {report.name_of(finding.connection)} frame {one.number} {one.direction}: {one.text}"
             for one in report.evidence(finding)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dragoman.check.report.evidence import printable
 from dragoman.check.report.model import STATUSES, PackResult, Part, Report
 from dragoman.check.verdict import Finding, Status, Verdict
+from dragoman.text.sanitize import sanitize_line
 
 SHOWN = 3
 """How many different findings of one requirement are shown; the rest is counted."""
@@ -17,7 +17,7 @@ _DETAILED: tuple[Status, ...] = ("failed", "warned", "recorded", "waived")
 
 def as_text(report: Report, *, details: bool = False) -> str:
     """`details` also names what passed, was not exercised and does not apply."""
-    return "\n".join(_lines(report, details)) + "\n"
+    return "\n".join(map(sanitize_line, _lines(report, details))) + "\n"
 
 
 def counted(counts: dict[Status, int]) -> str:
@@ -34,9 +34,9 @@ def _lines(report: Report, details: bool) -> Iterator[str]:
         if pack.items:
             yield from _pack(report, pack)
     for complaint in report.complaints:
-        yield f"note: {printable(complaint)}"
+        yield f"note: {complaint}"
     if report.blocked:
-        yield f"BLOCKED: {printable(report.blocked)}"
+        yield f"BLOCKED: {report.blocked}"
     for part in report.parts:
         yield f"{_whom(part)}: {counted(part.counts)}"
     if report.counts["not exercised"] or report.counts["blocked"]:
@@ -49,7 +49,7 @@ def distinct(verdict: Verdict) -> list[Finding]:
 
 
 def _whom(part: Part) -> str:
-    return f"{part.side} {printable(part.peer)}".strip()
+    return f"{part.side} {part.peer}".strip()
 
 
 def _part(report: Report, part: Part, details: bool) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _part(report: Report, part: Part, details: bool) -> Iterator[str]:
     if details:
         for verdict in part.verdicts:
             if verdict.status not in _DETAILED:
-                why = f" ({printable(verdict.reason)})" if verdict.reason else ""
+                why = f" ({verdict.reason})" if verdict.reason else ""
                 yield f"{verdict.status}: {verdict.requirement} {verdict.level}: {verdict.text}{why}"
         yield ""
 
@@ -67,7 +67,7 @@ def _part(report: Report, part: Part, details: bool) -> Iterator[str]:
 def _verdict(report: Report, part: Part, verdict: Verdict) -> Iterator[str]:
     yield f"{verdict.status.upper()} {verdict.requirement} {verdict.level} ({part.side}): {verdict.text}"
     if verdict.reason:
-        yield f"  waived: {printable(verdict.reason)}"
+        yield f"  waived: {verdict.reason}"
     shown = distinct(verdict)[:SHOWN]
     for finding in shown:
         yield from _finding(report, finding)
@@ -78,7 +78,7 @@ def _verdict(report: Report, part: Part, verdict: Verdict) -> Iterator[str]:
 
 
 def _finding(report: Report, finding: Finding) -> Iterator[str]:
-    yield f"  {printable(finding.why)} [{finding.rule}]"
+    yield f"  {finding.why} [{finding.rule}]"
     for one in report.evidence(finding):
         line = report.line_of(finding.connection, one.number)
         where = f"{report.name_of(finding.connection)}{f':{line}' if line else ''}"
@@ -89,7 +89,7 @@ def _pack(report: Report, pack: PackResult) -> Iterator[str]:
     yield f"{pack.name} ({pack.side}): {pack.about}"
     for item in pack.items:
         seen = f" ({item.exercised} of {len(item.requirements)} seen)" if item.requirements else ""
-        why = f": {printable(item.reason)}" if item.reason else ""
+        why = f": {item.reason}" if item.reason else ""
         where = f" ({report.name_of(item.connection)} frame {item.frames[0]})" if item.frames else ""
         yield f"  {item.status:<14} {item.says}{seen}{why}{where}"
     yield ""

@@ -15,9 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.run.harmless import harmless
+from dragoman.cli.console import say
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.errors import LocalMistake
+from dragoman.text.sanitize import sanitize
 
 if TYPE_CHECKING:
     from dragoman.cli.chat.house import LocalHouse
@@ -95,5 +96,5 @@ def _folder(path: str | None) -> str:
 
 
 def _refuse(why: str) -> int:
-    print(f"dragoman chat: {harmless(why)}", file=sys.stderr)
+    say(f"dragoman chat: {sanitize(why)}", file=sys.stderr)
     return USAGE

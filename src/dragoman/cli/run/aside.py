@@ -1,6 +1,6 @@
 """Standard error: where a run speaks to people, aside from what standard output promises.
 
-Whoever closed it wants to hear nothing. What is said here is harmless already.
+Whoever closed it wants to hear nothing. What is said here is sanitized already.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from dragoman.cli.run import aside, events
-from dragoman.cli.run.harmless import harmless, harmless_line
 from dragoman.cli.run.narrate import now
 from dragoman.cli.run.reporter import Reporter
 from dragoman.errors import LocalMistake
 from dragoman.journal.history import history_path
+from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.changes import Change, Changes, RevertRefused, Snapshot, take_snapshot
 from dragoman.workspace.entries import SnapshotSettings
 from dragoman.workspace.policy.loading import places
@@ -55,7 +55,7 @@ async def _unwanted(files: Sequence[Change], what: What) -> Sequence[Change]:
 
     lines, unwanted = Lines(0), []
     for change in files:
-        aside.write(f"\n{harmless(change.diff or '')}{change.kind} {harmless_line(change.path)}\n")
+        aside.write(f"\n{sanitize(change.diff or '')}{change.kind} {sanitize_line(change.path)}\n")
         while True:
             aside.write("Keep it, or put it back? k or r: ")
             answer = await lines.read()

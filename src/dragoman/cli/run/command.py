@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 
 from dragoman import Limits
+from dragoman.cli.log_lines import SafeFormatter
 from dragoman.cli.run import aside, events
 from dragoman.cli.run.attach import read_attachments
 from dragoman.cli.run.drive import Drive, Plan
 from dragoman.cli.run.exits import EXITS
-from dragoman.cli.run.harmless import harmless
 from dragoman.cli.run.lend import Rules
 from dragoman.cli.run.mcp import read_mcp
 from dragoman.cli.run.mistakes import Mistake
@@ -35,6 +35,7 @@ from dragoman.cli.run.stop import Stop
 from dragoman.cli.run.target import find_target
 from dragoman.cli.run.texts import TextView
 from dragoman.cli.run.views import JsonView, QuietView, View
+from dragoman.text.sanitize import sanitize
 from dragoman.transport.patient import claim_stderr
 from dragoman.version import VERSION
 
@@ -53,7 +54,7 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         plan = make_plan(chosen)
     except Mistake as mistake:
-        aside.say(f"dragoman run: {harmless(str(mistake))}\nTo go on: {mistake.next_step}.")
+        aside.say(f"dragoman run: {sanitize(str(mistake))}\nTo go on: {mistake.next_step}.")
         return EXITS["usage"].status
     try:
         os.fstat(STDOUT)
@@ -202,18 +203,13 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-class _HarmlessFormatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        return harmless(super().format(record))
-
-
 def _set_up_logging(*, verbose: bool) -> None:
     """Our log is for those who asked for it: it may quote what an agent sent."""
     log = logging.getLogger("dragoman")
     log.propagate = False
     if verbose:
         handler = logging.StreamHandler()
-        handler.setFormatter(_HarmlessFormatter("dragoman: %(levelname)s: %(message)s"))
+        handler.setFormatter(SafeFormatter("dragoman: %(levelname)s: %(message)s"))
         log.addHandler(handler)
     else:
         log.addHandler(logging.NullHandler())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from dragoman.cli.run.harmless import harmless, harmless_line
 from dragoman.cli.run.paint import Paint
+from dragoman.text.sanitize import sanitize, sanitize_line
 
 LINES = 200
 """Lines of a diff that are shown here; the change set at the end of the run has all of it."""
@@ -18,7 +18,7 @@ COMPARED = 3000
 def show_diff(item: dict[str, Any], paint: Paint) -> str:
     """The diff as text, with its path above it."""
     path, old, new = item.get("path"), item.get("oldText"), item.get("newText")
-    name = harmless_line(path) if isinstance(path, str) else "a file"
+    name = sanitize_line(path) if isinstance(path, str) else "a file"
     before, after = _lines(old), _lines(new)
     if len(before) + len(after) > COMPARED:
         return f"  {name}: {len(before)} lines become {len(after)}\n"
@@ -31,4 +31,4 @@ def show_diff(item: dict[str, Any], paint: Paint) -> str:
 
 def _lines(text: Any) -> list[str]:
     """The last line is ended or not; a diff for people does not tell."""
-    return harmless(text.removesuffix("\n")).split("\n") if isinstance(text, str) and text else []
+    return sanitize(text.removesuffix("\n")).split("\n") if isinstance(text, str) and text else []

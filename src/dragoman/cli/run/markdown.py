@@ -1,150 +1,251 @@
-"""Markdown for a terminal, piece by piece as it arrives.
+"""Markdown for a terminal that prints what comes and never takes it back.
 
-A small part of the language, the part that agents write: headings, lists, quotes, fenced code, bold, italics
-and code within a line. It never waits for a line to end: held back are only the characters that may still
-become a mark. What it does not know stands there as it was written, and nothing is lost but the marks.
+Blocks that are finished are printed whole. Of a paragraph that is still being written, words are printed as
+soon as nothing behind them can change their style, and of code whole lines, so that nobody waits for the end
+of a long answer. Lines are not wrapped: a terminal does that.
 
-It takes harmless text (see `harmless`) and adds escape sequences of its own; where those are not wanted it is
-not used.
+Two things are only known when their second line comes, and by then the first may have been printed: a heading
+that is underlined stays without its style, and a table whose first row does not begin with `|` begins again
+on a new line.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from dragoman.text.cells import cell_width
+from dragoman.text.markdown import (
+    Block,
+    BlockQuote,
+    CodeBlock,
+    Heading,
+    HtmlBlock,
+    ItemList,
+    Paragraph,
+    Style,
+    Table,
+    TextSpan,
+)
+from dragoman.text.markdown_stream import MarkdownStream
 
 BOLD, DIM, ITALIC, CODE, HEADING, RESET = "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[36m", "\x1b[1;4m", "\x1b[0m"
+UNDERLINE, STRIKE = "\x1b[4m", "\x1b[9m"
 
-_HEADING = re.compile(r" {0,3}#{1,6} ")
-_BULLET = re.compile(r"( *)[-*+] ")
-_QUOTE = re.compile(r" {0,3}> ?")
-_FENCE = re.compile(r" *(```+|~~~+)")
-_RULE = re.compile(r" {0,3}([-*_])( *\1){2,} *$")
-# What may still become one of the above.
-_UNDECIDED = re.compile(r" *(#{0,6}|[-*+_]( *[-*+_])*|`{0,2}|~{0,2}) *$| {0,3}>$")
-_STYLES = {"`": CODE, "*": ITALIC, "_": ITALIC, "**": BOLD, "__": BOLD, "***": BOLD + ITALIC}
+_STYLES: Final[dict[Style, str]] = {
+    "strong": BOLD,
+    "emphasis": ITALIC,
+    "strike": STRIKE,
+    "code": CODE,
+    "link": UNDERLINE,
+    "address": DIM,
+    "html": DIM,
+}
+# What may still become a mark, an entity or a table when more text comes.
+_MAY_CHANGE: Final = re.compile(r"\*(?!\s)|(?<!\w)_(?!\s)|[`\[|\\~]|!\Z|<(?![\s\d])|&(?=[#\w]|\Z)")
 
-LONGEST_HEAD = 80
-"""Characters at the beginning of a line that are held back at most."""
+LAZY: Final = 4
+"""An open block is read again when it has grown by one part in so many: a long one costs more."""
 
 
-class Markdown:
+class StyledText(NamedTuple):
+    """A text in one style."""
+
+    text: str
+    style: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.style}{self.text}{RESET}" if self.style and self.text.strip() else self.text
+
+
+class MarkdownPrinter:
     """One stream of Markdown."""
 
     def __init__(self) -> None:
-        self._head = ""  # the undecided beginning of a line
-        self._at_head = True
-        self._mark = ""  # stars or underscores that may be part of a longer mark
-        self._line_style = ""
-        self._inline: list[str] = []  # marks that are open in this line, outermost first
-        self._fence = ""
-        self._previous = "\n"
+        self._stream = MarkdownStream()
+        self._shown = ""  # of the open blocks, without styles
+        self._has_finished = False
+        self._unread = self._length = 0
 
     def feed(self, piece: str) -> str:
         """What can be shown now."""
-        out: list[str] = []
-        for number, line in enumerate(piece.split("\n")):
-            if number:
-                out.append(self._end_line())
-            if line:
-                out.append(self._feed_line(line))
-        return "".join(out)
+        finished = self._stream.feed(piece)
+        self._unread += len(piece)
+        self._length = len(piece) if finished else self._length + len(piece)
+        if not finished and LAZY * self._unread < self._length:
+            return ""
+        self._unread = 0
+        return self._print(finished) + self._print_open(self._stream.open)
 
     def finish(self) -> str:
-        """The end of the stream: what was held back, and nothing left switched on."""
-        out = self._decide(self._head, at_end=True) if self._at_head and self._head else ""
-        return out + self._close_line()
+        """The rest, to the end of its line."""
+        return self._print(self._stream.finish())
 
-    # Lines.
-
-    def _feed_line(self, text: str) -> str:
-        if not self._at_head:
-            return self._spans(text)
-        self._head += text
-        if len(self._head) < LONGEST_HEAD and self._is_undecided(self._head):
+    def _print(self, blocks: Sequence[Block]) -> str:
+        pieces = self._pieces(blocks)
+        text = "".join(piece.text for piece in pieces)
+        self._has_finished |= bool(blocks)
+        if self._shown.startswith(text):
+            self._shown = self._shown[len(text) :]
             return ""
-        return self._decide(self._head, at_end=False)
+        shown, self._shown = self._shown, ""
+        if text.startswith(shown):
+            return _styled(pieces, len(shown), len(text))
+        return "\n" + _styled(pieces, 0, len(text))
 
-    def _is_undecided(self, head: str) -> bool:
-        if _FENCE.match(head):
-            return True  # the name of the language follows, to the end of the line
-        if self._fence:
-            return not head.strip(" `~")
-        return bool(_UNDECIDED.match(head)) and not (_BULLET.match(head) and not _RULE.match(head + "--"))
+    def _print_open(self, blocks: Sequence[Block]) -> str:
+        if not blocks:
+            return ""
+        pieces = self._pieces(blocks)
+        text = "".join(piece.text for piece in pieces)
+        end = _stable(blocks, text)
+        if end <= len(self._shown) or not text.startswith(self._shown):
+            return ""
+        shown, self._shown = len(self._shown), text[:end]
+        return _styled(pieces, shown, end)
 
-    def _decide(self, head: str, *, at_end: bool) -> str:
-        self._head, self._at_head = "", False
-        if found := _FENCE.match(head):
-            return self._fence_line(head, found[1])
-        if self._fence:
-            return CODE + head
-        if at_end and _RULE.match(head):
-            return f"{DIM}{'─' * 24}{RESET}"
-        if found := _HEADING.match(head):
-            self._line_style = HEADING
-            return HEADING + self._spans(head[found.end() :])
-        if found := _BULLET.match(head):
-            return f"{found[1]}• " + self._spans(head[found.end() :])
-        if found := _QUOTE.match(head):
-            self._line_style = DIM
-            return f"{DIM}│ " + self._spans(head[found.end() :])
-        return self._spans(head)
+    def _pieces(self, blocks: Sequence[Block]) -> list[StyledText]:
+        found: list[StyledText] = []
+        for block in blocks:
+            if block.gap and (found or self._has_finished):
+                found.append(StyledText("\n"))
+            for line in _lines(block):
+                found += [*line, StyledText("\n")]
+        return found
 
-    def _fence_line(self, head: str, mark: str) -> str:
-        if not self._fence:
-            self._fence = mark
-        elif mark.startswith(self._fence) and head.strip() == mark:
-            self._fence = ""
+
+def _styled(pieces: Sequence[StyledText], start: int, end: int) -> str:
+    """The pieces between two places of their text."""
+    out, at = [], 0
+    for piece in pieces:
+        text = piece.text[max(0, start - at) : max(0, end - at)]
+        at += len(piece.text)
+        out.append(str(piece._replace(text=text)))
+    return "".join(out)
+
+
+def _stable(blocks: Sequence[Block], text: str) -> int:
+    """How much of the text of open blocks cannot change any more."""
+    last = blocks[-1]
+    while isinstance(last, BlockQuote | ItemList):
+        inner = last.blocks if isinstance(last, BlockQuote) else last.items[-1].blocks
+        if not inner:
+            return 0
+        last = inner[-1]
+    if isinstance(last, CodeBlock) and last.fence:
+        return text.rstrip("\n").rfind("\n") + 1
+    if not isinstance(last, Paragraph):
+        return 0
+    lines = text.removesuffix("\n").split("\n")
+    written = "".join(span.text for span in last.spans).split("\n")
+    number, column = _stable_place(last.spans)
+    if not column:
+        return 0
+    at = len(lines) - len(written) + number
+    before = len(lines[at]) - len(written[number])  # what stands before the line: a bar, a bullet
+    return sum(len(line) + 1 for line in lines[:at]) + before + column
+
+
+def _stable_place(spans: Sequence[TextSpan]) -> tuple[int, int]:
+    """Line and column in a paragraph behind the last text whose style no other text can change."""
+    place, line, column = (0, 0), 0, 0
+    for span in spans:
+        if span.text == "\n":
+            line, column = line + 1, 0
+            continue
+        if not span.styles:
+            found = _MAY_CHANGE.search(span.text)
+            sure = span.text[: found.start()] if found else span.text
+            if sure:
+                place = line, column + len(sure)
+            if found:
+                break
+        column += len(span.text)
+    return place
+
+
+def _lines(block: Block) -> Iterator[list[StyledText]]:
+    match block:
+        case Paragraph(spans=spans):
+            yield from _text(spans)
+        case Heading(spans=spans):
+            yield from _text(spans, HEADING)
+        case CodeBlock():
+            yield from _code(block)
+        case HtmlBlock(text=text):
+            yield from ([StyledText(line, DIM)] for line in text.split("\n"))
+        case BlockQuote(blocks=blocks):
+            for line in _within(blocks):
+                yield [StyledText("│ ", DIM), *(piece._replace(style=DIM + piece.style) for piece in line)]
+        case ItemList():
+            yield from _items(block)
+        case Table():
+            yield from _table(block)
+        case _:
+            yield [StyledText("─" * 24, DIM)]
+
+
+def _within(blocks: Sequence[Block]) -> Iterator[list[StyledText]]:
+    for number, block in enumerate(blocks):
+        if number and block.gap:
+            yield []
+        yield from _lines(block)
+
+
+def _text(spans: Sequence[TextSpan], style: str = "") -> Iterator[list[StyledText]]:
+    line: list[StyledText] = []
+    for span in spans:
+        if span.text == "\n":
+            yield line
+            line = []
         else:
-            return CODE + head
-        return f"{DIM}{head}{RESET}"
+            line.append(StyledText(span.text, style + "".join(_STYLES[name] for name in span.styles)))
+    yield line
 
-    def _end_line(self) -> str:
-        out = self._decide(self._head, at_end=True) if self._at_head and self._head else ""
-        out += self._close_line() + "\n"
-        self._at_head, self._previous = True, "\n"
-        return out
 
-    def _close_line(self) -> str:
-        out, self._mark = self._toggle(self._mark, "\n"), ""
-        styled = bool(self._line_style or self._inline or self._fence)
-        self._line_style = ""
-        self._inline.clear()
-        return out + (RESET if styled else "")
+def _code(block: CodeBlock) -> Iterator[list[StyledText]]:
+    if block.fence and not block.continued:
+        yield [StyledText(f"```{block.language}", DIM)]
+    before = "" if block.fence else "    "
+    if block.text:
+        yield from ([StyledText(before + line, CODE)] for line in block.text.split("\n"))
+    if block.closed:
+        yield [StyledText("```", DIM)]
 
-    # Within a line.
 
-    def _spans(self, text: str) -> str:
-        if self._fence:
-            return text
-        out: list[str] = []
-        for character in text:
-            if self._mark and character != self._mark[0]:
-                out.append(self._toggle(self._mark, character))
-                self._mark = ""
-            if character == "`" or (character in "*_" and "`" not in self._inline):
-                self._mark += character
-            else:
-                out.append(character)
-                self._previous = character
-        return "".join(out)
+def _items(block: ItemList) -> Iterator[list[StyledText]]:
+    for number, item in enumerate(block.items):
+        if number and item.gap:
+            yield []
+        mark = "•" if item.number is None else item.marker
+        if item.checked is not None:
+            mark = "☑" if item.checked else "☐"
+        space = " " * (len(mark) + 1)
+        before = space if item.continued else f"{mark} "
+        for line in [*_within(item.blocks)] or [[]]:
+            yield [StyledText(before), *line] if line or before != space else []
+            before = space
 
-    def _toggle(self, mark: str, following: str) -> str:
-        """A mark opens before a word and closes behind one; any other is just a character."""
-        if not mark:
-            return ""
-        if mark in self._inline:
-            if not self._previous.isspace():
-                self._inline = self._inline[: self._inline.index(mark)]
-                return self._restyled()
-        elif mark in _STYLES and not following.isspace() and self._may_open(mark):
-            self._inline.append(mark)
-            return self._restyled()
-        self._previous = mark[-1]
-        return mark
 
-    def _may_open(self, mark: str) -> bool:
-        # An underscore within a word is a part of a name.
-        return "`" not in self._inline and (mark[0] != "_" or not self._previous.isalnum())
+def _table(block: Table) -> Iterator[list[StyledText]]:
+    rows = [[next(_text(cell)) for cell in row] for row in (block.head, *block.rows)]
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        if number or not block.continued:
+            yield list(_row(row, widths))
+        if not number and not block.continued:
+            yield [StyledText("─┼─".join("─" * width for width in widths), DIM)]
 
-    def _restyled(self) -> str:
-        return RESET + self._line_style + "".join(_STYLES[mark] for mark in self._inline)
+
+def _row(cells: Sequence[Sequence[StyledText]], widths: Sequence[int]) -> Iterator[StyledText]:
+    for number, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        if number:
+            yield StyledText(" │ ", DIM)
+        yield from cell
+        if number < len(widths) - 1:
+            yield StyledText(" " * (width - _width(cell)))
+
+
+def _width(cell: Sequence[StyledText]) -> int:
+    return sum(cell_width(piece.text) for piece in cell)

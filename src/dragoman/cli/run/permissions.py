@@ -16,12 +16,12 @@ from msgspec import UNSET
 
 from dragoman import Client
 from dragoman.cli.run import events
-from dragoman.cli.run.harmless import harmless_line
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.reporter import Reporter
 from dragoman.errors import ErrorAnswer
 from dragoman.schema import v1
 from dragoman.sdk.handlers import Handler
+from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.asking import Asker
 from dragoman.workspace.policy.audit import AuditLog, Entry
 from dragoman.workspace.policy.desk import PermissionDesk
@@ -143,7 +143,7 @@ class Decisions(AuditLog):
             )
         )
         if line.outcome == "deny" and line.by == "policy":
-            self._reporter.tell(f"not allowed: {harmless_line(what)} ({harmless_line(line.why)})")
+            self._reporter.tell(f"not allowed: {sanitize_line(what)} ({sanitize_line(line.why)})")
 
 
 def make_desk(

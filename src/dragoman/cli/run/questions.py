@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 
 from dragoman.cli.run import aside, events
-from dragoman.cli.run.harmless import harmless_json
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.narrate import now
 from dragoman.cli.run.reporter import Reporter
 from dragoman.schema import v1
 from dragoman.schema.codec import write
+from dragoman.text.sanitize import sanitize_json
 from dragoman.workspace.policy.answers import Answers, AnswersError
 from dragoman.workspace.policy.asking import Asker
 from dragoman.workspace.policy.elicitation import ElicitationDesk, FormAsker
@@ -83,7 +83,7 @@ class Questions:
 
     def _left_open(self, question: dict[str, Any]) -> None:
         self._tell(question["request"], "open")
-        self._reporter.tell_json(harmless_json(msgspec.json.encode({"question": question})).decode())
+        self._reporter.tell_json(sanitize_json(msgspec.json.encode({"question": question})).decode())
         self._end()
 
     def _tell(self, request: Any, action: str) -> None:

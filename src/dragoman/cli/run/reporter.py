@@ -2,7 +2,7 @@
 error.
 
 Events go to the view. Notes also go to standard error where standard output is not JSON, because standard
-output holds nothing but what the format promises. Everything that comes from an agent is made harmless first.
+output holds nothing but what the format promises. Everything that comes from an agent is sanitized first.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Literal
 
 from dragoman.cli.run import aside, events
 from dragoman.cli.run.events import AnyEvent
-from dragoman.cli.run.harmless import harmless, harmless_line
 from dragoman.cli.run.narrate import now
 from dragoman.cli.run.output import Output
 from dragoman.cli.run.views import JsonView, View
+from dragoman.text.sanitize import sanitize, sanitize_line
 
 
 class Reporter:
@@ -35,7 +35,7 @@ class Reporter:
         """Tell a person something that is not the agent's."""
         self.emit(events.Note(time=now(), level=level, message=message))
         if self._for_people or level == "error":
-            self.say(f"dragoman run: {harmless(message)}")
+            self.say(f"dragoman run: {sanitize(message)}")
 
     def warn(self, message: str) -> None:
         """The same for something that may explain what goes wrong later."""
@@ -44,7 +44,7 @@ class Reporter:
     def tell(self, message: str) -> None:
         """The same for what is an event already."""
         if self._for_people:
-            self.say(f"dragoman run: {harmless(message)}")
+            self.say(f"dragoman run: {sanitize(message)}")
 
     def tell_json(self, line: str) -> None:
         """For programs that look at standard error, where standard output is not for them."""
@@ -66,7 +66,7 @@ class Reporter:
             text = line.decode(errors="replace").rstrip("\r")
             self.emit(events.Stderr(time=now(), text=text))
             if self._for_people:
-                self.say(f"agent: {harmless_line(text)}")
+                self.say(f"agent: {sanitize_line(text)}")
 
     def finish(self) -> None:
         if self._stderr_rest:

@@ -7,16 +7,21 @@ less of them: no thoughts, no plan, no usage, and each tool call once, when it h
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from dragoman.cli.run import events
 from dragoman.cli.run.diffs import show_diff
 from dragoman.cli.run.events import AnyEvent
-from dragoman.cli.run.harmless import HarmlessStream, harmless, harmless_line
-from dragoman.cli.run.markdown import Markdown
 from dragoman.cli.run.paint import Paint
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman.text.sanitize import SanitizedStream, sanitize, sanitize_line
+from dragoman.tui.model.faces import TurnLines
+
+if TYPE_CHECKING:
+    from dragoman.cli.run.markdown import MarkdownPrinter
 
 LINES = 12
 """Lines of a tool's output that are shown; the rest is counted."""
@@ -32,9 +37,11 @@ class TextView:
         self._paint = paint
         self._terminal = is_terminal
         self._speaker = ""  # whose text the last one was
-        self._stream = HarmlessStream()
-        self._markdown: Markdown | None = None
+        self._stream = SanitizedStream()
+        self._markdown: MarkdownPrinter | None = None
         self._at_line_start = True
+        self._lines = TurnLines()
+        self._remarks = ""
         self._shown_status: dict[str, str] = {}
         self._contents: dict[str, Any] = {}  # of tool calls that have not ended
         self._plan: list[Any] = []
@@ -61,13 +68,19 @@ class TextView:
             case events.User():
                 return self._say("user", event.text) if self._terminal else ""
             case events.Content():
-                return self._line(f"[{_named(event.block)}]")
+                return self._line(f"[{_named(msgspec.json.decode(event.block))}]")
             case events.Tool():
                 return self._tool(event)
             case events.Plan():
                 return self._show_plan(event)
             case events.Usage():
                 self._usage = event
+            case events.Notice():
+                about = f": {event.description}" if event.description else ""
+                return self._remark(f"{event.severity}: {event.title}{about}")
+            case events.Update():
+                line = self._lines.new_line(read(event.update, v1.SessionUpdate))
+                return "" if line is None else self._remark(line)
             case events.Changes():
                 return self._changes(event)
             case events.End():
@@ -83,24 +96,33 @@ class TextView:
         if speaker != self._speaker:
             out = self._break()
             self._speaker = speaker
-            self._markdown = Markdown() if self._paint.colours and speaker == "agent" else None
-        piece = self._stream.feed(text)
+            self._markdown = _printer() if self._paint.colours and speaker == "agent" else None
         if self._markdown is not None:
-            return out + self._markdown.feed(piece)
+            return out + self._markdown.feed(text)
+        piece = self._stream.feed(text)
         return out + self._paint.dim(piece) if speaker != "agent" else out + piece
 
     def _break(self) -> str:
         """End what was being said, at the end of a line."""
         out = self._stream.finish()
         if self._markdown is not None:
-            out = self._markdown.feed(out) + self._markdown.finish()
+            out += self._markdown.finish()
             self._markdown = None
         open_line = not out.endswith("\n") if out else not self._at_line_start
-        self._speaker = ""
-        return out + ("\n" if open_line else "")
+        remarks, self._speaker, self._remarks = self._remarks, "", ""
+        return out + ("\n" if open_line else "") + remarks
 
     def _line(self, text: str) -> str:
         return f"{self._break()}{text}\n"
+
+    def _remark(self, text: str) -> str:
+        """Lines beside what is said; they wait until it is, because a word may be cut in two."""
+        lines = f"· {sanitize(text)}".replace("\n", "\n  ").split("\n")
+        remark = "".join(f"{self._paint.dim(line)}\n" for line in lines)
+        if self._speaker:
+            self._remarks += remark
+            return ""
+        return self._break() + remark
 
     # What is done.
 
@@ -113,8 +135,8 @@ class TextView:
             return ""
         self._shown_status[event.id] = event.status
         mark, colour = _MARKS.get(event.status, ("•", "yellow"))
-        title = harmless_line(event.title or event.name or event.id)
-        kind = "" if event.kind == "other" else f" ({harmless_line(event.kind)})"
+        title = sanitize_line(event.title or event.name or event.id)
+        kind = "" if event.kind == "other" else f" ({sanitize_line(event.kind)})"
         line = self._line(f"{self._paint.in_colour(mark, colour)} {title}{self._paint.dim(kind)}")
         return line + (self._outcome(event) if ended else "")
 
@@ -135,9 +157,11 @@ class TextView:
     def _excerpt(self, item: dict[str, Any]) -> str:
         block = item.get("content")
         text = block.get("text") if isinstance(block, dict) else None
-        if not isinstance(text, str) or not text.strip():
+        if not isinstance(text, str):
+            return f"  {self._paint.dim(f'[{_named(block or item)}]')}\n"
+        if not text.strip():
             return ""
-        lines = harmless(text).strip("\n").split("\n")
+        lines = sanitize(text).strip("\n").split("\n")
         shown = lines[:LINES] + ([f"… {len(lines) - LINES} more lines"] if len(lines) > LINES else [])
         return "".join(f"  {self._paint.dim(line)}\n" for line in shown)
 
@@ -147,7 +171,7 @@ class TextView:
             return ""
         self._plan = entries
         lines = [
-            f"{_STEPS.get(entry['status'], '☐')} {harmless_line(entry['content'])}\n" for entry in entries
+            f"{_STEPS.get(entry['status'], '☐')} {sanitize_line(entry['content'])}\n" for entry in entries
         ]
         return self._break() + "".join(self._paint.dim(line) for line in lines)
 
@@ -158,13 +182,13 @@ class TextView:
             return ""
         out = [self._break()]
         if self._terminal:
-            out += [self._paint.diff(harmless(file.diff)) for file in event.files if file.diff is not None]
+            out += [self._paint.diff(sanitize(file.diff)) for file in event.files if file.diff is not None]
         out.append(self._paint.bold("Changed on disk:") + "\n")
         for file in event.files:
             size = "binary" if file.binary else f"+{file.lines_added} -{file.lines_removed}"
             undone = ", reverted" if file.reverted else ""
-            out.append(f"  {file.kind} {harmless_line(file.path)} ({size}{undone})\n")
-        out += [f"  note: {harmless_line(note)}\n" for note in event.notes]
+            out.append(f"  {file.kind} {sanitize_line(file.path)} ({size}{undone})\n")
+        out += [f"  note: {sanitize_line(note)}\n" for note in event.notes]
         return "".join(out)
 
     def _end(self, event: events.End) -> str:
@@ -178,13 +202,23 @@ class TextView:
             parts.append(f"context {self._usage.used:,} of {self._usage.size:,}")
             if self._usage.cost is not msgspec.UNSET:
                 cost = msgspec.json.decode(self._usage.cost)
-                parts.append(f"{cost['amount']:g} {harmless_line(cost['currency'])}")
+                parts.append(f"{cost['amount']:g} {sanitize_line(cost['currency'])}")
         return self._line(self._paint.dim(" · ".join(parts)))
 
 
-def _named(block: Any) -> str:
+def _printer() -> MarkdownPrinter | None:
+    """None where nothing is installed that reads Markdown: then it is shown as it was written."""
+    try:
+        from dragoman.cli.run.markdown import MarkdownPrinter
+    except ModuleNotFoundError:
+        return None
+    return MarkdownPrinter()
+
+
+def _named(fields: Any) -> str:
     """What a block is, where it cannot be shown."""
-    fields = msgspec.json.decode(block)
     what = fields.get("type") if isinstance(fields, dict) else None
-    about = [fields.get(name) for name in ("name", "uri", "mimeType")] if isinstance(fields, dict) else []
-    return harmless_line(" ".join(str(part) for part in [what or "content", *about] if part))
+    inner = fields.get("resource") if isinstance(fields, dict) else None
+    named = inner if isinstance(inner, dict) else fields
+    about = [named.get(name) for name in ("name", "uri", "mimeType")] if isinstance(named, dict) else []
+    return sanitize_line(" ".join(str(part) for part in [what or "content", *about] if part))

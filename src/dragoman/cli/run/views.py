@@ -12,7 +12,7 @@ import msgspec
 
 from dragoman.cli.run import events
 from dragoman.cli.run.events import AnyEvent
-from dragoman.cli.run.harmless import HarmlessStream, harmless_json
+from dragoman.text.sanitize import SanitizedStream, sanitize_json
 
 
 class View(Protocol):
@@ -35,7 +35,7 @@ class JsonView:
             encoded = self._encode(event)
         except UnicodeEncodeError:  # a lone surrogate, from a name of a file or a broken agent
             encoded = self._encode(_without_surrogates(event))
-        return harmless_json(encoded) + b"\n"
+        return sanitize_json(encoded) + b"\n"
 
     def finish(self) -> bytes:
         return b""
@@ -45,7 +45,7 @@ class QuietView:
     """`--format quiet`: what the agent says, and nothing else."""
 
     def __init__(self) -> None:
-        self._stream = HarmlessStream()
+        self._stream = SanitizedStream()
         self._apart = False  # something else happened since it last spoke
         self._spoke = False
         self._at_line_start = True

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dragoman.review.finding import Finding, Severity
 from dragoman.review.texts import Lines
+from dragoman.text.cells import cell_width
+from dragoman.text.sanitize import sanitize_line
 
 WIDEST = 160
 """Characters of a line that are shown; the rest is cut off."""
@@ -42,15 +44,8 @@ def as_text(finding: Finding, lines: Lines | None = None, *, colour: bool = Fals
 
 
 def plain(text: str) -> str:
-    """A text without anything that a terminal would obey or hide."""
-    return "".join(
-        character if character.isprintable() else " " if character == "\t" else _escaped(character)
-        for character in text
-    )
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+    """On one line, with every character seen that is not what it looks like."""
+    return sanitize_line(text.replace("\t", " "), exact=True)
 
 
 def _shown(finding: Finding, lines: Lines) -> list[str]:
@@ -68,6 +63,7 @@ def _shown(finding: Finding, lines: Lines) -> list[str]:
     rows = [f"{number}{(before + marked + after)[:WIDEST]}"]
     if marked.strip() and len(before) < WIDEST:
         rows.append(
-            f"{' ' * (len(number) - 2)}| {' ' * len(before)}{'^' * min(len(marked), WIDEST - len(before))}"
+            f"{' ' * (len(number) - 2)}| {' ' * cell_width(before)}"
+            f"{'^' * cell_width(marked[: WIDEST - len(before)])}"
         )
     return rows

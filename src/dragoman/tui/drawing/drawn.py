@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.tui.drawing.looks import GUTTER, LEVELS, STEPS, UNFOLDED
 from dragoman.tui.drawing.tools import Terminals, draw_tool
 from dragoman.tui.model.entries import Entry, Noted, Planned, Ran, Said, Worked
 from dragoman.tui.text.ansi import output_lines
 from dragoman.tui.text.flow import Flow
-from dragoman.tui.text.harmless import harmless, harmless_line
 from dragoman.tui.text.lines import block, cut, hanging, indented, plain, wrapped
 
 FED = 8192
@@ -122,9 +122,9 @@ class Drawn:
         count = text.count("\n") + 1
         if said.is_done:
             words = "Thought" if count == 1 else f"Thought, {count} lines"
-            last = harmless_line(text.partition("\n")[0])
+            last = sanitize_line(text.partition("\n")[0])
         else:
-            words, last = "Thinking", harmless_line(text.rpartition("\n")[2])
+            words, last = "Thinking", sanitize_line(text.rpartition("\n")[2])
         shown = cut(f"{words}: {last}", self._width - GUTTER)
         return [mark + plain(shown, "dim italic")]
 
@@ -143,7 +143,7 @@ def _plan(planned: Planned, width: int) -> list[Content]:
     for step in planned.steps[:UNFOLDED]:
         mark, style = STEPS.get(step.status, ("☐", ""))
         first = plain(f"  {mark} ", style)
-        found += hanging(plain(harmless_line(step.content), style), width, first)
+        found += hanging(plain(sanitize_line(step.content), style), width, first)
     return found
 
 
@@ -151,7 +151,7 @@ def _note(noted: Noted, width: int) -> list[Content]:
     mark, style = LEVELS[noted.level]
     lines = [
         one
-        for part in harmless(noted.text).split("\n")
+        for part in sanitize(noted.text).split("\n")
         for one in wrapped(plain(part, style), width - GUTTER)
     ]
     return [plain(f"{mark} ", style) + lines[0], *indented(lines[1:], " " * GUTTER)]
@@ -160,7 +160,7 @@ def _note(noted: Noted, width: int) -> list[Content]:
 def _ran(ran: Ran, width: int) -> list[Content]:
     ended = ran.output.ended
     mark = plain("$ ", "$text-success" if ended == "0" else "$text-error" if ended else "$text-warning")
-    found = hanging(plain(harmless_line(ran.line), "bold"), width, mark)
+    found = hanging(plain(sanitize_line(ran.line), "bold"), width, mark)
     lines = [part for one in output_lines(ran.output.text) for part in wrapped(one, width - GUTTER)]
     most = UNFOLDED if ran.is_open is not False else 0
     if len(lines) > most:

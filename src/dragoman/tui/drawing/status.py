@@ -7,9 +7,9 @@ import time
 
 from textual.content import Content
 
+from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.conversation import Away, Conversation
 from dragoman.tui.model.facts import Facts
-from dragoman.tui.text.harmless import harmless_line
 from dragoman.tui.text.lines import cut, line, plain
 
 _STATES = {
@@ -24,10 +24,10 @@ _STATES = {
 
 def heading(agent: str, cwd: str, facts: Facts, width: int) -> Content:
     """Who and where."""
-    parts = [harmless_line(agent), short_path(cwd)]
+    parts = [sanitize_line(agent), short_path(cwd)]
     if facts.title:
-        parts.append(harmless_line(facts.title))
-    mode = harmless_line(facts.mode_name)
+        parts.append(sanitize_line(facts.title))
+    mode = sanitize_line(facts.mode_name)
     right = plain(cut(mode, width // 3), "$text-accent") if mode else Content("")
     left = plain(cut(" · ".join(parts), width - right.cell_length - 1), "dim")
     return _apart(left, right, width)
@@ -67,7 +67,7 @@ def _absence(away: Away) -> list[tuple[str, str]]:
     words = f"away {now - away.since:.0f} s" if away.was_there else "no connection yet"
     left = away.again - now
     again = f"trying again in {left:.0f} s" if left >= 0.5 else "trying again"
-    return [(f"◌ {words}, {again}", "$text-warning"), (f" · {harmless_line(away.why)}", "dim")]
+    return [(f"◌ {words}, {again}", "$text-warning"), (f" · {sanitize_line(away.why)}", "dim")]
 
 
 def _hint(conversation: Conversation) -> str:
@@ -92,7 +92,7 @@ def usage(facts: Facts) -> str:
     elif facts.tokens_in or facts.tokens_out:
         parts.append(f"{_short(facts.tokens_in)} in {_short(facts.tokens_out)} out")
     if facts.cost:
-        parts.append(harmless_line(facts.cost))
+        parts.append(sanitize_line(facts.cost))
     return " · ".join(parts)
 
 
@@ -101,7 +101,7 @@ def short_path(path: str) -> str:
     home = os.path.expanduser("~")
     if home != "/" and (path == home or path.startswith(home + os.sep)):
         path = "~" + path[len(home) :]
-    return harmless_line(path)
+    return sanitize_line(path)
 
 
 def _short(number: int) -> str:

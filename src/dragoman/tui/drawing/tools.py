@@ -9,11 +9,13 @@ import msgspec
 from textual.content import Content
 
 from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.drawing.looks import EXCERPT, GUTTER, KINDS, STATUS, UNFOLDED, UNKNOWN
 from dragoman.tui.model.entries import Output, Worked
+from dragoman.tui.model.faces import name_of
 from dragoman.tui.text.ansi import output_lines
 from dragoman.tui.text.diff import Counted, compared, diff_lines
-from dragoman.tui.text.harmless import harmless_line
 from dragoman.tui.text.lines import block, hanging, line, plain, wrapped
 
 Terminals = Callable[[str], Output | None]
@@ -49,7 +51,7 @@ def _mark(entry: Worked) -> tuple[str, str]:
 
 def _title(entry: Worked, cwd: str) -> Content:
     state = entry.state
-    title = harmless_line(state.title or state.name or state.id)
+    title = sanitize_line(state.title or state.name or state.id)
     pieces = [(_near(title, cwd), "bold" if entry.is_running else "")]
     kind = KINDS.get(state.kind, "")
     if kind and not title.lower().startswith(kind):
@@ -59,7 +61,7 @@ def _title(entry: Worked, cwd: str) -> Content:
         pieces += [(f"  +{added}", "$text-success"), (f" -{removed}", "$text-error")]
     place = next((place for place in state.locations if place.path not in state.title), None)
     if place is not None and os.path.basename(place.path) not in state.title:
-        where = _near(harmless_line(place.path), cwd)
+        where = _near(sanitize_line(place.path), cwd)
         pieces.append((f"  {where}:{place.line}" if place.line else f"  {where}", "dim"))
     return line(pieces)
 
@@ -87,14 +89,16 @@ def _framed(
 ) -> list[Content]:
     match item:
         case v1.Diff():
-            name = plain(_near(harmless_line(item.path), cwd), "dim")
+            name = plain(_near(sanitize_line(item.path), cwd), "dim")
             lines = [*wrapped(name, room), *_short(list(diff_lines(_compared(item).lines, room)), most)]
         case v1.Content(content=v1.TextContent(text=text)) if text.strip():
             lines = _text(text, room, most)
         case v1.Terminal(terminal_id=ident):
             lines = _terminal(terminals(ident), room, most)
         case v1.Content(content=block_) if not isinstance(block_, v1.TextContent):
-            lines = [plain(f"[{type(block_).__name__}]", "dim")]
+            lines = wrapped(plain(sanitize_line(f"[{name_of(block_)}]"), "dim"), room)
+        case Unknown(tag=tag):
+            lines = wrapped(plain(sanitize_line(f'[unknown content "{tag}"]'), "dim"), room)
         case _:
             return []
     bar = plain(" " * GUTTER + "│ ", "dim")

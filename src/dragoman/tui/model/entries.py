@@ -1,7 +1,7 @@
 """What stands in a conversation, one thing below the other.
 
 Entries change in place while a turn runs; `version` says that one did, so that nobody need compare.
-They hold what was said as it came: making it harmless is for those who draw.
+They hold what was said as it came: those who draw sanitize it.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from dragoman import ToolState
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
 from dragoman.tui.model.entries import LONGEST, Entry, Level, Noted, Planned, Said, Who, Worked
+from dragoman.tui.model.faces import TurnLines, line_of, name_of
 from dragoman.tui.model.facts import Facts
 
 MOST_ENTRIES = 50_000
@@ -54,6 +55,8 @@ class Transcript:
         """Called when there is something to take; often."""
         self._tools: dict[str, Worked] = {}
         self._plan: Planned | None = None
+        self._plan_note: Noted | None = None
+        self._lines = TurnLines()
         self._last: Said | None = None
         self._expected = ""
         self._touched: set[Entry] = set()
@@ -75,15 +78,19 @@ class Transcript:
             self._planned(update.entries)
         elif isinstance(update, v1.PlanUpdate) and isinstance(update.plan, v1.PlanItems):
             self._planned(update.plan.entries)
+        elif isinstance(update, v1.PlanUpdate):
+            self._plan_text(update)
         elif isinstance(update, v1.Notice):
-            self.note(_notice(update), "warning" if update.severity in ("warning", "error") else "info")
+            self.note(line_of(update) or "", "warning" if update.severity in ("warning", "error") else "info")
         elif self.facts.learn(update):
             self.wake()
+        elif (line := self._lines.new_line(update)) is not None:
+            self._add(Noted(line))  # below what is being said, which goes on
 
     def prompt(self, text: str) -> None:
         """The person said this; some agents say it again, which is not shown twice."""
         self._end_speech()
-        self._plan = None
+        self._end_plan()
         self.facts.plan = ()
         said = Said("user", text)
         said.is_done = True
@@ -102,7 +109,7 @@ class Transcript:
         """Nothing more belongs to what was being said."""
         self._end_speech()
         self._expected = ""
-        self._plan = None
+        self._end_plan()
 
     def touch(self, entry: Entry) -> None:
         entry.touch()
@@ -115,7 +122,8 @@ class Transcript:
         self.entries.clear()
         self._tools.clear()
         self._touched.clear()
-        self._plan = self._last = None
+        self._last = None
+        self._end_plan()
         self._characters = 0
         self.facts = Facts()
         self.wake()
@@ -171,7 +179,7 @@ class Transcript:
 
     def _chunk(self, who: Who, update: _Chunk) -> None:
         content = update.content
-        text = content.text if isinstance(content, v1.TextContent) else f"[{_named(content)}]"
+        text = content.text if isinstance(content, v1.TextContent) else f"[{name_of(content)}]"
         if who == "user" and self._is_expected(text):
             return
         message_id = update.message_id or None
@@ -210,6 +218,18 @@ class Transcript:
         else:
             self._plan.steps = steps
             self.touch(self._plan)
+
+    def _plan_text(self, update: v1.PlanUpdate) -> None:
+        """A plan that has no steps: told once in a turn, as it stands."""
+        if self._plan_note is None:
+            self._plan_note = Noted("")
+            self._add(self._plan_note)
+        self._plan_note.text = line_of(update) or ""
+        self.touch(self._plan_note)
+
+    def _end_plan(self) -> None:
+        self._plan = self._plan_note = None
+        self._lines.begin_turn()
 
     def _add(self, entry: Entry) -> None:
         self.entries.append(entry)
@@ -261,19 +281,3 @@ def _joined(before: ToolState, after: ToolState) -> ToolState:
         },
     )
     return before.after(progress)
-
-
-def _named(block: v1.ContentBlock | Unknown) -> str:
-    """What a block is, where it cannot be shown."""
-    match block:
-        case v1.ResourceLink(name=name, uri=uri):
-            return f"{name}: {uri}"
-        case v1.EmbeddedResource(resource=resource):
-            return f"resource {resource.uri}"
-        case v1.ImageContent(mime_type=kind) | v1.AudioContent(mime_type=kind):
-            return kind
-    return type(block).__name__
-
-
-def _notice(notice: v1.Notice) -> str:
-    return f"{notice.title}: {notice.description}" if notice.description else str(notice.title)

@@ -19,6 +19,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from dragoman.errors import DragomanError
+from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.conversation import Conversation
 from dragoman.tui.drawing.drawn import Surroundings
 from dragoman.tui.drawing.status import footing, heading
@@ -30,7 +31,6 @@ from dragoman.tui.ports import House, Wanted
 from dragoman.tui.screens.detail import DetailScreen
 from dragoman.tui.screens.review import ReviewScreen
 from dragoman.tui.screens.settings import Setting, SettingsScreen
-from dragoman.tui.text.harmless import harmless_line
 from dragoman.tui.text.lines import cut
 from dragoman.tui.widgets.completions import Completion, Completions
 from dragoman.tui.widgets.prompt_box import PromptBox
@@ -204,7 +204,7 @@ class ChatScreen(Screen[None]):
         conversation, width = self.conversation, max(10, self.size.width - 2)
         talk = conversation.talk
         agent = self.wanted.agent if talk is None else talk.agent
-        waiting = [f"⋯ {cut(harmless_line(text), width - 3)}" for text in list(conversation.queue)[:3]]
+        waiting = [f"⋯ {cut(sanitize_line(text), width - 3)}" for text in list(conversation.queue)[:3]]
         if len(conversation.queue) > len(waiting):
             waiting.append(f"⋯ and {len(conversation.queue) - len(waiting)} more")
         state = {

@@ -16,9 +16,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static
 
+from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.tui.ports import Field, Filled, Form, NotTaken, Value
 from dragoman.tui.screens.dialog import Dialog
-from dragoman.tui.text.harmless import harmless, harmless_line
 from dragoman.tui.widgets.ticks import Ticks
 
 
@@ -45,14 +45,14 @@ class FormScreen(Dialog[Filled]):
         dialog.border_subtitle = "ctrl+s send · F4 decline · esc cancel"
         with dialog:
             with VerticalScroll(id="body", can_focus=False):
-                yield Static(Content.styled(f"{harmless_line(self.form.agent) or 'The agent'} asks:", "bold"))
-                yield Static(Content(harmless(self.form.message)))
+                yield Static(Content.styled(f"{sanitize_line(self.form.agent) or 'The agent'} asks:", "bold"))
+                yield Static(Content(sanitize(self.form.message)))
                 if self.form.url is not None:
                     yield Static(
-                        Content.assemble("Address: ", (harmless_line(self.form.url), "bold")), classes="field"
+                        Content.assemble("Address: ", (sanitize_line(self.form.url), "bold")), classes="field"
                     )
                 for caution in self.form.cautions:
-                    yield Static(Content(f"Take care: {harmless_line(caution)}"), classes="bad")
+                    yield Static(Content(f"Take care: {sanitize_line(caution)}"), classes="bad")
                 for at, field in enumerate(self.form.fields):
                     yield from _field(at, field)
             yield Static("", classes="bad", id="wrong", markup=False)
@@ -106,7 +106,7 @@ class FormScreen(Dialog[Filled]):
 
     def _complain(self, at: int, field: Field, why: str) -> None:
         self.query_one("#wrong", Static).update(
-            Content(f"{harmless_line(field.title)}: {harmless_line(why)}")
+            Content(f"{sanitize_line(field.title)}: {sanitize_line(why)}")
         )
         if field.kind != "unknown":
             self.query_one(f"#field-{at}").focus()
@@ -114,9 +114,9 @@ class FormScreen(Dialog[Filled]):
 
 def _field(at: int, field: Field) -> ComposeResult:
     needed = "" if field.is_required else "  may be left empty"
-    yield Static(Content.assemble((harmless_line(field.title), "bold"), (needed, "dim")), classes="field")
+    yield Static(Content.assemble((sanitize_line(field.title), "bold"), (needed, "dim")), classes="field")
     if field.description:
-        yield Static(Content(harmless(field.description)), classes="quiet")
+        yield Static(Content(sanitize(field.description)), classes="quiet")
     if field.is_secret:
         yield Static(
             Content("Take care: this seems to ask for a secret, which a form must not."), classes="bad"
@@ -130,7 +130,7 @@ def _widget(ident: str, field: Field) -> Widget:
         default = "yes" if default else "no"
     match field.kind:
         case "yes_no" | "one":
-            options = [(Content(harmless_line(title)), value) for value, title in _choices(field)]
+            options = [(Content(sanitize_line(title)), value) for value, title in _choices(field)]
             chosen: dict[str, Any] = {"value": default} if default in [value for _, value in options] else {}
             return Select(options, id=ident, compact=True, prompt="choose", **chosen)
         case "several":
@@ -141,7 +141,7 @@ def _widget(ident: str, field: Field) -> Widget:
             )
     text = "" if default is None else str(default)
     return Input(
-        harmless_line(text),
+        sanitize_line(text),
         id=ident,
         placeholder="type here",
         password=field.is_secret,

@@ -17,9 +17,9 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from dragoman.schema import v1
+from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.ports import Caution, Question
 from dragoman.tui.screens.dialog import Dialog
-from dragoman.tui.text.harmless import harmless_line
 from dragoman.tui.text.lines import hanging, plain
 from dragoman.tui.widgets.lines_view import LinesView
 
@@ -68,7 +68,7 @@ class PermissionScreen(Dialog[str]):
         with dialog:
             yield LinesView(self._lines, id="question")
             if self.question.why:
-                yield Static(Content(f"Asked because: {harmless_line(self.question.why)}"), classes="quiet")
+                yield Static(Content(f"Asked because: {sanitize_line(self.question.why)}"), classes="quiet")
             yield OptionList(*self._options(), id="options", markup=False, compact=True)
 
     def on_mount(self) -> None:
@@ -104,7 +104,7 @@ class PermissionScreen(Dialog[str]):
         found: list[Content] = []
         for caution in self._cautions:
             style, head = _SEVERITIES.get(caution.severity, ""), f"{caution.severity} risk: "
-            words = (head if caution.severity else "") + harmless_line(caution.text)
+            words = (head if caution.severity else "") + sanitize_line(caution.text)
             found += hanging(plain(words, style), width, Content("  "))
         for one in self.question.text.split("\n"):
             indent = len(one) - len(one.lstrip(" "))
@@ -118,8 +118,8 @@ class PermissionScreen(Dialog[str]):
             Option(
                 Content.assemble(
                     (f" {number} ", "bold"),
-                    harmless_line(option.name),
-                    (f"  {_KINDS.get(option.kind, harmless_line(option.kind))}", "dim"),
+                    sanitize_line(option.name),
+                    (f"  {_KINDS.get(option.kind, sanitize_line(option.kind))}", "dim"),
                     (f"  ({keys[option.option_id]})" if option.option_id in keys else "", "dim"),
                 )
             )

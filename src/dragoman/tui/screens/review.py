@@ -17,10 +17,10 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from dragoman.errors import LocalMistake
+from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.ports import ChangedFile, Review
 from dragoman.tui.screens.dialog import Dialog
 from dragoman.tui.text.diff import patch_lines
-from dragoman.tui.text.harmless import harmless_line
 from dragoman.tui.text.lines import cut, plain
 from dragoman.tui.widgets.lines_view import LinesView
 
@@ -60,7 +60,7 @@ class ReviewScreen(Dialog[bool]):
         with dialog:
             yield OptionList(id="files", markup=False, compact=True)
             yield Static(
-                Content("\n".join(harmless_line(note) for note in self.review.notes)),
+                Content("\n".join(sanitize_line(note) for note in self.review.notes)),
                 classes="quiet",
                 id="notes",
             )
@@ -88,7 +88,7 @@ class ReviewScreen(Dialog[bool]):
         files.highlighted = at
 
     def _shown(self, file: ChangedFile, width: int) -> Content:
-        path = harmless_line(file.path.removeprefix(self._cwd + "/"))
+        path = sanitize_line(file.path.removeprefix(self._cwd + "/"))
         size = "binary" if file.binary else f"+{file.added} -{file.removed}"
         fate = self._fates.get(file.path, "")
         return Content.assemble(
@@ -135,7 +135,7 @@ class ReviewScreen(Dialog[bool]):
             await self.review.revert(file.path)
         except (LocalMistake, OSError) as error:
             self._fates[file.path] = "not put back"
-            self.app.notify(harmless_line(str(error)), severity="error", markup=False)
+            self.app.notify(sanitize_line(str(error)), severity="error", markup=False)
         else:
             self._fates[file.path] = "put back"
 

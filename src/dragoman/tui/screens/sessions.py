@@ -14,10 +14,10 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from dragoman.errors import DragomanError
+from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.drawing.status import short_path
 from dragoman.tui.ports import House, SessionRow, Wanted
 from dragoman.tui.screens.dialog import Dialog
-from dragoman.tui.text.harmless import harmless_line
 from dragoman.tui.text.lines import cut
 
 PAUSE = 0.15
@@ -74,7 +74,7 @@ class SessionsScreen(Dialog[Wanted]):
         rows.highlighted = 0 if self._rows else None
 
     def _say(self, text: str) -> None:
-        self.query_one("#about", Static).update(Content(harmless_line(text)))
+        self.query_one("#about", Static).update(Content(sanitize_line(text)))
 
     def on_key(self, event: Key) -> None:
         moves = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8}
@@ -99,9 +99,9 @@ class SessionsScreen(Dialog[Wanted]):
 
 
 def _shown(row: SessionRow, width: int) -> Content:
-    title = cut(harmless_line(row.title) or "(without a title)", width)
-    about = cut(f"  {row.when} · {harmless_line(row.agent)} · {short_path(row.cwd)}", width)
+    title = cut(sanitize_line(row.title) or "(without a title)", width)
+    about = cut(f"  {row.when} · {sanitize_line(row.agent)} · {short_path(row.cwd)}", width)
     lines = [Content.styled(title, "bold"), Content.styled(about, "dim")]
     if row.excerpt:
-        lines.append(Content.styled(cut(f"  … {harmless_line(row.excerpt)}", width), "italic"))
+        lines.append(Content.styled(cut(f"  … {sanitize_line(row.excerpt)}", width), "italic"))
     return Content("\n").join(lines)

@@ -12,9 +12,9 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from dragoman.schema import v1
+from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.model.facts import Facts
 from dragoman.tui.screens.dialog import Dialog
-from dragoman.tui.text.harmless import harmless_line
 from dragoman.tui.text.lines import cut
 
 
@@ -111,7 +111,7 @@ def _values(option: v1.SessionConfigSelect) -> Sequence[v1.SessionConfigSelectOp
 
 
 def _shown(row: Row, width: int) -> Content:
-    name, about = harmless_line(row.name), harmless_line(row.about)
+    name, about = sanitize_line(row.name), sanitize_line(row.about)
     if row.setting is None:
         return Content.assemble(
             (cut(name, width), "bold"), (cut(f"  {about}", max(0, width - len(name))), "dim")

@@ -16,9 +16,9 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from dragoman.errors import DragomanError
+from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.drawing.status import short_path
 from dragoman.tui.ports import AgentChoice, House, Wanted
-from dragoman.tui.text.harmless import harmless_line
 from dragoman.tui.text.lines import cut
 
 
@@ -90,13 +90,13 @@ class StartScreen(Screen[Wanted | None]):
             self.dismiss(Wanted(agent=self._agents[at].name, cwd=folder))
 
     def _complain(self, why: str) -> None:
-        self.query_one("#wrong", Static).update(Content(harmless_line(why)))
+        self.query_one("#wrong", Static).update(Content(sanitize_line(why)))
 
     def action_leave(self) -> None:
         self.dismiss(None)
 
 
 def _shown(agent: AgentChoice, width: int) -> Content:
-    name = harmless_line(agent.name)
-    about = cut(harmless_line(agent.title or agent.detail), max(0, width - max(len(name), 12) - 2))
+    name = sanitize_line(agent.name)
+    about = cut(sanitize_line(agent.title or agent.detail), max(0, width - max(len(name), 12) - 2))
     return Content.assemble((f"{name:<12}", "bold"), (f"  {about}", "dim"))

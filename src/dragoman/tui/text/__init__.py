@@ -1,1 +1,1 @@
-"""Text for a terminal: made harmless, wrapped, styled. Pure; knows nothing of the protocol."""
+"""Text for a terminal: wrapped and styled. Pure; knows nothing of the protocol."""

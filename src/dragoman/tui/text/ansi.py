@@ -2,7 +2,7 @@
 
 Colours and weights (SGR) become styles. A carriage return writes over its line, as progress bars do. Other
 sequences (cursor, title, clipboard, modes) are dropped here, because programs send them in good faith and a
-person wants the text; what stays is made harmless. It is no terminal: full-screen programs look odd.
+person wants the text; what stays is sanitized. It is no terminal: full-screen programs look odd.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from textual.content import Content
 
-from dragoman.tui.text.harmless import harmless
+from dragoman.text.sanitize import sanitize
 from dragoman.tui.text.lines import Piece, line
 
 _SEQUENCE = re.compile(
@@ -127,4 +127,4 @@ def _pieces(text: str, pen: _Pen) -> list[Piece]:
 
 
 def _shown(text: str) -> str:
-    return harmless(text.expandtabs(8)).replace("\n", "␊")
+    return sanitize(text.expandtabs(8)).replace("\n", "␊")

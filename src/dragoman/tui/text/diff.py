@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from textual.content import Content
 
-from dragoman.tui.text.harmless import harmless
+from dragoman.text.sanitize import sanitize
 from dragoman.tui.text.lines import plain, wrapped
 
 MOST_WORK = 2_000_000
@@ -48,7 +48,7 @@ def compared(old: str | None, new: str) -> Counted:
 def diff_lines(lines: Iterable[str], width: int) -> Iterator[Content]:
     """Lines of a diff, styled and wrapped."""
     for one in lines:
-        yield from wrapped(plain(harmless(one).expandtabs(4).replace("\n", "␊"), _style(one)), width)
+        yield from wrapped(plain(sanitize(one).expandtabs(4).replace("\n", "␊"), _style(one)), width)
 
 
 def patch_lines(patch: str, width: int) -> Iterator[Content]:

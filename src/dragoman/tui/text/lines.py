@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from textual.content import Content
 
-from dragoman.tui.text.harmless import harmless
+from dragoman.text.sanitize import sanitize
 
 Piece: TypeAlias = tuple[str, str]
 """A text and its style."""
@@ -76,7 +76,7 @@ def block(text: str, width: int, *, style: str = "", indent: str = "") -> list[C
     """Text as it is, line by line, each wrapped."""
     before = Content(indent)
     found: list[Content] = []
-    for one in harmless(text).expandtabs(4).split("\n"):
+    for one in sanitize(text).expandtabs(4).split("\n"):
         found += hanging(plain(one, style), width, before)
     return found
 

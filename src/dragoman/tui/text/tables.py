@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from textual.content import Content
 
-from dragoman.tui.text.inline import inline
-from dragoman.tui.text.lines import hanging, line, plain, wrapped
+from dragoman.tui.text.lines import hanging, plain, wrapped
 
-_SEPARATOR = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
-MOST_COLUMNS = 20
 NARROWEST = 4
 """Cells of a column that is still worth having."""
 
 
-def is_separator(text: str) -> bool:
-    return "-" in text and "|" in text and _SEPARATOR.fullmatch(text) is not None
-
-
-def draw_table(rows: Sequence[str], width: int) -> list[Content]:
-    """`rows` are lines of the source without the separator; the first is the heading."""
-    cells = [
-        [line(inline(cell, "bold" if not at else "")) for cell in _cells(row)] for at, row in enumerate(rows)
-    ]
-    count = min(max(len(row) for row in cells), MOST_COLUMNS)
-    table = [[*row[:count], *[Content("")] * (count - len(row))] for row in cells]
-    widths = _widths(table, width - 3 * (count - 1))
+def draw_table(
+    head: Sequence[Content], rows: Sequence[Sequence[Content]], width: int, *, with_head: bool = True
+) -> list[Content]:
+    """Every row has as many cells as the head."""
+    table = (head, *rows)
+    widths = _widths(table, width - 3 * (len(table[0]) - 1))
     if widths is None:
         return _one_below_the_other(table, width)
-    found = _row(table[0], widths)
-    found.append(plain("─┼─".join("─" * each for each in widths), "dim"))
+    found: list[Content] = []
+    if with_head:
+        found += _row(table[0], widths)
+        found.append(plain("─┼─".join("─" * each for each in widths), "dim"))
     for row in table[1:]:
         found += _row(row, widths)
     return found
-
-
-def _cells(row: str) -> list[str]:
-    row = row.strip().removeprefix("|")
-    row = row[:-1] if row.endswith("|") and not row.endswith("\\|") else row
-    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row)]
 
 
 def _widths(table: Sequence[Sequence[Content]], room: int) -> list[int] | None:

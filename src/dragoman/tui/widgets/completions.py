@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from dragoman.tui.text.harmless import harmless_line
+from dragoman.text.sanitize import sanitize_line
 from dragoman.tui.text.lines import cut
 
 MOST = 8
@@ -83,6 +83,6 @@ class Completions(OptionList, can_focus=False):
 
 
 def _shown(one: Completion, width: int) -> Content:
-    name = cut(harmless_line(one.shown), width)
-    about = cut(harmless_line(one.about), max(0, width - len(name) - 2)) if one.about else ""
+    name = cut(sanitize_line(one.shown), width)
+    about = cut(sanitize_line(one.about), max(0, width - len(name) - 2)) if one.about else ""
     return Content.assemble((f" {name}", "bold"), (f"  {about}" if about else "", "dim"))

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from dragoman.tui.text.harmless import harmless_line
+from dragoman.text.sanitize import sanitize_line
 
 
 class Ticks(OptionList):
@@ -40,7 +40,7 @@ class Ticks(OptionList):
         at = self.highlighted
         self.clear_options()
         self.add_options(
-            Option(Content(f"{'☑' if value in self._ticked else '☐'} {harmless_line(title)}"))
+            Option(Content(f"{'☑' if value in self._ticked else '☐'} {sanitize_line(title)}"))
             for value, title in self._choices
         )
         self.highlighted = at

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from dragoman.schema import v1
 from dragoman.schema.base import Unknown
+from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.forms import (
     Bad,
     Field,
@@ -31,7 +32,6 @@ from dragoman.workspace.policy.forms import (
 )
 from dragoman.workspace.policy.lines import Lines
 from dragoman.workspace.policy.patterns import matches
-from dragoman.workspace.policy.rendering import harmless
 from dragoman.workspace.policy.terminal import Write
 
 _HELP: Final = "(!d declines, !q cancels the question)"
@@ -74,7 +74,7 @@ class TerminalForms:
             raise
 
     async def _visit(self, url: str) -> v1.CreateElicitationResponse:
-        self._write(f"It asks you to open this address:\n  {harmless(url)}\n{_about(url)}")
+        self._write(f"It asks you to open this address:\n  {sanitize_line(url, exact=True)}\n{_about(url)}")
         while True:
             said = (await self._read("Do you agree? yes or no: ")).strip().casefold()
             if said in ("y", "yes"):
@@ -83,8 +83,8 @@ class TerminalForms:
                 return v1.ElicitationDeclineAction()
 
     def _introduce(self, message: str, agent: str) -> None:
-        lines = "\n".join(f"  {harmless(line)}" for line in message.split("\n"))
-        self._write(f"\n{harmless(agent) or 'The agent'} asks: {_HELP}\n{lines}\n")
+        lines = "\n".join(f"  {sanitize_line(line)}" for line in message.split("\n"))
+        self._write(f"\n{sanitize_line(agent) or 'The agent'} asks: {_HELP}\n{lines}\n")
 
     async def _fill(self, form: v1.ElicitationFormMode) -> v1.CreateElicitationResponse:
         fields, required = fields_of(form), required_in(form)
@@ -123,7 +123,7 @@ class TerminalForms:
             try:
                 return await asyncio.to_thread(checked, field, said, matches=matches)
             except Bad as error:
-                self._write(f"Not taken: {harmless(str(error))}.\n")
+                self._write(f"Not taken: {sanitize_line(str(error))}.\n")
 
     async def _read(self, prompt: str, *, secret: bool = False) -> str:
         self._write(prompt)
@@ -137,8 +137,12 @@ class TerminalForms:
     def _review(self, fields: Any, values: dict[str, Value]) -> None:
         self._write("\nThis would be sent:\n")
         for name, value in values.items():
-            shown = "(not shown)" if looks_secret(name, fields[name]) else harmless(_shown(value))
-            self._write(f"  {harmless(name)} = {shown}\n")
+            shown = (
+                "(not shown)"
+                if looks_secret(name, fields[name])
+                else sanitize_line(_shown(value), exact=True)
+            )
+            self._write(f"  {sanitize_line(name)} = {shown}\n")
         if not values:
             self._write("  (nothing)\n")
 
@@ -148,11 +152,12 @@ def _shown(value: Value) -> str:
 
 
 def _describe(name: str, field: Field, *, required: bool, secret: bool) -> str:
-    lines = [f"\n{harmless(title_of(name, field))}{'' if required else ' (may be left empty)'}"]
+    lines = [f"\n{sanitize_line(title_of(name, field))}{'' if required else ' (may be left empty)'}"]
     if description := description_of(field):
-        lines.append(f"  {harmless(description)}")
+        lines.append(f"  {sanitize_line(description)}")
     lines += [
-        f"  {number}) {harmless(title)}" + (f"  [{harmless(value)}]" if value != title else "")
+        f"  {number}) {sanitize_line(title)}"
+        + (f"  [{sanitize_line(value, exact=True)}]" if value != title else "")
         for number, (value, title) in enumerate(choices_of(field), 1)
     ]
     if isinstance(field, v1.MultiSelectPropertySchema):
@@ -160,7 +165,7 @@ def _describe(name: str, field: Field, *, required: bool, secret: bool) -> str:
     if isinstance(field, v1.BooleanPropertySchema):
         lines.append("  (yes or no)")
     if (default := default_of(field)) is not None:
-        lines.append(f"  (an empty line takes {harmless(_shown(default))})")
+        lines.append(f"  (an empty line takes {sanitize_line(_shown(default), exact=True)})")
     if secret:
         lines.append("  Take care: this seems to ask for a secret, which a form must not. It is not echoed.")
     return "\n".join(lines) + "\n"
@@ -169,5 +174,5 @@ def _describe(name: str, field: Field, *, required: bool, secret: bool) -> str:
 def _about(url: str) -> str:
     """What to look at before an address is opened."""
     host = host_of(url)
-    notes = [] if host is None else [f"  host: {harmless(host)}\n"]
-    return "".join([*notes, *(f"  Take care: {harmless(caution)}.\n" for caution in cautions(url))])
+    notes = [] if host is None else [f"  host: {sanitize_line(host, exact=True)}\n"]
+    return "".join([*notes, *(f"  Take care: {sanitize_line(caution)}.\n" for caution in cautions(url))])

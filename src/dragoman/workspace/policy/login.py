@@ -22,7 +22,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from dragoman.schema import v1
-from dragoman.workspace.policy.rendering import harmless
+from dragoman.text.sanitize import sanitize_line
 
 _VARIABLE: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
 _NEEDS_A_PERSON: Final = re.compile(
@@ -81,7 +81,7 @@ def plan_login(
     if prefer is not None:
         known = [method for method in known if method.id == prefer]
         if not known:
-            return Plan(step=None, missing=(f"the agent offers no login method {harmless(prefer)!r}",))
+            return Plan(step=None, missing=(f"the agent offers no login method {sanitize_line(prefer)!r}",))
     if not known:
         return Plan(step=None, missing=("the agent wants a login and offers no method for it",))
     has = environ.keys() if handed is None else [name for name in environ if name in handed]
@@ -148,8 +148,8 @@ def _are_texts(values: Any, kind: type[list[Any]] | type[dict[Any, Any]]) -> boo
 
 
 def _way(method: _Method, environ: Mapping[str, str], has: Collection[str], *, tty: bool) -> _Way:
-    title = f"{harmless(method.name)} ({harmless(method.id)})"
-    about = f": {harmless(method.about)}" if method.about else ""
+    title = f"{sanitize_line(method.name)} ({sanitize_line(method.id)})"
+    about = f": {sanitize_line(method.about)}" if method.about else ""
     if method.kind == "terminal":
         step = LogIn(method_id=method.id, name=method.name, args=method.args, env=method.env) if tty else None
         need = "" if tty else "; it needs a terminal, and there is none here"

@@ -17,12 +17,12 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from dragoman.system.files import CAREFUL, lock
+from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.commands import literal_pattern
 from dragoman.workspace.policy.loading import read_text
 from dragoman.workspace.policy.question import Question
 from dragoman.workspace.policy.reading import read_policy, skeleton
 from dragoman.workspace.policy.redaction import redact
-from dragoman.workspace.policy.rendering import harmless
 from dragoman.workspace.policy.rules import Rule
 from dragoman.workspace.policy.shell import Script
 
@@ -34,8 +34,9 @@ def rule_text(question: Question, decision: Literal["allow", "deny"], *, now: da
     fields = _conditions(question, decision)
     if fields is None:
         return None
-    asked = harmless(redact(question.script.text if question.script else question.title or question.kind))
-    who = harmless(question.agent) or "an agent"
+    text = question.script.text if question.script else question.title or question.kind
+    asked = sanitize_line(redact(text), exact=True)
+    who = sanitize_line(question.agent) or "an agent"
     lines = [
         f"# {now.astimezone(UTC):%Y-%m-%d %H:%M} UTC, asked by {who}: {asked}",
         "[[rule]]",

@@ -1,4 +1,4 @@
-"""A question as text for a person: whole, never cut, and harmless to a terminal.
+"""A question as text for a person: whole, never cut, and sanitized.
 
 Pure. Commands and changes are shown to their last character. What cannot be seen, or what would move a
 cursor or turn writing around, is shown as an escape, so that what a person reads is what an agent asked.
@@ -7,7 +7,6 @@ cursor or turn writing around, is shown as an escape, so that what a person read
 from __future__ import annotations
 
 import difflib
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
@@ -16,51 +15,41 @@ import msgspec
 from msgspec import UNSET
 
 from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+from dragoman.text.sanitize import sanitize, sanitize_line
 from dragoman.workspace.policy.question import Question
 
 MOST_WORK: Final = 4_000_000
 """Lines times lines that are compared; above that old and new are shown one after the other."""
 
 
-def harmless(text: str, *, keep: str = "") -> str:
-    """Text that a terminal shows as it is; `keep` names control characters that may stay."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if c in keep or _is_visible(c) else _escape(c) for c in text)
-
-
-def _is_visible(character: str) -> bool:
-    return character == " " or unicodedata.category(character)[0] not in "CZ"
-
-
-def _escape(character: str) -> str:
-    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
-    return named or (f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}")
-
-
 def render_question(
     question: Question, call: v1.ToolCallUpdate | None = None, *, text: str | None = None
 ) -> str:
     """All that is known about it. `call` adds what a tool call shows, `text` what would be written."""
-    lines = [harmless(_headline(question))]
+    lines = [_exact(_headline(question))]
     if question.title and question.method == "permission":
-        lines.append(f"  {harmless(question.title)}")
+        lines.append(f"  {_exact(question.title)}")
     if question.script is not None:
         lines += ["Command:", *_indented(question.script.text)]
         if question.cwd:
-            lines.append(f"In: {harmless(question.cwd)}")
+            lines.append(f"In: {_exact(question.cwd)}")
         if question.variables:
-            lines += ["With variables:", *(f"  {harmless(variable)}" for variable in question.variables)]
+            lines += ["With variables:", *(f"  {_exact(variable)}" for variable in question.variables)]
         objection = question.objection()
         if objection is not None:
-            lines.append(f"Take care: {harmless(objection)}.")
-    lines += [f"Path: {harmless(path)}{_outside(question, path)}" for path in question.paths]
+            lines.append(f"Take care: {_exact(objection)}.")
+    lines += [f"Path: {_exact(path)}{_outside(question, path)}" for path in question.paths]
     if text is not None:
         lines += ["New text:", *_indented(text)]
     if call is not None:
         shown = {*question.paths, question.script.text} if question.script is not None else {*question.paths}
         lines += _content(call, shown)
     return "\n".join(lines)
+
+
+def _exact(text: str) -> str:
+    return sanitize_line(text, exact=True)
 
 
 def _headline(question: Question) -> str:
@@ -78,7 +67,7 @@ def _outside(question: Question, path: str) -> str:
 
 def _indented(text: str) -> Iterator[str]:
     for line in text.split("\n"):
-        yield f"  {harmless(line, keep=chr(9))}"
+        yield f"  {sanitize(line, exact=True)}"
 
 
 def _content(call: v1.ToolCallUpdate, shown: set[str]) -> Iterator[str]:
@@ -87,16 +76,22 @@ def _content(call: v1.ToolCallUpdate, shown: set[str]) -> Iterator[str]:
     for item in content:
         if isinstance(item, v1.Diff):
             shown_diff = True
-            yield f"Change of {harmless(item.path)}:"
+            yield f"Change of {_exact(item.path)}:"
             old = item.old_text if isinstance(item.old_text, str) else None
             yield from (f"  {line}" for line in diff_lines(old, item.new_text))
         elif isinstance(item, v1.Content) and isinstance(item.content, v1.TextContent):
             yield "Said:"
             yield from _indented(item.content.text)
         else:
-            yield f"Also: something of type {harmless(type(item).__name__)}"
+            yield f"Also: something of type {_exact(_type_of(item))}"
     if not shown_diff and call.raw_input not in (UNSET, None):
         yield from _raw(call.raw_input, shown)
+
+
+def _type_of(item: Any) -> str:
+    """Its name on the wire."""
+    inner = item.content if isinstance(item, v1.Content) else item
+    return inner.tag if isinstance(inner, Unknown) else str(inner.__struct_config__.tag)
 
 
 def _raw(raw: Any, shown: set[str]) -> Iterator[str]:
@@ -110,10 +105,10 @@ def _raw(raw: Any, shown: set[str]) -> Iterator[str]:
         if text in shown:
             continue
         if "\n" in text:
-            yield f"{harmless(str(name))}:"
+            yield f"{_exact(str(name))}:"
             yield from _indented(text)
         else:
-            yield f"{harmless(str(name))}: {harmless(text)}"
+            yield f"{_exact(str(name))}: {_exact(text)}"
 
 
 def _json(value: Any) -> str:
@@ -132,6 +127,6 @@ def diff_lines(old: str | None, new: str) -> Iterator[str]:
         # The first two lines name the files; a changed line may look like them.
         changes = islice(difflib.unified_diff(before, after, lineterm=""), 2, None)
     for line in changes:
-        yield harmless(line, keep="\t")
+        yield sanitize(line, exact=True)
     if (old or "").endswith("\n") != new.endswith("\n") and old is not None:
         yield "(the last line " + ("now has" if new.endswith("\n") else "no longer has") + " a line end)"

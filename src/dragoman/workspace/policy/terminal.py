@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from dragoman.schema import v1
+from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.asking import Asked
 from dragoman.workspace.policy.lines import Lines
-from dragoman.workspace.policy.rendering import harmless
 
 Write: TypeAlias = Callable[[str], object]
 
@@ -61,6 +61,6 @@ class TerminalAsker:
 
 def _menu(options: tuple[v1.PermissionOption, ...]) -> str:
     return "".join(
-        f"  {number}) {harmless(option.name)}  [{_KINDS.get(option.kind, harmless(option.kind))}]\n"
+        f"  {number}) {sanitize_line(option.name)}  [{_KINDS.get(option.kind, sanitize_line(option.kind))}]\n"
         for number, option in enumerate(options, 1)
     )

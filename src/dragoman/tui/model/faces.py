@@ -1,0 +1,116 @@
+"""Updates and content that have no entry of their own, in a line: what we do not know is named, not dropped.
+
+`dragoman run` shows the same lines. A kind that repeats fast is told a few times in a turn and no more, so
+that it cannot fill the screen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from dragoman.schema import v1
+from dragoman.schema.base import Unknown
+
+MOST_LINES: Final = 20
+"""Lines of one known kind in one turn; of an unknown kind there is one."""
+
+MOST_KINDS: Final = 10
+"""Unknown kinds that are named in one turn."""
+
+FACTS: Final = (
+    v1.AvailableCommandsUpdate,
+    v1.CurrentModeUpdate,
+    v1.ConfigOptionUpdate,
+    v1.SessionInfoUpdate,
+    v1.UsageUpdate,
+)
+"""What changes the session and says nothing: these have no line."""
+
+
+def line_of(update: v1.SessionUpdate | Unknown) -> str | None:
+    """The update in a line, not sanitized; None for a fact."""
+    match update:
+        case v1.Notice():
+            return f"{update.title}: {update.description}" if update.description else str(update.title)
+        case v1.PlanUpdate(plan=plan):
+            return _plan(plan)
+        case v1.PlanRemoved():
+            return "plan removed"
+        case v1.CompactionUpdate():
+            why = f": {update.error}" if update.error else ""
+            return f"compaction of the context {update.status.replace('_', ' ')}{why}"
+        case v1.CompactionSummaryChunk():
+            return "compaction summary"
+        case v1.SubagentUpdate():
+            return _subagent(update)
+        case v1.SessionMessage():
+            blocks = update.content if isinstance(update.content, list) else []
+            return f"message between sessions: {' '.join(map(name_of, blocks))}".removesuffix(": ")
+        case v1.SessionMessageChunk():
+            return "message between sessions"
+    if isinstance(update, FACTS):
+        return None
+    return f'unknown update "{kind_of(update)}"'
+
+
+def kind_of(update: v1.SessionUpdate | Unknown) -> str:
+    """Its name on the wire."""
+    return update.tag if isinstance(update, Unknown) else str(update.__struct_config__.tag)
+
+
+def name_of(block: v1.ContentBlock | Unknown) -> str:
+    """A block of content in a few words, for where it cannot be shown; of a text all of it."""
+    match block:
+        case v1.TextContent(text=text):
+            return text
+        case v1.ResourceLink(name=name, uri=uri):
+            return f"{name}: {uri}"
+        case v1.EmbeddedResource(resource=resource):
+            return f"resource {resource.uri}"
+        case v1.ImageContent(mime_type=kind) | v1.AudioContent(mime_type=kind):
+            return kind
+    return f'unknown content "{block.tag}"'
+
+
+def _plan(plan: v1.PlanUpdateContent) -> str:
+    match plan:
+        case v1.PlanFile(uri=uri):
+            return f"plan: {uri}"
+        case v1.PlanMarkdown(content=content):
+            return f"plan:\n{content}"
+        case v1.PlanItems(entries=entries):
+            return f"plan of {len(entries)} steps"
+    return f'unknown plan "{plan.tag}"'
+
+
+def _subagent(update: v1.SubagentUpdate) -> str:
+    state = update.state
+    known = "" if not state else state.tag if isinstance(state, Unknown) else str(state.__struct_config__.tag)
+    return f"subagent {update.title or update.session_id}: {known.replace('_', ' ')}".removesuffix(": ")
+
+
+class TurnLines:
+    """The lines of one turn, each once."""
+
+    def __init__(self) -> None:
+        self._lines: set[str] = set()
+        self._counts: Counter[str] = Counter()
+
+    def begin_turn(self) -> None:
+        self._lines.clear()
+        self._counts.clear()
+
+    def new_line(self, update: v1.SessionUpdate | Unknown) -> str | None:
+        """A line that this turn has not had yet."""
+        line = line_of(update)
+        if line is None or line in self._lines:
+            return None
+        is_unknown = line.startswith("unknown ")
+        kind = "unknown" if is_unknown else kind_of(update)
+        self._counts[kind] += 1
+        most = MOST_KINDS if is_unknown else MOST_LINES
+        if self._counts[kind] > most:
+            return None
+        self._lines.add(line)
+        return line if self._counts[kind] < most else f"{line} (and more that is not shown)"
