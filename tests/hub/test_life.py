@@ -28,7 +28,7 @@ class Heard:
         self.frames += [(number, json.loads(frame)["params"]["update"]["text"]) for frame in frames]
         self._life.stored(receipt)
 
-    def heard_request(self, frame: bytes, head: Any, number: int, receipt: Receipt) -> None:
+    def heard_request(self, frame: bytes, number: int, receipt: Receipt) -> None:
         self.frames.append((number, "request"))
         self._life.stored(receipt)
 
