@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from dragoman.hub.invalid_frames import LOG_SECONDS, InvalidFrames
+from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
 from tests.hub import mutations
 from tests.hub.mutations import SESSION, is_of_session, message_in, strictly
@@ -46,16 +47,24 @@ for line in sys.stdin:
 class StrictTalker(Talker):
     """Reads with a parser that is not ours and takes nothing but JSON in UTF-8."""
 
+    def __init__(self, transport: Transport, **ours: Any) -> None:
+        self.invalid: list[bytes] = []
+        super().__init__(transport, **ours)
+
     def feed(self, block: bytes) -> None:
-        for line in block.split(b"\n"):
-            if line:
+        for line in filter(None, block.split(b"\n")):
+            try:
                 self.heard.append(strictly(line))
+            except ValueError:
+                self.invalid.append(line)
         self._news.set()
 
 
-async def strict_client(hub: HubProcess, **ours: Any) -> Talker:
+async def strict_client(hub: HubProcess, **ours: Any) -> StrictTalker:
     transport = await open_websocket(f"ws://{hub.place}/acp", headers=hub.headers)
-    return await StrictTalker(transport, **ours).begin()
+    client = StrictTalker(transport, **ours)
+    await client.begin()
+    return client
 
 
 def without_cursor(message: dict[str, Any]) -> dict[str, Any]:
@@ -109,6 +118,7 @@ async def test_nothing_but_valid_messages_comes_out_of_a_storm_of_mutated_lines(
         status = await late.call("_dragoman/hub/status")
         await leave(live, late)
     assert len(expected) > LINES / 2
+    assert live.invalid == late.invalid == []
     for heard in (of_agent(live.heard), of_agent(late.heard), of_agent(history)):
         assert len(heard) == len(expected)
         assert heard == expected
