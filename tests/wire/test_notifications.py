@@ -13,10 +13,10 @@ from dragoman.wire.notifications import PlainNotification
 from tests.wire.corpus import BAD_VALUES
 from tests.wire.strategies import frames
 
-_decoder = msgspec.json.Decoder(PlainNotification[Raw])
+_decoder = msgspec.json.Decoder(PlainNotification[str, Raw])
 
 
-def plain(frame: bytes) -> PlainNotification[Raw] | None:
+def plain(frame: bytes) -> PlainNotification[str, Raw] | None:
     try:
         return _decoder.decode(frame)
     except UNREADABLE_TEXT:

@@ -35,7 +35,7 @@ class Subject(Struct, gc=False):
 
 
 _subjects = msgspec.json.Decoder(Subject)
-_read_plain = msgspec.json.Decoder(PlainNotification[Subject]).decode
+_read_plain = msgspec.json.Decoder(PlainNotification[str, Subject]).decode
 _objects = msgspec.json.Decoder(dict[str, Raw])
 
 
