@@ -106,7 +106,8 @@ test:
 # The same with long schedules: for releases, and by hand after a change of the hub or the cluster.
 test-all:
 	@export HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-thorough} DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-300} \
-	    DRAGOMAN_DROPS=$${DRAGOMAN_DROPS:-100} DRAGOMAN_KILLS=$${DRAGOMAN_KILLS:-40}; \
+	    DRAGOMAN_DROPS=$${DRAGOMAN_DROPS:-100} DRAGOMAN_KILLS=$${DRAGOMAN_KILLS:-40} \
+	    DRAGOMAN_MUTATIONS=$${DRAGOMAN_MUTATIONS:-20000}; \
 	    $(MAKE) --no-print-directory test
 
 check-format: $(READY_PY)

@@ -28,7 +28,7 @@ class Heard:
         self.frames += [(number, json.loads(frame)["params"]["update"]["text"]) for frame in frames]
         self._life.stored(receipt)
 
-    def heard_request(self, frame: bytes, head: Any, number: int, receipt: Receipt) -> None:
+    def heard_request(self, frame: bytes, number: int, receipt: Receipt) -> None:
         self.frames.append((number, "request"))
         self._life.stored(receipt)
 
@@ -38,12 +38,13 @@ class Quiet:
 
     def __init__(self) -> None:
         self.acknowledged: list[int] = []
+        self.written: list[bytes] = []
+
+    def write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
+        self.written.append(block)
 
     def acknowledge(self, number: int) -> None:
         self.acknowledged.append(number)
-
-    def write(self, block: bytes, **_: Any) -> None:
-        self.written = json.loads(block)
 
 
 async def _found(life: Life, session: str) -> None: ...
@@ -131,7 +132,7 @@ async def answer_of(life: Life, line: Quiet, method: str, members: dict[str, Any
     """What the hub makes of an answer to a call of its own."""
     call = asyncio.ensure_future(life.call(method, {}))
     await asyncio.sleep(0)
-    message = {"jsonrpc": "2.0", "id": line.written["id"], **members}
+    message = {"jsonrpc": "2.0", "id": json.loads(line.written[-1])["id"], **members}
     life.feed(1, json.dumps(message).encode() + b"\n")
     return json.loads(bytes(await call))
 
@@ -149,3 +150,69 @@ async def test_an_error_beside_a_result_counts() -> None:
     error = {"code": -32000, "message": "no login"}
     with pytest.raises(CallFailed, match="no login"):
         await answer_of(life, line, "session/close", {"result": None, "error": error})
+
+
+async def test_a_dropped_line_has_its_number_and_ends_a_run() -> None:
+    life, line = a_life()
+    one = Heard(life, "one")
+    broken = update("one", "lost").replace(b'"lost"', b'"lo\xffst"')
+    cut = update("one", "lost")[:60] + b"}}\n"
+    life.feed(1, update("one", "a") + update("one", "b") + broken + update("one", "c") + cut)
+    life.feed(6, update("one", "d"))
+    assert one.frames == [(2, "a"), (2, "b"), (4, "c"), (6, "d")]
+    assert line.acknowledged == [5, 6]
+
+
+async def test_a_block_of_nothing_but_invalid_lines_is_acknowledged() -> None:
+    life, line = a_life()
+    one = Heard(life, "one")
+    life.feed(1, b"Loading the model ...\n" + b"{}\n" + b"[1]\n")
+    assert one.frames == []
+    assert line.acknowledged == [3]
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"path":"\xff"}}', -32700),
+        (b'{"id":7,"method":"fs/read_text_file"}', -32600),
+        (b'{"jsonrpc":"2.0","id":8,"id":7,"method":"fs/read_text_file"}', -32600),
+    ],
+)
+async def test_an_invalid_request_with_a_readable_id_is_answered_under_it(sent: bytes, code: int) -> None:
+    life, line = a_life()
+    life.feed(1, sent + b"\n")
+    answer = json.loads(line.written.pop())
+    assert (answer["id"], answer["error"]["code"]) == (7, code)
+    assert line.acknowledged == [1]
+
+
+@pytest.mark.parametrize("sent", [b"noise", b'{"jsonrpc":"2.0","id":7,"method":"fs/re', b"[]", b'{"id":{}}'])
+async def test_an_invalid_line_without_a_readable_id_is_not_answered(sent: bytes) -> None:
+    life, line = a_life()
+    life.feed(1, sent + b"\n")
+    assert line.written == []
+
+
+async def test_a_call_ends_although_its_answer_is_not_utf8() -> None:
+    life, _ = a_life()
+    answer = life.promise(41)
+    life.feed(1, b'{"jsonrpc":"2.0","id":41,"result":{"x":"\xff"}}\n')
+    with pytest.raises(CallFailed, match="the agent's answer is invalid: the text is not UTF-8"):
+        await answer
+
+
+async def test_carriage_returns_and_half_pairs_do_not_reach_a_session() -> None:
+    life, _ = a_life()
+    frames: list[bytes] = []
+
+    class Raw(Heard):
+        def heard_updates(self, sent: list[bytes], number: int, receipt: Receipt) -> None:
+            frames.extend(sent)
+
+    Raw(life, "one")
+    text = update("one", "x")[:-1]
+    life.feed(
+        1, text + b"\r\n" + text.replace(b'"x"', rb'"\ud800"') + b"\n" + text.replace(b",", b",\r") + b"\n"
+    )
+    assert frames == [text, text.replace(b'"x"', rb'"\ufffd"'), text.replace(b",", b", ")]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.wire import Response, decode_block, response
 from dragoman.wire.answers import plain_answers
+from tests.wire.strategies import frames
 
 results = st.sampled_from([b"{}", b"null", b'{"content":"a\\nb"}', b"[1,2]", '{"a":"ü"}'.encode()])
 good = st.builds(response, st.integers(0, 10**9), results)
@@ -23,6 +24,9 @@ odd = st.sampled_from(
         b'{"jsonrpc":"2.0","method":"session/update","params":{}}\n',
         b"\n",
         b"garbage\n",
+        b'{"jsonrpc":"2.0","id":1,"result":{"a":"\xff"}}\n',
+        b'{"jsonrpc":"2.0","id":1,"result":{"a":"\xed\xa0\x80"}}\n',
+        b'{"jsonrpc":"2.0","id":1,"result":{"a":"\\ud800"}}\n',
     ]
 )
 
@@ -41,6 +45,18 @@ def test_anything_else_among_them_is_left_to_the_long_way(
     before: list[bytes], other: bytes, after: list[bytes]
 ) -> None:
     assert plain_answers(b"".join([*before, other, *after])) == []
+
+
+@given(st.lists(good | frames.map(lambda frame: frame + b"\n"), max_size=4))
+def test_whatever_is_read_by_the_short_way_is_read_the_same_by_the_long_way(sent: list[bytes]) -> None:
+    block = b"".join(sent)
+    read = plain_answers(block)
+    if read:
+        envelopes = decode_block(block)
+        assert all(isinstance(one, Response) for one in envelopes)
+        assert [(one.id, bytes(one.result)) for one in envelopes if isinstance(one, Response)] == [
+            (one.id, bytes(one.result)) for one in read
+        ]
 
 
 @pytest.mark.parametrize(

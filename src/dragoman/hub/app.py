@@ -12,15 +12,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
-from msgspec import Raw
 
 from dragoman.dialect import CHOICES, Ledger, Settings
 from dragoman.dialect.clues_client import begins_as_koog
-from dragoman.dialect.message import as_object, as_text, decode
+from dragoman.dialect.message import Message, as_object, as_text, decode
 from dragoman.dialect.quirks.known import quirks_of
 from dragoman.hub.admission import Admission, Grant
 from dragoman.hub.endpoint import TICKET, Endpoint, Visit
-from dragoman.hub.frames import object_of, parts_of
 from dragoman.hub.history_api import HistoryApi
 from dragoman.hub.history_door import HistoryDoor
 from dragoman.hub.hub import Hub
@@ -141,18 +139,21 @@ def dialect_of(visit: Visit) -> str:
 
 def is_plain(first: bytes) -> bool:
     """Whether a client begins exactly as one of version 1 does, and is none that has to be interpreted."""
-    parts = parts_of(first)
-    if parts is None or parts.method != "initialize" or b'"jsonrpc"' not in first:
-        return False
-    members = object_of(parts.params)
-    is_version_1 = bytes(members.get("protocolVersion", Raw(b""))) == b"1" and members.keys() <= PLAIN
-    return is_version_1 and not _needs_an_interpreter(first)
-
-
-def _needs_an_interpreter(first: bytes) -> bool:
-    """Whether it has known quirks, or begins as the guide of koog does."""
     message = decode(first)
-    if message is None:
+    if (
+        message is None
+        or not message.is_request
+        or message.method != "initialize"
+        or message.jsonrpc != "2.0"
+    ):
         return False
+    members = as_object(message.params)
+    version = members.get("protocolVersion")
+    is_version_1 = type(version) is int and version == 1 and members.keys() <= PLAIN
+    return is_version_1 and not _needs_an_interpreter(message)
+
+
+def _needs_an_interpreter(message: Message) -> bool:
+    """Whether it has known quirks, or begins as the guide of koog does."""
     info = as_object(as_object(message.params).get("clientInfo"))
     return begins_as_koog(message) or bool(quirks_of(as_text(info.get("name")), "client"))

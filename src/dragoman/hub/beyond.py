@@ -9,7 +9,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from dragoman.hub.frames import Head, object_of, parts_of, value_of
+from dragoman.hub.frames import object_of, value_of
+from dragoman.wire import Notification
 from dragoman.wire.codes import CANCELLED
 
 if TYPE_CHECKING:
@@ -24,15 +25,16 @@ PAUSES = (0.0, 0.05, 0.25, 1.0)
 """Seconds between looks for a request that was made a moment ago, and is perhaps not stored yet."""
 
 
-def told_beyond(life: Life, frame: bytes, head: Head) -> None:
-    if head.session:
-        log.info("%s told of no session of ours: %s", life.agent, head.method)
-    elif head.method == "$/cancel_request":
-        _give_up(life, frame)
-    elif head.method == COMPLETE or str(head.method).startswith("_"):
-        _tell_everybody(life, frame, is_harmless=head.method == COMPLETE)
+def told_beyond(life: Life, frame: bytes, note: Notification, name: str) -> None:
+    """`name` is the session that it is about, which is not ours; empty if it is about none."""
+    if name:
+        log.info("%s told of no session of ours: %s", life.agent, note.method)
+    elif note.method == "$/cancel_request":
+        _give_up(life, note)
+    elif note.method == COMPLETE or note.method.startswith("_"):
+        _tell_everybody(life, frame, is_harmless=note.method == COMPLETE)
     else:
-        log.info("%s told of no session: %s", life.agent, head.method)
+        log.info("%s told of no session: %s", life.agent, note.method)
 
 
 def _tell_everybody(life: Life, frame: bytes, *, is_harmless: bool) -> None:
@@ -44,9 +46,8 @@ def _tell_everybody(life: Life, frame: bytes, *, is_harmless: bool) -> None:
             client.tell(frame + b"\n")
 
 
-def _give_up(life: Life, frame: bytes) -> None:
-    parts = parts_of(frame)
-    request = value_of(object_of(None if parts is None else parts.params).get("requestId"))
+def _give_up(life: Life, note: Notification) -> None:
+    request = value_of(object_of(note.params).get("requestId"))
     session = next(iter(life.sessions.values()), None)
     if isinstance(request, int | str) and session is not None:
         session.hub.owner.start(_settle(life, request))

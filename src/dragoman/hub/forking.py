@@ -5,14 +5,15 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Raw, UnsetType
+from msgspec import Raw
 
 from dragoman.errors import CallFailed
-from dragoman.hub.frames import parts_of, readdressed, value_of
+from dragoman.hub.frames import readdressed, value_of
 from dragoman.hub.making import free_id
 from dragoman.hub.notes import note, read_note
 from dragoman.hub.rendering import read_cursor
 from dragoman.journal import Entry
+from dragoman.wire import Notification, Request, decode
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
@@ -87,11 +88,7 @@ def _copied(stored: Stored, session_id: str) -> Entry | None:
         found = read_note(stored.frame)
         kept = found is not None and found.hub == "turn_ended"
         return Entry("note", stored.frame, stored.time) if kept else None
-    parts = parts_of(stored.frame)
-    if parts is None or isinstance(parts.method, UnsetType):
-        return None
-    if stored.direction == "to_client" and not isinstance(parts.id, UnsetType):
-        return None  # a request, which has been answered
-    if stored.direction == "to_agent" and parts.method != "session/prompt":
-        return None
-    return Entry(stored.direction, readdressed(stored.frame, session_id), stored.time)
+    match stored.direction, decode(stored.frame):
+        case ("to_client", Notification()) | ("to_agent", Request(method="session/prompt")):
+            return Entry(stored.direction, readdressed(stored.frame, session_id), stored.time)
+    return None  # an answer, a request that has been answered, a cancel

@@ -1,7 +1,8 @@
 """Frames as the hub sees them: whose they are, what they are about, and where a cursor goes.
 
-Nearly everything that passes is an update as every implementation writes it; those are recognised by how they
-begin and never read. Whatever else comes is read as far as needed. Nothing here knows sessions or clients.
+What an agent sends is parsed once, where it enters (`sessions_of`); what is stored is valid JSON in UTF-8.
+From there on, nearly everything is an update as every implementation writes it, recognised by how it begins.
+Nothing here knows sessions or clients.
 """
 
 from __future__ import annotations
@@ -13,75 +14,70 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from dragoman.journal.runs import text_of
-from dragoman.wire.envelope import Id
+from dragoman.wire import Notification, decode
+from dragoman.wire.decode import UNREADABLE_TEXT, is_utf8, without_half_pairs
+from dragoman.wire.encode import one_line
+from dragoman.wire.notifications import PlainNotification
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
 
 KEY_LENGTH = 128
 
 _encode = msgspec.json.Encoder().encode
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+_CARRIAGE_RETURN = ord("\r")  # a number is found several times as fast as a text of one character
 
 
 class Subject(Struct, gc=False):
-    """The one param that says whose a frame is."""
+    """The one param that says which session a message is about."""
 
-    session_id: str | UnsetType = field(name="sessionId", default=UNSET)
-
-
-class Head(Struct, gc=False):
-    """What a frame is: a request has a method and an id, a notification a method, an answer an id."""
-
-    method: str | UnsetType = UNSET
-    id: Id | UnsetType = UNSET
-    params: Subject | UnsetType | None = UNSET
-
-    @property
-    def session(self) -> str:
-        if isinstance(self.params, Subject) and isinstance(self.params.session_id, str):
-            return self.params.session_id
-        return ""
+    session_id: str = field(name="sessionId", default="")
 
 
-class Parts(Struct, gc=False):
-    """A frame with what it holds, still unread."""
-
-    method: str | UnsetType = UNSET
-    id: Id | UnsetType = UNSET
-    params: Raw | UnsetType = UNSET
-    result: Raw | UnsetType = UNSET
-    error: Raw | UnsetType = UNSET
-
-
-_heads = msgspec.json.Decoder(Head)
-_parts = msgspec.json.Decoder(Parts)
+_subjects = msgspec.json.Decoder(Subject)
+_read_plain = msgspec.json.Decoder(PlainNotification[str, Subject]).decode
 _objects = msgspec.json.Decoder(dict[str, Raw])
 
 
-def head_of(frame: bytes) -> Head | None:
-    """None if it makes no sense."""
+def session_of(params: Raw | None) -> str:
+    """The session that params name; empty if they name none."""
     try:
-        return _heads.decode(frame)
-    except _UNREADABLE:
-        parts = parts_of(frame)
-        return None if parts is None else Head(parts.method, parts.id)
+        return "" if params is None else _subjects.decode(params).session_id
+    except UNREADABLE_TEXT:
+        return ""
 
 
-def parts_of(frame: bytes) -> Parts | None:
-    try:
-        return _parts.decode(frame)
-    except _UNREADABLE:
-        return None
+def sessions_of(block: bytes, lines: Sequence[bytes]) -> list[str]:
+    """For each line of a block the session that it is a notification of; empty for any other line, and for
+    one that cannot be passed on as it is (see `passable`).
+
+    Every line is parsed here: one that has a name is valid JSON in valid UTF-8. The short way reads plain
+    notifications without an envelope; it gives the same names as the long way, at a third of its price.
+    """
+    names: list[str] = []
+    is_short = _CARRIAGE_RETURN not in block and (block.isascii() or is_utf8(block))
+    for line in lines:
+        try:
+            names.append(_read_plain(line).params.session_id if is_short else _session_of_line(line))
+        except UNREADABLE_TEXT:
+            names.append(_session_of_line(line))
+    return names
 
 
-def error_in(parts: Parts) -> Raw | None:
-    """The error of an answer. A null is none; one beside a result counts, as in `wire.decode`."""
-    return parts.error if isinstance(parts.error, Raw) and bytes(parts.error) != b"null" else None
+def _session_of_line(line: bytes) -> str:
+    message = decode(line)
+    if isinstance(message, Notification) and passable(line) == line:
+        return session_of(message.params)
+    return ""
 
 
-def result_in(parts: Parts) -> Raw:
-    """The result of an answer that holds no error; null where it was left out, as in `wire.decode`."""
-    return parts.result if isinstance(parts.result, Raw) else Raw(b"null")
+def passable(frame: bytes) -> bytes:
+    """A frame that `decode` accepts, as it is stored and passed on.
+
+    A carriage return is white space for JSON, and the end of a line for server-sent events. Half of a
+    surrogate pair is an escape that JSON can write and many parsers refuse; it is passed on as U+FFFD.
+    """
+    return without_half_pairs(one_line(frame.rstrip(b"\r")))
 
 
 def no_result(method: str) -> str:
@@ -95,7 +91,7 @@ def object_of(raw: bytes | Raw | UnsetType | None) -> dict[str, Raw]:
         return {}
     try:
         return _objects.decode(raw)
-    except _UNREADABLE:
+    except UNREADABLE_TEXT:
         return {}
 
 
@@ -103,7 +99,7 @@ def value_of(raw: bytes | Raw | None, default: Any = None) -> Any:
     """What a member says, as plain values."""
     try:
         return default if raw is None else msgspec.json.decode(raw)
-    except _UNREADABLE:
+    except UNREADABLE_TEXT:
         return default
 
 

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET
 
-from dragoman.dialect.message import Object, as_object, as_text
+from dragoman.dialect.message import Message, Object, as_object, as_text, decode
 from dragoman.dialect.threads.entries import MOST_BYTES
 from dragoman.dialect.threads.listing import UNTITLED
 from dragoman.errors import DragomanError, ErrorAnswer, JournalDamaged, NoSuchStream
@@ -33,16 +32,6 @@ METHODS = frozenset({"getThreads", "getThreadEntries"})
 PAGE = 500
 MOST_THREADS = 50_000
 """Some megabytes of an answer; the latest come first, so it is the oldest that are not told."""
-
-
-class _Question(Struct, frozen=True):
-    method: str = ""
-    id: int | str | UnsetType | None = UNSET
-    params: Any = None
-    jsonrpc: Any = UNSET
-
-
-_questions = msgspec.json.Decoder(_Question)
 
 
 def is_session(info: StreamInfo) -> bool:
@@ -112,7 +101,7 @@ class HistoryApi:
             code, why = INTERNAL_ERROR, "the history cannot be read"
         return msgspec.json.encode({"id": asked.id, "error": {"code": code, "message": why}})
 
-    async def _result(self, asked: _Question) -> Object:
+    async def _result(self, asked: Message) -> Object:
         if asked.method == "getThreads":
             return {"threads": await self.threads()}
         thread_id = as_text(as_object(asked.params).get("threadId"))
@@ -121,13 +110,10 @@ class HistoryApi:
         return {"entries": await self.entries(thread_id)}
 
 
-def _question(frame: bytes) -> _Question | None:
-    try:
-        asked = _questions.decode(frame)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    ours = asked.method in METHODS and asked.jsonrpc is UNSET and not isinstance(asked.id, UnsetType)
-    return asked if ours else None
+def _question(frame: bytes) -> Message | None:
+    asked = decode(frame)
+    is_ours = asked is not None and asked.is_request and asked.method in METHODS and asked.jsonrpc is UNSET
+    return asked if is_ours else None
 
 
 def _thread(info: StreamInfo) -> Object:

@@ -13,30 +13,36 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Raw, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.errors import AgentFailed, CallFailed, LinkClosed
 from dragoman.hub.agent_end import AgentEnd, StderrLines
 from dragoman.hub.beyond import told_beyond
-from dragoman.hub.frames import (
-    Head,
-    encoded,
-    error_in,
-    head_of,
-    no_result,
-    parts_of,
-    readdressed,
-    result_in,
-    update_start,
-    value_of,
-)
+from dragoman.hub.frames import encoded, no_result, passable, readdressed, session_of, sessions_of
+from dragoman.hub.invalid_frames import InvalidFrames
 from dragoman.hub.line import Line
 from dragoman.schema.v1.methods import METHODS
-from dragoman.wire import error_object, failure, notification, request, response
-from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
+from dragoman.wire import (
+    ErrorObject,
+    Failure,
+    Malformed,
+    Notification,
+    Request,
+    Response,
+    decode,
+    encode,
+    error_object,
+    failure,
+    notification,
+    request,
+    response,
+)
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NAMES
 from dragoman.wire.envelope import Id
+from dragoman.wire.glance import glance
 
 if TYPE_CHECKING:
     from dragoman.hub.session import HubSession
@@ -46,10 +52,6 @@ log = logging.getLogger(__name__)
 CALL_SECONDS = 120.0
 EARLY = 1000
 """Messages about sessions that are being made; more than a few, nobody sends."""
-
-
-_NAMED = update_start("").index(b'"",') + 1
-"""Where the session's id stands in an update."""
 
 
 class Receipt:
@@ -75,8 +77,11 @@ class Life:
         on_end: Callable[[Life], None],
         find: Callable[[Life, str], Awaitable[None]],
         secrets: Iterable[str] = (),
+        invalid: InvalidFrames | None = None,
     ) -> None:
-        """`secrets` are values of the agent's environment that nobody is shown."""
+        """`secrets` are values of the agent's environment that nobody is shown; `invalid` counts its lines
+        that are no messages.
+        """
         self.agent = agent
         self.line = line
         self.process = origin + line.pid
@@ -104,7 +109,7 @@ class Life:
         self._turns: dict[Id, HubSession] = {}
         self._next = int(time.time() * 1000)  # higher than any id of an earlier hub
         self._receipts: deque[Receipt] = deque()
-        self._latest: tuple[bytes, HubSession] | None = None  # who spoke last, and how its updates begin
+        self._invalid = InvalidFrames(agent) if invalid is None else invalid
         self._full: set[HubSession] = set()
         self._making = 0
         self._early: list[tuple[bytes, int, Receipt]] = []
@@ -143,8 +148,6 @@ class Life:
         self.sessions.pop(own, None)
         self.parted.add(own)
         self._turns = {number: one for number, one in self._turns.items() if one is not session}
-        if self._latest is not None and self._latest[1] is session:
-            self._latest = None
         if session in self._full:
             self.release(session)
         for receipt in session.owed:  # what it has not stored, nobody will
@@ -209,91 +212,75 @@ class Life:
     # What it says: the sink of the line.
 
     def feed(self, first: int, block: bytes) -> None:
-        receipt = Receipt(first - 1)
-        self._receipts.append(receipt)
-        if not self._is_run(first, block, receipt):
-            self._take_mixed(first, block, receipt)
-        self.stored(receipt)
-
-    def _take_mixed(self, first: int, block: bytes, receipt: Receipt) -> None:
-        """Frames of several sessions or kinds. Updates of one session that follow each other stay together; a
-        blank line is nothing, but has its number, and numbers of a run have no gaps.
+        """Notifications of one session that follow each other stay together. Every line has its number, also
+        one that is blank or dropped, and numbers of a run have no gaps.
         """
         lines = block.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        run: list[bytes] = []
-        latest = self._spoke_last()
-        for number, line in enumerate(lines, first):
-            receipt.last = number
-            if latest is not None and line.startswith(latest[0]) and _is_note(line):
-                run.append(line)
-            elif (speaker := self._speaker_of(line)) is not None:
-                self._end_run(run, number - 1, receipt)
-                run = [line]
-                self._latest = latest = speaker
-            else:
-                self._end_run(run, number - 1, receipt)
-                run = []
-                if line and not line.isspace():
-                    self._sort(line.rstrip(b"\r"), number, receipt)
-                    latest = self._spoke_last()
-        self._end_run(run, receipt.last, receipt)
+        receipt = Receipt(first + len(lines) - 1)
+        self._receipts.append(receipt)
+        names = sessions_of(block, lines)
+        if names.count(names[0]) == len(names):  # nearly every block
+            self._take(names[0], lines, first, receipt)
+        else:
+            place = 0
+            for name, run in groupby(names):
+                begin, place = place, place + len(list(run))
+                self._take(name, lines[begin:place], first + begin, receipt)
+        self.stored(receipt)
 
-    def _end_run(self, run: list[bytes], number: int, receipt: Receipt) -> None:
-        if run and self._latest is not None:
-            self._latest[1].heard_updates(run, number, self._open(receipt))
-
-    def _speaker_of(self, line: bytes) -> tuple[bytes, HubSession] | None:
-        """Whose update it is, and how those begin, if it is one as every implementation writes it: agents of
-        many sessions change the subject with every few lines, and reading each such line would cost most.
-        """
-        name = line[_NAMED : line.find(b'"', _NAMED)].decode(errors="replace")
+    def _take(self, name: str, lines: list[bytes], first: int, receipt: Receipt) -> None:
+        """Lines that are all notifications of one session, or all something else if it has no name."""
         session = self.sessions.get(name)
-        if session is None or session.id != name or session.life is not self:
-            return None
-        head = update_start(name)
-        return (head, session) if line.startswith(head) and _is_note(line) else None
+        if session is not None and session.id == name:
+            session.heard_updates(lines, first + len(lines) - 1, self._open(receipt))
+        else:
+            for number, line in enumerate(lines, first):
+                self._sort(line, number, receipt)
 
-    def _spoke_last(self) -> tuple[bytes, HubSession] | None:
-        """The session that spoke last, if it still is with us: it may have been closed, and opened anew."""
-        if self._latest is not None and self._latest[1].life is not self:
-            self._latest = None
-        return self._latest
+    def _sort(self, line: bytes, number: int, receipt: Receipt) -> None:
+        if not line or line.isspace():
+            return
+        message = decode(line)
+        if isinstance(message, Malformed):
+            self._drop(message, number, receipt)
+        elif isinstance(message, Response | Failure):
+            self._answered(passable(line), message, number, receipt)
+        else:
+            self._give(passable(line), message, number, receipt)
 
-    def _is_run(self, first: int, block: bytes, receipt: Receipt) -> bool:
-        """The short way of a block that is nothing but updates of the session that spoke last."""
-        latest = self._spoke_last()
-        if latest is None or not block.startswith(latest[0]) or block[-3:] != b"}}\n":
-            return False
-        head, session = latest
-        frames = block[:-1].split(b"\n")
-        if block.count(b"}}\n" + head) != len(frames) - 1 or block.rfind(b'"id":') >= 0:
-            return False
-        receipt.last = first + len(frames) - 1
-        session.heard_updates(frames, receipt.last, self._open(receipt))
-        return True
-
-    def _sort(self, frame: bytes, number: int, receipt: Receipt) -> None:
-        head = head_of(frame)
-        if head is None:
-            log.warning("%s said something that is no message (%d bytes)", self.agent, len(frame))
-        elif isinstance(head.method, UnsetType):
-            self._answered(frame, head, number, receipt)
-        elif head.session and head.session in self.sessions:
-            session = self.sessions[head.session]
-            if session.id != head.session:
+    def _give(self, frame: bytes, message: Request | Notification, number: int, receipt: Receipt) -> None:
+        """To the session that it is about."""
+        name = session_of(message.params)
+        session = self.sessions.get(name) if name else None
+        if session is not None:
+            if session.id != name:
                 frame = readdressed(frame, session.id)
-            elif head.method == "session/update":
-                self._latest = (update_start(head.session), session)
-            if isinstance(head.id, UnsetType):
+            if isinstance(message, Notification):
                 session.heard_updates([frame], number, self._open(receipt))
             else:
-                session.heard_request(frame, head, number, self._open(receipt))
-        elif (self._making or self._seek(head.session)) and len(self._early) < EARLY:
+                session.heard_request(frame, number, self._open(receipt))
+        elif (self._making or self._seek(name)) and len(self._early) < EARLY:
             self._early.append((frame, number, self._open(receipt)))
         else:
-            self._beyond(frame, head)
+            self._beyond(frame, message, name)
+
+    def _drop(self, malformed: Malformed, number: int, receipt: Receipt) -> None:
+        """Count what is no message. If somebody waits for it under an id that can be read, the wait ends with
+        an error. A line without an id is not answered: it may be noise on the agent's standard output.
+        """
+        why = malformed.why
+        self._invalid.add(len(malformed.frame), why)
+        seen = glance(malformed.frame)
+        if isinstance(seen.id, UnsetType):
+            return
+        if seen.method is UNSET:
+            error = error_object(INTERNAL_ERROR, f"Internal error: the agent's answer is invalid: {why}")
+            answer = Failure(seen.id, error)
+            self._answered(encode(answer)[:-1], answer, number, receipt)
+        elif malformed.code is not None:
+            self._write(failure(seen.id, error_object(malformed.code, f"{NAMES[malformed.code]}: {why}")))
 
     def _seek(self, session_id: str) -> bool:
         """A session may be asleep in the journal; it is looked for once."""
@@ -315,29 +302,26 @@ class Life:
         finally:
             self._made()
 
-    def _answered(self, frame: bytes, head: Head, number: int, receipt: Receipt) -> None:
-        answered = None if isinstance(head.id, UnsetType) else head.id
-        session = self._turns.pop(answered, None)
+    def _answered(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
+        session = self._turns.pop(answer.id, None)
         if session is not None:
-            session.heard_answer(frame, answered, number, self._open(receipt))
+            session.heard_answer(frame, answer, number, self._open(receipt))
             return
-        future = self._calls.get(answered)
-        parts = parts_of(frame)
-        if future is None or future.done() or parts is None:
+        future = self._calls.get(answer.id)
+        if future is None or future.done():
             return  # an answer that nobody waits for, such as one to a hub before this one
-        error = error_in(parts)
-        if error is not None:
-            future.set_exception(failed_with(value_of(error, {})))
+        if isinstance(answer, Response):
+            future.set_result(answer.result)
         else:
-            future.set_result(result_in(parts))
+            future.set_exception(failed_with(answer.error))
 
-    def _beyond(self, frame: bytes, head: Head) -> None:
-        """It speaks of no session that we know."""
-        if isinstance(head.id, UnsetType):
-            told_beyond(self, frame, head)
+    def _beyond(self, frame: bytes, message: Request | Notification, name: str) -> None:
+        """It speaks of no session that we know; `name` is the one that it means, if it means one."""
+        if isinstance(message, Notification):
+            told_beyond(self, frame, message, name)
         else:
             error = error_object(METHOD_NOT_FOUND, "Method not found: the hub knows no such session")
-            self._write(failure(head.id, error))
+            self._write(failure(message.id, error))
 
     def stderr(self, line: bytes) -> None:
         self._stderr.add(line)
@@ -347,6 +331,7 @@ class Life:
         self.stored(self._open(Receipt(number)))
 
     def ended(self, reason: str, exit_status: int | None) -> None:
+        self._invalid.flush()
         self.end = self.ended_so_far(reason, exit_status)
         self.over = self.end.message
         for future in list(self._calls.values()):
@@ -393,11 +378,6 @@ class Life:
         return response(request_id, bytes(result))[:-1]
 
 
-def _is_note(frame: bytes) -> bool:
-    """Whether a frame that begins as an update ends as one, and nobody is to answer it."""
-    return frame.endswith(b"}}") and b'"id":' not in frame
-
-
 def _empty_result(method: str) -> Raw:
     """What an answer without a result means: success where nothing must be in it, a failure elsewhere."""
     row = METHODS.get(method, kind="request", receiver="agent")
@@ -408,12 +388,8 @@ def _empty_result(method: str) -> Raw:
     return Raw(b"{}")
 
 
-def failed_with(error: Any) -> CallFailed:
+def failed_with(error: ErrorObject) -> CallFailed:
     """An agent's error, as an exception that can be told on."""
-    members = error if isinstance(error, dict) else {}
-    code, message = members.get("code"), members.get("message")
     return CallFailed(
-        code if isinstance(code, int) else INTERNAL_ERROR,
-        message if isinstance(message, str) else "Internal error",
-        members.get("data"),
+        error.code or INTERNAL_ERROR, error.message, None if error.data is UNSET else error.data
     )

@@ -18,6 +18,7 @@ from msgspec import Struct
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, LinkClosed, LocalMistake, SpawnFailed
 from dragoman.hub.agent_end import AgentEnd
 from dragoman.hub.frames import object_of, value_of
+from dragoman.hub.invalid_frames import InvalidFrames
 from dragoman.hub.life import Life
 from dragoman.hub.line import Lasting, Line
 from dragoman.runtime.owner import Owner
@@ -76,6 +77,7 @@ class Seat:
         self.starts = 0
         self.not_before = 0.0
         self.initialized: dict[str, Any] = {}  # what it answered last
+        self.invalid = InvalidFrames(spec.name)
         self.last_error = ""
         """Why its last process could not be started or has ended; empty once one has started since."""
 
@@ -161,6 +163,7 @@ class Pool:
             on_end=self._ended,
             find=self.find,
             secrets=seat.spec.secrets,
+            invalid=seat.invalid,
         )
 
     def renew(self, lasting: Lasting) -> None:

@@ -11,14 +11,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct, UnsetType
+from msgspec import Raw, Struct
 
 from dragoman.hub.frames import (
     all_begin,
     encoded,
     object_of,
     ours_in,
-    parts_of,
     update_kind,
     update_start,
     value_of,
@@ -27,7 +26,7 @@ from dragoman.hub.notes import Note, read_note
 from dragoman.journal import Stored
 from dragoman.journal.runs import Run, RunPage
 from dragoman.review.risks import Judged
-from dragoman.wire import response
+from dragoman.wire import Notification, Request, decode, response
 from dragoman.wire.envelope import Id
 
 CHUNKS = (b'agent_message_chunk"', b'agent_thought_chunk"')
@@ -251,30 +250,28 @@ class Memory:
         return object_of(object_of(object_of(frame).get("params")).get("update"))
 
     def _see_other(self, stored: Stored) -> None:
-        parts = parts_of(stored.frame)
-        if parts is None or isinstance(parts.method, UnsetType):
-            return
-        if isinstance(parts.id, UnsetType):
-            kind = value_of(object_of(object_of(parts.params).get("update")).get("sessionUpdate"))
+        message = decode(stored.frame)
+        if isinstance(message, Notification):
+            kind = value_of(object_of(object_of(message.params).get("update")).get("sessionUpdate"))
             if isinstance(kind, str) and kind.encode() in KEPT_KINDS:
                 self._keep(kind.encode(), stored.frame)
-        else:
-            params = Raw(bytes(parts.params)) if isinstance(parts.params, Raw) else Raw(b"{}")
+        elif isinstance(message, Request):
+            params = Raw(b"{}") if message.params is None else Raw(bytes(message.params))
             self.requests[stored.sequence] = OpenRequest(
-                stored.sequence, parts.id, parts.method, params, stored.time
+                stored.sequence, message.id, message.method, params, stored.time
             )
 
     def _see_said(self, stored: Stored) -> None:
         if b'"session/prompt"' not in stored.frame:
             return
-        parts = parts_of(stored.frame)
-        if parts is None or parts.method != "session/prompt" or isinstance(parts.id, UnsetType):
+        message = decode(stored.frame)
+        if not isinstance(message, Request) or message.method != "session/prompt":
             return
-        ours = ours_in(object_of(parts.params))
+        ours = ours_in(object_of(message.params))
         key = str(ours.get("key", ""))
         lends = ours.get("lends")
         lends = tuple(str(one) for one in lends) if isinstance(lends, list) else ()
-        self.turn = OpenTurn(key, str(ours.get("by", "")), parts.id, stored.sequence, lends)
+        self.turn = OpenTurn(key, str(ours.get("by", "")), message.id, stored.sequence, lends)
         self.turns += 1
         self.queue = [one for one in self.queue if one.key != key]
 

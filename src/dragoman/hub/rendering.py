@@ -20,7 +20,6 @@ from dragoman.hub.frames import (
     encoded,
     object_of,
     ours_in,
-    parts_of,
     value_of,
     with_cursor,
     with_cursors,
@@ -29,7 +28,7 @@ from dragoman.hub.frames import (
 from dragoman.hub.notes import TOLD, Note, event_of, read_note
 from dragoman.hub.recall import ASKED
 from dragoman.journal.runs import Run, RunPage, text_of
-from dragoman.wire import notification, request, response
+from dragoman.wire import Notification, Request, decode, notification, request, response
 from dragoman.wire.envelope import Id
 
 if TYPE_CHECKING:
@@ -163,30 +162,29 @@ def asked_again(one: OpenRequest, view: View) -> bytes:
 
 
 def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
-    parts = parts_of(stored.frame)
-    if parts is None or isinstance(parts.method, UnsetType):
-        return  # an answer: the note behind it tells what came of it
-    if isinstance(parts.id, UnsetType):
+    message = decode(stored.frame)
+    if isinstance(message, Notification):
         yield Said(stored.frame)
-        return
+    if not isinstance(message, Request):
+        return  # an answer: the note behind it tells what came of it
     name = str(stored.sequence)
-    params = bytes(parts.params) if isinstance(parts.params, Raw) else b"{}"
-    asked = view.asks(stored.sequence, parts.method)
+    params = b"{}" if message.params is None else bytes(message.params)
+    asked = view.asks(stored.sequence, message.method)
     if not isinstance(asked, UnsetType):
         ours = {"request": name, **UNJUDGED, **view.judged(stored.sequence)}
-        yield Said(request(asked, parts.method, params)[:-1], ours=ours)
-    if view.events and parts.method in ASKED:
-        members = {"request": name, "method": parts.method, "params": Raw(params)}
+        yield Said(request(asked, message.method, params)[:-1], ours=ours)
+    if view.events and message.method in ASKED:
+        members = {"request": name, "method": message.method, "params": Raw(params)}
         yield _event(session, {"event": "asked", **members, **view.judged(stored.sequence)})
 
 
 def _to_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
     if b'"session/prompt"' not in stored.frame:
         return
-    parts = parts_of(stored.frame)
-    if parts is None or parts.method != "session/prompt":
+    message = decode(stored.frame)
+    if not isinstance(message, Request) or message.method != "session/prompt":
         return
-    params = object_of(parts.params)
+    params = object_of(message.params)
     ours = ours_in(params)
     key, prompt = str(ours.get("key", "")), _blocks(params.get("prompt"))
     if not view.wrote(key):

@@ -14,25 +14,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
-from dragoman.hub.frames import (
-    Head,
-    encoded,
-    error_in,
-    merged,
-    no_result,
-    object_of,
-    parts_of,
-    value_of,
-)
+from dragoman.hub.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.log import SessionLog
 from dragoman.hub.notes import note
 from dragoman.hub.recall import ASKED, Memory, OpenRequest, Waiting
 from dragoman.hub.showing import title_of
 from dragoman.runtime.turnstile import Turnstile
-from dragoman.wire import notification, request, response
+from dragoman.wire import Failure, Response, error_object, notification, request, response
 from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Id
 
@@ -121,7 +113,7 @@ class HubSession:
         self.log.add_heard(frames)
         self._mark(number, receipt)
 
-    def heard_request(self, frame: bytes, head: Head, number: int, receipt: Receipt) -> None:
+    def heard_request(self, frame: bytes, number: int, receipt: Receipt) -> None:
         life = self.life
         assert life is not None
         if life.survives and number <= self.memory.heard:
@@ -130,21 +122,22 @@ class HubSession:
         self.log.add([("to_client", frame)], self._asked)
         self._mark(number, receipt)
 
-    def heard_answer(self, frame: bytes, answered: Id, number: int, receipt: Receipt) -> None:
+    def heard_answer(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
         """The answer to a prompt of ours."""
         life = self.life
         turn = self.memory.turn
         assert life is not None
-        if turn is None or turn.id != answered or (life.survives and number <= self.memory.heard):
+        if turn is None or turn.id != answer.id or (life.survives and number <= self.memory.heard):
             life.stored(receipt)
             return
-        parts = parts_of(frame)
-        error = None if parts is None else error_in(parts)
-        if parts is not None and error is None and object_of(parts.result):
-            ending: dict[str, Any] = {"result": parts.result}
+        if isinstance(answer, Failure):
+            error = answer.error
+            ending: dict[str, Any] = {"error": replace(error, code=error.code or INTERNAL_ERROR)}
+        elif object_of(answer.result):
+            ending = {"result": answer.result}
         else:
-            message = f"Internal error: {no_result('session/prompt')}"
-            ending = {"error": error or {"code": INTERNAL_ERROR, "message": message}}
+            why = f"Internal error: {no_result('session/prompt')}"
+            ending = {"error": error_object(INTERNAL_ERROR, why)}
         self.log.add([("to_client", frame)])
         self.end_turn(turn.key, by=turn.by, **ending)
         self._mark(number, receipt)

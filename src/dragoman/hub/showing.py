@@ -193,6 +193,7 @@ class Showing:
                     "state": state,
                     "sessions": sessions,
                     "restarts": max(0, seat.starts - 1),
+                    "invalidFrames": seat.invalid.count,
                     **more,
                 }
             )

@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import LinkClosed, LocalMistake
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits
 from dragoman.transport.http_following import Following
-from dragoman.transport.http_routing import Outline, Routes, outline
+from dragoman.transport.http_routing import Routed, Routes, outline
 from dragoman.transport.inbox import Inbox
 from dragoman.transport.messages import MessageTransport
 from dragoman.wire import error_object, failure
@@ -81,7 +81,7 @@ class HttpStream:
 
     async def send(self, messages: list[bytes]) -> None:
         for message in messages:
-            about = outline(message) or Outline()
+            about = outline(message) or Routed()
             if self._named:
                 await self._post(message, about)
             else:
@@ -108,15 +108,14 @@ class HttpStream:
             raise LinkClosed(f"{self._url} answered initialize with status {status}")
         self._named = {CONNECTION: connection}
         about = outline(body)
-        result = about.result if about is not None else None
-        version = result.get("protocolVersion") if isinstance(result, dict) else None
+        version = None if about is None else about.in_result("protocolVersion")
         if type(version) is int:
             self._named[VERSION] = str(version)
         if (status := await self._open("")) != 200:
             raise LinkClosed(f"{self._url} refused the connection's stream with status {status}")
         self._heard.put(body)
 
-    async def _post(self, message: bytes, about: Outline) -> None:
+    async def _post(self, message: bytes, about: Routed[Any]) -> None:
         session = self._routes.session_of_answer(about) if about.is_answer else about.session
         headers = {SESSION: session} if session else {}
         self._routes.asked_by_client(about)  # first, because a stream is only kept up for what waits for it
@@ -139,7 +138,7 @@ class HttpStream:
                     break
         return answer.status_code, answer.headers.get(CONNECTION, ""), bytes(body[:limit])
 
-    def _fail(self, about: Outline, why: str) -> None:
+    def _fail(self, about: Routed[Any], why: str) -> None:
         """What was asked gets an answer, whoever gives it."""
         if not self._routes.answered(about):
             return
@@ -173,7 +172,7 @@ class HttpStream:
             self._heard.end(why)
             return
         for request in self._routes.open_in(session):
-            self._fail(Outline(id=request), f"the session's stream broke ({why})")
+            self._fail(Routed(id=request), f"the session's stream broke ({why})")
 
     async def _hear(self, message: bytes) -> None:
         """A question of the agent is remembered, because its answer needs the session's header; a session
@@ -182,7 +181,7 @@ class HttpStream:
         about = outline(message)
         if about is not None:
             self._routes.stream_of(about)
-            session = about.result.get("sessionId") if isinstance(about.result, dict) else None
+            session = about.in_result("sessionId")
             if isinstance(session, str) and session not in self._followed:
                 self._begin(session)
         await self._heard.wait_for_room()

@@ -11,13 +11,14 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct
 
 from dragoman.errors import LinkClosed
 from dragoman.transport.contract import Limits
 from dragoman.transport.http_outlet import PATIENCE, UNREAD, Backlog, Outlet
-from dragoman.transport.http_routing import OPEN_QUESTIONS, Outline, Routes, outline
+from dragoman.transport.http_routing import OPEN_QUESTIONS, Routed, Routes, outline
 from dragoman.transport.inbox import Inbox
 
 log = logging.getLogger(__name__)
@@ -90,7 +91,7 @@ class HttpConnection:
         """Until the agent has taken enough of what was posted."""
         await self._heard.wait_for_room()
 
-    def take(self, body: bytes, about: Outline, session: str) -> int:
+    def take(self, body: bytes, about: Routed[Any], session: str) -> int:
         """What the client posted; gives the status to answer with."""
         self.touch()
         if self._over:
@@ -147,7 +148,7 @@ class HttpConnection:
     async def close(self) -> None:
         self._forget(self)
 
-    async def _route(self, message: bytes, about: Outline | None) -> None:
+    async def _route(self, message: bytes, about: Routed[Any] | None) -> None:
         session, or_connection = ("", False) if about is None else self._routes.stream_of(about)
         outlet = self.outlet(session) or self._outlets[""]
         unheard = about is not None and about.is_failure and not outlet.was_read and outlet.is_empty

@@ -7,11 +7,14 @@ arrives is taken with and without the header. Pure.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec import UNSET, Raw, UnsetType
 
+from dragoman.wire.decode import UNREADABLE_TEXT
 from dragoman.wire.envelope import Id, id_key
+from dragoman.wire.outline import Outline
 
 OPENING = frozenset({"session/new", "session/list", "authenticate", "logout", "initialize"})
 """Requests whose answers belong to the connection."""
@@ -32,36 +35,24 @@ ID_LENGTH = 1024
 OPEN_QUESTIONS = 10_000
 """Requests of a client that may wait for their answers; each is remembered."""
 
+P = TypeVar("P")
 
-class Outline(msgspec.Struct):
-    """As much of a message as routing needs."""
 
-    id: Id | msgspec.UnsetType = msgspec.UNSET
-    method: str | msgspec.UnsetType = msgspec.UNSET
-    params: Any = None
-    result: Any = msgspec.UNSET
-    error: Any = msgspec.UNSET
+class _Named(msgspec.Struct, gc=False):
+    session_id: str = msgspec.field(name="sessionId", default="")
 
-    @property
-    def is_request(self) -> bool:
-        return self.method is not msgspec.UNSET and self.id is not msgspec.UNSET
 
-    @property
-    def is_answer(self) -> bool:
-        return self.method is msgspec.UNSET
-
-    @property
-    def is_notification(self) -> bool:
-        return self.method is not msgspec.UNSET and self.id is msgspec.UNSET
+class Routed(Outline[P], Generic[P]):
+    """A message with what routing asks of it."""
 
     @property
     def is_reply(self) -> bool:
         """An answer that says what it answers; anything else without a method is none."""
-        return self.is_answer and self.id is not msgspec.UNSET
+        return self.is_answer and self.id is not UNSET
 
     @property
     def is_failure(self) -> bool:
-        return self.is_answer and self.error is not msgspec.UNSET
+        return self.is_answer and self.error is not UNSET
 
     @property
     def is_too_long(self) -> bool:
@@ -75,38 +66,32 @@ class Outline(msgspec.Struct):
     @property
     def session(self) -> str:
         """The session that the params name, or nothing."""
-        return _session_of(self.params)
+        return self.params.session_id if isinstance(self.params, _Named) else ""
+
+    def in_result(self, name: str) -> Any:
+        """A member of the result; None if there is none."""
+        try:
+            result = None if isinstance(self.result, UnsetType) else msgspec.json.decode(self.result)
+        except UNREADABLE_TEXT:
+            return None
+        return result.get(name) if isinstance(result, dict) else None
 
 
-class _Named(msgspec.Struct, rename="camel"):
-    session_id: str = ""
+_named = msgspec.json.Decoder(Routed[_Named])
+_any = msgspec.json.Decoder(Routed[Raw])
 
 
-class _Lean(msgspec.Struct):
-    id: Id | msgspec.UnsetType = msgspec.UNSET
-    method: str | msgspec.UnsetType = msgspec.UNSET
-    params: _Named | None = None
-    result: Any = msgspec.UNSET
-    error: Any = msgspec.UNSET
-
-
-_lean = msgspec.json.Decoder(_Lean)
-_any = msgspec.json.Decoder(Outline)
-
-
-def outline(message: bytes) -> Outline | None:
+def outline(message: bytes) -> Routed[Any] | None:
     """None for what is no JSON-RPC object."""
     try:
-        found = _lean.decode(message)  # the usual case: nothing but the session's name is built
-        params = {} if found.params is None else {"sessionId": found.params.session_id}
-        return Outline(found.id, found.method, params, found.result, found.error)
+        return _named.decode(message)  # the usual case: nothing but the session's name is built
     except msgspec.ValidationError:
-        pass
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass  # params that name no session, such as an array
+    except UNREADABLE_TEXT:
         return None
     try:
         return _any.decode(message)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_TEXT:
         return None
 
 
@@ -121,11 +106,11 @@ class Routes:
     def open_questions(self) -> int:
         return len(self._from_client)
 
-    def asked_by_client(self, message: Outline) -> None:
+    def asked_by_client(self, message: Routed[Any]) -> None:
         if message.is_request:
             self._from_client[id_key(message.id)] = (str(message.method), message.session)
 
-    def stream_of(self, message: Outline) -> tuple[str, bool]:
+    def stream_of(self, message: Routed[Any]) -> tuple[str, bool]:
         """For what the agent says: the session whose stream it belongs to (nothing for the connection's), and
         whether the connection's will do where nobody reads that one.
         """
@@ -140,20 +125,15 @@ class Routes:
             return "", False
         return session, method in LOADING
 
-    def session_of_answer(self, message: Outline, *, forget: bool = True) -> str:
+    def session_of_answer(self, message: Routed[Any], *, forget: bool = True) -> str:
         """For the client's answer to a question of the agent: the session it was about."""
         key = id_key(message.id)
         return self._from_agent.pop(key, "") if forget else self._from_agent.get(key, "")
 
-    def answered(self, message: Outline) -> bool:
+    def answered(self, message: Routed[Any]) -> bool:
         """A question of the client has its answer; False if it had one before."""
         return self._from_client.pop(id_key(message.id), None) is not None
 
     def open_in(self, session: str) -> list[Id]:
         """The client's questions about a session that are not answered yet."""
         return [key[1] for key, (_, about) in self._from_client.items() if about == session]
-
-
-def _session_of(params: Any) -> str:
-    session = params.get("sessionId") if isinstance(params, dict) else None
-    return session if isinstance(session, str) else ""

@@ -21,7 +21,7 @@ from dragoman.transport.greeting import refuse_long_id
 from dragoman.transport.http_asgi import Receive, Send, gone, read_body, respond, stream
 from dragoman.transport.http_connection import Bounds, HttpConnection
 from dragoman.transport.http_outlet import Outlet
-from dragoman.transport.http_routing import ID_LENGTH, Outline, outline
+from dragoman.transport.http_routing import ID_LENGTH, Routed, outline
 from dragoman.transport.messages import MessageTransport
 from dragoman.wire import error_object, failure
 from dragoman.wire.codes import INVALID_REQUEST
@@ -196,7 +196,7 @@ class HttpConnections:
 
 async def _read(
     headers: dict[bytes, bytes], receive: Receive, send: Send, limit: int
-) -> tuple[bytes, Outline] | None:
+) -> tuple[bytes, Routed[Any]] | None:
     """One message and what it is about; None if it was refused."""
     body = await read_body(headers, receive, limit)
     if isinstance(body, int):

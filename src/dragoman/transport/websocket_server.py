@@ -120,6 +120,9 @@ class AsgiWebSocket:
         return self._now(messages)
 
     def _events(self, messages: list[bytes]) -> Iterator[dict[str, Any]]:
+        """Hubs and agents send UTF-8. A relay passes on bytes that it has not parsed: what is no text in them
+        is replaced, because it would end the connection.
+        """
         if not self._many:
             for message in messages:
                 yield {"type": "websocket.send", "text": message.decode(errors="replace")}

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec import Raw, Struct
 
-from dragoman.wire.decode import count_objects
+from dragoman.wire.decode import UNREADABLE_TEXT, count_objects, is_utf8
 
 
 class PlainAnswer(Struct, forbid_unknown_fields=True, gc=False):
@@ -34,10 +34,10 @@ def plain_answers(block: bytes) -> list[PlainAnswer]:
     if not block.startswith(_HEAD) or block.find(b'"result":', 0, _LOOK) < 0:
         return []
     lines = count_objects(block)
-    if not lines:
+    if not lines or not is_utf8(block):
         return []
     try:
         answers = _read(block)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_TEXT:
         return []
     return answers if len(answers) == lines else []

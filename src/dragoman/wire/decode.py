@@ -69,7 +69,7 @@ _bare_error = msgspec.json.Decoder(_BareError)
 
 # What decoding untrusted bytes can raise: bad JSON or types, bad UTF-8, nesting beyond the interpreter's
 # stack.
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+UNREADABLE_TEXT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 # One escape: a whole surrogate pair, half of one (the group), or any other. Only reading all of them from
 # left to right tells half a pair from an escaped backslash before the letters `ud800`. Not compiled here:
@@ -87,11 +87,11 @@ _USUAL_SEAM = b'}\n{"jsonrpc":"2.0"'
 
 def decode(frame: bytes) -> Envelope:
     """One frame, one envelope."""
-    if not _is_utf8(frame):
+    if not is_utf8(frame):
         return Malformed(frame, PARSE_ERROR, "the text is not UTF-8")
     try:
         shell = _shells.decode(frame)
-    except _UNREADABLE:
+    except UNREADABLE_TEXT:
         return _look_again(frame)
     return _sort(shell, frame)
 
@@ -99,10 +99,10 @@ def decode(frame: bytes) -> Envelope:
 def decode_block(block: bytes) -> list[Envelope]:
     """All frames of a block, in order. Blank lines are nothing."""
     lines = count_objects(block)
-    if lines and _is_utf8(block):
+    if lines and is_utf8(block):
         try:
             shells = _shells.decode_lines(block)
-        except _UNREADABLE:
+        except UNREADABLE_TEXT:
             pass
         else:
             if len(shells) == lines:
@@ -197,11 +197,11 @@ def _read_error(raw: Raw) -> ErrorObject:
     """An error is never lost because its object is odd: some peers send a bare string."""
     try:
         return _error.decode(raw)
-    except _UNREADABLE:
+    except UNREADABLE_TEXT:
         pass
     try:
         value = msgspec.json.decode(raw)
-    except _UNREADABLE:
+    except UNREADABLE_TEXT:
         return _read_bare_error(raw)
     text = value if isinstance(value, str) else "the peer sent a malformed error object"
     return ErrorObject(0, text, UNSET if isinstance(value, str) else value)
@@ -211,20 +211,20 @@ def _read_bare_error(raw: Raw) -> ErrorObject:
     """JSON that Python cannot hold, such as 1e400 or a number of five thousand digits."""
     try:
         bare = _bare_error.decode(raw)
-    except _UNREADABLE:
+    except UNREADABLE_TEXT:
         return ErrorObject(0, "the peer sent a malformed error object")
     return ErrorObject(bare.code, bare.message)
 
 
 def _look_again(frame: bytes) -> Envelope:
     """Not an envelope. Is it JSON at all, perhaps but for half a surrogate pair?"""
-    text = re.sub(_ESCAPE, _whole, frame) if re.search(_SURROGATE, frame) else frame
+    text = without_half_pairs(frame)
     try:
         _text.decode(text)  # to the end: a wrong type is reported before the text behind it was seen
         shell = _shells.decode(text)
     except msgspec.ValidationError:
         return _explain(frame, text)
-    except _UNREADABLE:
+    except UNREADABLE_TEXT:
         return Malformed(frame, PARSE_ERROR, "the text is not JSON")
     if isinstance(shell.id, str) and "\ufffd" in shell.id:
         code = None if shell.method is UNSET else INVALID_REQUEST
@@ -233,8 +233,11 @@ def _look_again(frame: bytes) -> Envelope:
     return Malformed(frame, envelope.code, envelope.why) if type(envelope) is Malformed else envelope
 
 
-def _whole(escape: re.Match[bytes]) -> bytes:
-    return rb"\ufffd" if escape[1] else escape[0]
+def without_half_pairs(text: bytes) -> bytes:
+    """The text with U+FFFD in place of each escape that is half of a surrogate pair, as `decode` reads it."""
+    if b"\\u" not in text or not re.search(_SURROGATE, text):
+        return text
+    return re.sub(_ESCAPE, lambda escape: rb"\ufffd" if escape[1] else escape[0], text)
 
 
 def _explain(frame: bytes, text: bytes) -> Malformed:
@@ -250,7 +253,7 @@ def _explain(frame: bytes, text: bytes) -> Malformed:
     return Malformed(frame, INVALID_REQUEST, why)
 
 
-def _is_utf8(data: bytes) -> bool:
+def is_utf8(data: bytes) -> bool:
     if data.isascii():
         return True
     try:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from dragoman.wire.decode import count_lines, count_objects
+from dragoman.wire.decode import UNREADABLE_TEXT, count_lines, count_objects
 from dragoman.wire.envelope import Id
 
 
@@ -35,8 +35,6 @@ _glances = msgspec.json.Decoder(Glance)
 
 _NOTE = b'{"jsonrpc":"2.0","method":"'
 
-_UNREADABLE_TEXT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-
 
 def lines_of(block: bytes) -> list[bytes]:
     """The frames of a block, each with its newline if it has one. Blank lines are nothing."""
@@ -49,7 +47,7 @@ def glance(frame: bytes) -> Glance:
     """One frame."""
     try:
         return _glances.decode(frame)
-    except _UNREADABLE_TEXT:
+    except UNREADABLE_TEXT:
         return UNREADABLE
 
 
@@ -62,7 +60,7 @@ def glance_block(block: bytes) -> list[Glance]:
     if lines:
         try:
             glances = _glances.decode_lines(block)
-        except _UNREADABLE_TEXT:
+        except UNREADABLE_TEXT:
             pass
         else:
             if len(glances) == lines:
@@ -86,6 +84,6 @@ def _glance_run(block: bytes) -> list[Glance]:
         return []
     try:
         method = msgspec.json.decode(head[len(_NOTE) - 1 :], type=str)
-    except _UNREADABLE_TEXT:
+    except UNREADABLE_TEXT:
         return []
     return [Glance(method)] * lines

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec import Raw, Struct
 
-from dragoman.wire.decode import count_objects
+from dragoman.wire.decode import UNREADABLE_TEXT, count_objects
 from dragoman.wire.doubled import MEMBERS
 
 
@@ -41,7 +41,7 @@ def plain_requests(block: bytes) -> list[PlainRequest]:
         return []
     try:
         requests = _read(block)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE_TEXT:
         return []
     return requests if len(requests) == lines else []
 

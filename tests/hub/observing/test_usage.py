@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.hub.observing.usage import MOST_SESSIONS, Cost, Spending, Tokens, Usage, usage_of, usages_of
+from dragoman.hub.observing.usage import MOST_SESSIONS, Cost, Spending, Tokens, Usage, usage_of
 
 
 def update(**members: object) -> bytes:
@@ -62,15 +62,6 @@ def test_a_cost_that_makes_no_sense_is_none(cost: object) -> None:
 @given(st.binary(max_size=60))
 def test_no_bytes_make_it_raise(noise: bytes) -> None:
     usage_of(b'{"usage":' + noise)
-
-
-def test_a_block_is_read_frame_by_frame() -> None:
-    block = b"\n".join([update(), b'{"method":"session/update"}', answer(inputTokens=1), b""])
-    assert [(told.context_used, told.tokens is None) for told in usages_of(block)] == [
-        (10, True),
-        (None, False),
-    ]
-    assert list(usages_of(b'{"method":"x"}\n')) == []
 
 
 def test_tokens_are_added_by_agent_and_by_session() -> None:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from msgspec import Raw, UnsetType
+from msgspec import Raw
 
 from dragoman.errors import LinkClosed
 from dragoman.hub.cluster.branches import SPAN, Branch, HomeBranch, LinkBranch
@@ -19,7 +19,7 @@ from dragoman.hub.cluster.guest import REPLACED
 from dragoman.hub.cluster.inside import Inside, gather_inbox, watch_node
 from dragoman.hub.cluster.moving import LONGEST_PAUSE, Followed, Moves
 from dragoman.hub.cluster.remembering import Waited, waited
-from dragoman.hub.frames import object_of, ours_in, parts_of, value_of
+from dragoman.hub.frames import object_of, ours_in, session_of, value_of
 from dragoman.runtime.owner import Owner
 from dragoman.wire import (
     Failure,
@@ -27,6 +27,7 @@ from dragoman.wire import (
     Notification,
     Request,
     Response,
+    decode,
     decode_block,
     error_object,
     failure,
@@ -239,27 +240,26 @@ class Front:
         return b"".join(kept)
 
     def _is_inside(self, branch: Branch, line: bytes) -> bool:
-        parts = parts_of(line)
-        if parts is None or isinstance(parts.id, UnsetType):
-            return False
-        if not isinstance(parts.method, UnsetType):
-            session = value_of(object_of(parts.params).get("sessionId"))
-            if isinstance(parts.id, int) and isinstance(session, str):
-                self.questions[parts.id] = session
+        message = decode(line)
+        if isinstance(message, Request):
+            session = session_of(message.params)
+            if isinstance(message.id, int) and session:
+                self.questions[message.id] = session
                 if len(self.questions) > QUESTIONS:
                     del self.questions[next(iter(self.questions))]
+        if not isinstance(message, Response | Failure):
             return False
-        if self.inside.answered(parts):
+        if self.inside.answered(message):
             return True
-        one = self.waited.pop(parts.id, None)
+        one = self.waited.pop(message.id, None)
         if one is not None:
-            self._done(branch, one, parts.result)
+            self._done(branch, one, message)
         return False
 
-    def _done(self, branch: Branch, one: Waited, result: Raw | UnsetType) -> None:
+    def _done(self, branch: Branch, one: Waited, answer: Response | Failure) -> None:
         session = one.session
-        if one.method in ("session/new", "session/fork") and isinstance(result, Raw):
-            session = str(value_of(object_of(result).get("sessionId"), ""))
+        if one.method in ("session/new", "session/fork") and isinstance(answer, Response):
+            session = session_of(answer.result)
             self.sessions.setdefault(session, Followed(branch.node)).node = branch.node
         followed = self.sessions.get(session)
         if followed is not None and one.key in followed.own:

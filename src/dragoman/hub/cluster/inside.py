@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Raw, UnsetType
+from msgspec import Raw
 
 from dragoman.errors import CallFailed, DragomanError, Elsewhere, LinkClosed
-from dragoman.hub.frames import Parts, encoded, error_in, result_in, value_of
+from dragoman.hub.frames import encoded, value_of
 from dragoman.hub.life import failed_with
-from dragoman.wire import error_object, failure, request, response
+from dragoman.wire import Failure, Response, error_object, failure, request, response
 
 if TYPE_CHECKING:
     from dragoman.hub.cluster.branches import Branch
@@ -45,17 +45,16 @@ class Inside:
         finally:
             del self._open[name]
 
-    def answered(self, parts: Parts) -> bool:
+    def answered(self, answer: Response | Failure) -> bool:
         """Whether it is the answer to one of ours."""
-        found = None if isinstance(parts.id, UnsetType) else self._open.get(parts.id)
+        found = self._open.get(answer.id)
         if found is None:
-            return isinstance(parts.id, str) and parts.id.startswith(NAMES)  # nobody waits for it any more
+            return isinstance(answer.id, str) and answer.id.startswith(NAMES)  # nobody waits for it any more
         if not found[1].done():
-            error = error_in(parts)
-            if error is None:
-                found[1].set_result(Raw(bytes(result_in(parts))))
+            if isinstance(answer, Response):
+                found[1].set_result(Raw(bytes(answer.result)))
             else:
-                found[1].set_exception(failed_with(value_of(error, {})))
+                found[1].set_exception(failed_with(answer.error))
         return True
 
     def elsewhere(self, name: Id, session: str, node: str) -> bool:

@@ -15,6 +15,8 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from dragoman.hub.observing.usage import Usage, usage_of
 from dragoman.journal import Stored
+from dragoman.wire import Notification, Request, decode
+from dragoman.wire.decode import UNREADABLE_TEXT
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
 
@@ -95,12 +97,6 @@ class _PromptParams(Struct, frozen=True):
     meta: _Meta = msgspec.field(name="_meta", default=_Meta())
 
 
-class _Frame(Struct, frozen=True):
-    method: str = ""
-    id: int | str | UnsetType | None = UNSET
-    params: Raw | UnsetType = UNSET
-
-
 class _Stop(Struct, frozen=True):
     stopReason: str = ""
 
@@ -115,13 +111,10 @@ class _Note(Struct, frozen=True):
     error: Raw | UnsetType = UNSET
 
 
-_frames = msgspec.json.Decoder(_Frame)
 _notes = msgspec.json.Decoder(_Note)
 _params = msgspec.json.Decoder(_Params)
 _prompts = msgspec.json.Decoder(_PromptParams)
 _stops = msgspec.json.Decoder(_Stop)
-
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 @lru_cache(maxsize=4096)
@@ -144,26 +137,26 @@ def read_entry(stored: Stored) -> Event | None:
     """What one entry tells, if anything."""
     try:
         return _READERS[stored.direction](stored)
-    except _UNREADABLE:
+    except UNREADABLE_TEXT:
         return None
 
 
 def _from_agent(stored: Stored) -> Event | None:
     if is_dull(stored.frame):
         return None
-    read = _frames.decode(stored.frame)
-    if not read.method:
-        return usage_of(stored.frame)
-    if read.method == "session/update":
-        return usage_of(stored.frame) or _tool(read)
-    if isinstance(read.id, UnsetType) or read.method.startswith(LENT):
+    message = decode(stored.frame)
+    if isinstance(message, Request):
+        if message.method.startswith(LENT):
+            return None
+        about = _Params() if message.params is None else _params.decode(message.params)
+        return Asked(str(stored.sequence), message.method, about.toolCall.toolCallId)
+    if isinstance(message, Notification) and message.method != "session/update":
         return None
-    about = _params.decode(read.params) if isinstance(read.params, Raw) else _Params()
-    return Asked(str(stored.sequence), read.method, about.toolCall.toolCallId)
+    return usage_of(stored.frame) or (_tool(message) if isinstance(message, Notification) else None)
 
 
-def _tool(read: _Frame) -> Tool | None:
-    update = _params.decode(read.params).update if isinstance(read.params, Raw) else _Call()
+def _tool(note: Notification) -> Tool | None:
+    update = _Call() if note.params is None else _params.decode(note.params).update
     if update.sessionUpdate not in ("tool_call", "tool_call_update") or not update.toolCallId:
         return None
     return Tool(update.toolCallId, update.kind or "", update.status or "")
@@ -172,10 +165,10 @@ def _tool(read: _Frame) -> Tool | None:
 def _to_agent(stored: Stored) -> Event | None:
     if b'"session/prompt"' not in stored.frame:
         return None
-    read = _frames.decode(stored.frame)
-    if read.method != "session/prompt" or not isinstance(read.params, Raw):
+    message = decode(stored.frame)
+    if not isinstance(message, Request) or message.method != "session/prompt" or message.params is None:
         return None
-    return Began(_prompts.decode(read.params).meta.dragoman.key)
+    return Began(_prompts.decode(message.params).meta.dragoman.key)
 
 
 def _noted(stored: Stored) -> Event | None:

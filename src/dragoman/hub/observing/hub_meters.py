@@ -63,6 +63,9 @@ class HubMeters:
         self._up = gauge("dragoman_agent_up", "1 if the agent's process runs.", ["agent"])
         self._agent_sessions = gauge("dragoman_agent_sessions", "Sessions it knows.", ["agent"])
         self._restarts = counter("dragoman_agent_restarts_total", "Times it was started again.", ["agent"])
+        self._invalid = counter(
+            "dragoman_agent_invalid_frames_total", "Lines that were no valid messages.", ["agent"]
+        )
         self._agent_rss = gauge("dragoman_agent_rss_bytes", "Memory of its process tree.", ["agent"])
         self._agent_cpu = counter(
             "dragoman_agent_cpu_seconds_total", "Processor time of its trees.", ["agent"]
@@ -113,6 +116,7 @@ class HubMeters:
         self._up.of(name).set(agent.state == "up")
         self._agent_sessions.of(name).set(agent.sessions)
         self._restarts.of(name).reach(agent.restarts)
+        self._invalid.of(name).reach(agent.invalid_frames)
         self._take_time(agent, self._agent_cpu)
         if agent.rss is not None:
             self._agent_rss.of(name).set(agent.rss)

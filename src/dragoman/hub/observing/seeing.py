@@ -78,6 +78,7 @@ def _agent(seat: Seat) -> SeenAgent:
         restarts=max(0, seat.starts - 1),
         started=None if life is None else life.started,
         last_error=seat.last_error,
+        invalid_frames=seat.invalid.count,
     )
 
 

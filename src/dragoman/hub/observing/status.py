@@ -45,6 +45,8 @@ class SeenAgent(Struct, frozen=True, kw_only=True, rename="camel"):
     """When its process was, in seconds since 1970."""
     last_error: str = ""
     """Why its last process could not be started or has ended; empty once one has started since."""
+    invalid_frames: int = 0
+    """Lines of it that were no valid messages and were dropped, since the hub was started."""
 
 
 class SeenSession(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -8,11 +8,13 @@ Amounts of different currencies are never added. A frame that makes no sense cos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
+
+from dragoman.wire import Notification, Response, decode
+from dragoman.wire.decode import UNREADABLE_TEXT
 
 _Count = Annotated[int, Meta(ge=0)]
 
@@ -75,44 +77,33 @@ class _Result(Struct, frozen=True):
     usage: Tokens | None = None
 
 
-class _Frame(Struct, frozen=True):
-    method: str = ""
-    params: _Params | None = None
-    result: _Result | None = None
-
-
-_frames = msgspec.json.Decoder(_Frame)
+_params = msgspec.json.Decoder(_Params)
+_results = msgspec.json.Decoder(_Result)
 
 
 def usage_of(frame: bytes) -> Usage | None:
     """What a frame of an agent tells of its cost; None for nearly all, at the price of one search."""
     if b"usage" not in frame:
         return None
+    message = decode(frame)
     try:
-        read = _frames.decode(frame)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        if isinstance(message, Response):
+            tokens = _results.decode(message.result).usage
+            return None if tokens is None else Usage(tokens=tokens)
+        if not isinstance(message, Notification) or message.params is None:
+            return None
+        params = _params.decode(message.params)
+    except UNREADABLE_TEXT:
         return None  # about something else, or about nothing
-    if read.result is not None and read.result.usage is not None:
-        return Usage(tokens=read.result.usage)
-    update = read.params.update if read.params is not None else None
-    if read.params is None or update is None or update.sessionUpdate != "usage_update":
+    update = params.update
+    if update.sessionUpdate != "usage_update":
         return None
     return Usage(
-        session=read.params.sessionId,
+        session=params.sessionId,
         cost=_sensible(update.cost),
         context_used=update.used,
         context_size=update.size,
     )
-
-
-def usages_of(block: bytes) -> Iterator[Usage]:
-    """The same for all frames of a block."""
-    if b"usage" not in block:
-        return
-    for frame in block.split(b"\n"):
-        usage = usage_of(frame)
-        if usage is not None:
-            yield usage
 
 
 def _sensible(cost: Cost | None) -> Cost | None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from dragoman.schema import v1
 from dragoman.schema.choice import decode_choice
+from dragoman.wire.notifications import PlainNotification
 
 
 class PlainParams(msgspec.Struct, rename="camel", forbid_unknown_fields=True, gc=False):
@@ -22,22 +23,11 @@ class PlainParams(msgspec.Struct, rename="camel", forbid_unknown_fields=True, gc
     update: v1.SessionUpdate
 
 
-class UpdateFrame(
-    msgspec.Struct, tag_field="method", tag="session/update", forbid_unknown_fields=True, gc=False
-):
-    """A whole frame of the commonest kind. An `id` in it, or anything else, makes it something else."""
+UpdateFrame: TypeAlias = PlainNotification[Literal["session/update"], PlainParams]
+"""A whole frame of the commonest kind."""
 
-    jsonrpc: Literal["2.0"]
-    params: PlainParams
-
-
-class NoteFrame(
-    msgspec.Struct, tag_field="method", tag="session/update", forbid_unknown_fields=True, gc=False
-):
-    """The same for whoever hands on the whole message."""
-
-    jsonrpc: Literal["2.0"]
-    params: v1.SessionNotification
+NoteFrame: TypeAlias = PlainNotification[Literal["session/update"], v1.SessionNotification]
+"""The same for whoever hands on the whole message."""
 
 
 @cache

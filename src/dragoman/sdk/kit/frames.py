@@ -17,6 +17,7 @@ from msgspec import Raw, Struct
 from dragoman.schema import v1
 from dragoman.schema.codec import write
 from dragoman.sdk.writing import write_out
+from dragoman.wire import Request, decode
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":'
 ANSWER = b'{"jsonrpc":"2.0","id":'
@@ -35,18 +36,13 @@ class Note(Struct, frozen=True):
 
 
 class Prompt(Struct, frozen=True):
-    """A stored prompt; its blocks stay as they are."""
+    """The params of a stored prompt; its blocks stay as they are."""
 
     prompt: list[Raw]
 
 
-class PromptFrame(Struct, frozen=True):
-    id: int
-    params: Prompt
-
-
 _notes = msgspec.json.Decoder(Note)
-_prompts = msgspec.json.Decoder(PromptFrame)
+_prompts = msgspec.json.Decoder(Prompt)
 
 
 def update_head(session_id: str) -> bytes:
@@ -80,18 +76,22 @@ def prompt_frame(turn: int, request: v1.PromptRequest) -> bytes:
     return b'{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":%b}' % (turn, write(request))
 
 
-def read_prompt(frame: bytes) -> PromptFrame | None:
+def read_prompt(frame: bytes) -> tuple[int, Prompt] | None:
+    """The number of the turn and its prompt; None for any other frame."""
+    request = decode(frame)
+    if not isinstance(request, Request) or not isinstance(request.id, int) or request.params is None:
+        return None
     try:
-        return _prompts.decode(frame)
+        return request.id, _prompts.decode(request.params)
     except msgspec.MsgspecError:
         return None
 
 
-def echoed(head: bytes, prompt: PromptFrame) -> list[bytes]:
+def echoed(head: bytes, turn: int, prompt: Prompt) -> list[bytes]:
     """A stored prompt as the updates that tell it."""
     begin = head + b'{"sessionUpdate":"user_message_chunk","content":'
-    end = b',"messageId":"prompt-%d"}}}' % prompt.id
-    return [begin + bytes(block) + end for block in prompt.params.prompt]
+    end = b',"messageId":"prompt-%d"}}}' % turn
+    return [begin + bytes(block) + end for block in prompt.prompt]
 
 
 def answer_frame(turn: int, response: v1.PromptResponse) -> bytes:

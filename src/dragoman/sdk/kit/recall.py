@@ -65,12 +65,12 @@ class Recalled:
         if stored.direction == "note":
             self._remember(stored.frame)
             return []
-        prompt = frames.read_prompt(stored.frame)
-        if prompt is None:
+        found = frames.read_prompt(stored.frame)
+        if found is None:
             return []
-        self.turns = prompt.id
+        self.turns, prompt = found
         self.open_since = stored.sequence
-        return frames.echoed(self._head, prompt)
+        return frames.echoed(self._head, self.turns, prompt)
 
     def _remember(self, frame: bytes) -> None:
         note = frames.read_note(frame)

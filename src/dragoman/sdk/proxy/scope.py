@@ -6,45 +6,37 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from dragoman.wire import Id
-
-# What decoding untrusted bytes can raise; whatever it is, the frame names nothing that we can use.
-_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+from dragoman.wire.decode import UNREADABLE_TEXT
+from dragoman.wire.outline import Outline
 
 
 class _Named(Struct, gc=False):
     session_id: str | UnsetType = field(default=UNSET, name="sessionId")
 
 
-class _Scope(Struct, gc=False):
-    params: _Named | UnsetType | None = UNSET
-    result: _Named | UnsetType | None = UNSET
-
-
 class _Cancelled(Struct, gc=False):
     request_id: Id = field(name="requestId")
 
 
-class _Cancel(Struct, gc=False):
-    params: _Cancelled
-
-
-_scope = msgspec.json.Decoder(_Scope)
-_cancel = msgspec.json.Decoder(_Cancel)
+_scope = msgspec.json.Decoder(Outline[_Named])
+_named = msgspec.json.Decoder(_Named)
+_cancel = msgspec.json.Decoder(Outline[_Cancelled])
 
 
 def session_of(frame: bytes) -> str | None:
     """The session that a message belongs to, or that an answer brings to life."""
     try:
         scope = _scope.decode(frame)
-    except _UNREADABLE:
+        named = scope.params or (None if isinstance(scope.result, UnsetType) else _named.decode(scope.result))
+    except UNREADABLE_TEXT:
         return None
-    named = scope.params or scope.result
     return named.session_id if isinstance(named, _Named) and named.session_id is not UNSET else None
 
 
 def cancelled_request(frame: bytes) -> tuple[Id] | None:
     """The id that a `$/cancel_request` names; null is an id too."""
     try:
-        return (_cancel.decode(frame).params.request_id,)
-    except _UNREADABLE:
+        params = _cancel.decode(frame).params
+    except UNREADABLE_TEXT:
         return None
+    return (params.request_id,) if isinstance(params, _Cancelled) else None

@@ -1,7 +1,8 @@
 """Many updates at once: a block in which each frame is an update with the hub's mark, where our hub puts it.
 
 That is what nearly all of a replay and of a stream is; taken one by one, the marks would cost more than the
-updates. What looks different in any way is none of this, and is read frame by frame. Knows no sessions.
+updates. What looks different in any way is none of this, and is read frame by frame. Nothing is parsed here:
+the hub has parsed what it sends, and the editor is given the same bytes without the mark. Knows no sessions.
 """
 
 from __future__ import annotations
