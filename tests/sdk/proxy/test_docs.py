@@ -28,11 +28,12 @@ OTHERS = [program for program in PROGRAMS if "serve(" not in program]
 EXPECTED = ["You said: Never touch main. hi", "You said: hi", "You said: hi", "NEVER TOUCH MAIN. HI"]
 
 
-def python3_is_this_one(folder: Path) -> dict[str, str]:
-    """The page says `python3`, as its readers would; here that is the interpreter that runs the tests."""
+def with_our_programs(folder: Path) -> dict[str, str]:
+    """The page says `python3` and `dragoman`, as its readers would; here they belong to what runs the tests."""
     (folder / "python3").symlink_to(sys.executable)
     site = os.pathsep.join(entry for entry in sys.path if entry)
-    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": site}
+    path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "PYTHONPATH": site}
 
 
 def test_the_page_has_the_programs_that_are_tried() -> None:
@@ -49,7 +50,7 @@ async def test_a_program_that_serves_answers_a_prompt(program: str, expected: st
     async def yes(request: RequestPermissionRequest) -> RequestPermissionResponse:
         return RequestPermissionResponse(outcome=SelectedPermissionOutcome(option_id="yes"))
 
-    env = python3_is_this_one(tmp_path)
+    env = with_our_programs(tmp_path)
     async with connect([sys.executable, "-c", program], client=client, env=env) as agent:
         session = await agent.new_session(cwd="/tmp")
         texts = [
