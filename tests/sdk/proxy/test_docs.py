@@ -58,7 +58,7 @@ async def test_a_program_that_serves_answers_a_prompt(program: str, expected: st
             async for update in session.prompt("hi")
             if isinstance(update, AgentMessageChunk) and isinstance(update.content, TextContent)
         ]
-    assert texts == [expected]
+    assert "".join(texts) == expected
 
 
 @pytest.mark.parametrize("program", OTHERS)
