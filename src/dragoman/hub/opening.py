@@ -37,6 +37,8 @@ async def open_session(hub: Hub, session_id: str) -> HubSession:
     except BaseException:
         await hub.belonging.release(claim)
         raise
+    originals = await hub.journal.originals(session_id)
+    memory.restore(originals)
     memory.title = memory.title or info.title
     session = HubSession(hub, session_id, memory, last=last)
     session.claim = claim
@@ -48,6 +50,7 @@ async def open_session(hub: Hub, session_id: str) -> HubSession:
     if life is not None and life.knows(memory.agent_session, memory.process):
         hub.pool.join(session, life, memory.agent_session)
     hub.sessions[session_id] = session
+    session.pending.recall(session, originals)
     if claim.taken:
         await take_up(hub, session)
     return session

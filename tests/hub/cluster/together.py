@@ -37,14 +37,15 @@ class Seen(MemoryJournal):
         super().__init__()
         self._shared = shared
         self._network = network
-        for name in ("info", "describe", "list", "search", "delete"):
+        names = ("originals", "drop_originals", "drop_originals_before")
+        for name in ("info", "describe", "list", "search", "delete", *names):
             setattr(self, name, getattr(shared, name))
 
     async def append(self, stream: str, entries: Any, *, after: int | None = None) -> int:
         await asyncio.sleep(0)
         if self._network.cut:
             raise JournalError("the journal cannot be reached")
-        entries = [Entry(one.direction, one.frame, one.time) for one in entries]
+        entries = [Entry(one.direction, one.frame, one.time, one.pending) for one in entries]
         return await self._shared.append(stream, entries, after=after)
 
     def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> Any:
