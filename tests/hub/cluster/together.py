@@ -110,10 +110,10 @@ def _nothing(*_: object) -> None:
 class Group:
     """The nodes and what they share."""
 
-    def __init__(self, options: HubOptions, lease: float) -> None:
+    def __init__(self, options: HubOptions, lease: float, journal: MemoryJournal) -> None:
         self.lease = lease
         self.shared = SharedMemory()
-        self.journal = MemoryJournal()
+        self.journal = journal
         self.options = options
         self.nodes: dict[str, Member] = {}
         self.gone: list[Member] = []
@@ -138,9 +138,10 @@ async def nodes(
     agents: dict[str, Callable[[], Agent]],
     about: dict[str, Any] | None = None,
     lease: float = LONG,
+    journal: MemoryJournal | None = None,
     **options: Any,
 ) -> AsyncIterator[Group]:
-    group = Group(HubOptions(default_agent=next(iter(agents)), **options), lease)
+    group = Group(HubOptions(default_agent=next(iter(agents)), **options), lease, journal or MemoryJournal())
     try:
         for name in names:
             member = Member(name, group, agents, **(about or {}).get(name, {}))
