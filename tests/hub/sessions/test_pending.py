@@ -352,6 +352,21 @@ async def test_a_session_that_is_deleted_takes_its_originals_along(tmp_path: Pat
         assert SECRET.encode() not in _files(tmp_path)
 
 
+async def test_a_folder_that_is_called_like_a_key_is_still_the_sessions_folder(tmp_path: Path) -> None:
+    folder, other = tmp_path / "sk-learn-experiments-2024", tmp_path / "sk-image-experiments-2024"
+    folder.mkdir()
+    other.mkdir()
+    async with stored_on_disk(tmp_path) as stage:
+        client = await stage.client().begin()
+        folders = {"cwd": str(folder), "mcpServers": [], "additionalDirectories": [str(other)]}
+        session = (await client.call("session/new", folders))["sessionId"]
+        await stage.crash()
+        await stage.start()
+        memory = (await stage.hub.session(session)).memory
+        assert memory.cwd == str(folder)
+        assert memory.folders == [], "a folder of which only the redacted name is left is not used"
+
+
 async def test_another_node_gives_its_agent_the_prompt_that_waited_whole() -> None:
     gate = Gate()
     shared = MemoryJournal(redact=redact)
