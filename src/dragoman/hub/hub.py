@@ -145,7 +145,6 @@ class Hub:
         for session in list(self.sessions.values()):
             with suppress(JournalError):  # another node has taken it meanwhile
                 await session.log.flush(STORE_SECONDS)
-            await session.pending.flush()
             await session.aclose()
         self.sessions.clear()
         await self.changes.aclose()
@@ -247,7 +246,6 @@ class Hub:
         session.say("closed")
         await session.log.flush(STORE_SECONDS)
         session.pending.agent_gone()
-        await session.pending.flush()
         self.described.get(session.stream, {}).pop("state", None)
         await self.journal.describe(session.stream, state="closed")
         self.changes.forget(session.id)

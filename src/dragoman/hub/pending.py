@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 3600.0
 """Between two looks for originals that are too old."""
 
+GATHER_SECONDS = 0.1
+"""What is settled meanwhile is dropped together: most entries have no original, and to look costs time."""
+
 REDACTED_PROMPT = (
     "the prompt was not run: the hub was stopped while it waited, and only its redacted form is stored; "
     "send it again"
@@ -91,6 +94,14 @@ class PendingEntries:
             self._to_agent += others  # older notes among them are settled with the frames behind them
             self.confirm(life)
 
+    async def aclose(self) -> None:
+        """Drop what is settled, and end."""
+        await self.flush()
+        task = self._task
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+            await asyncio.wait((task,))
+
     async def flush(self) -> None:
         """Drop at once what is settled."""
         settled = set(self._settled)
@@ -109,6 +120,7 @@ class PendingEntries:
     async def _drop(self) -> None:
         try:
             while self._settled:
+                await asyncio.sleep(GATHER_SECONDS)
                 await self.flush()
         finally:
             self._task = None

@@ -424,6 +424,7 @@ class HubSession:
             follower.leave()
         self.followers.clear()
         await self.log.aclose()
+        await self.pending.aclose()
 
     # Inside.
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from dragoman.hub.gists import recalled
+from dragoman.hub.pending import PendingEntries
 from dragoman.journal import Journal, MemoryJournal, SqliteJournal, open_journal, open_sealed
 from dragoman.journal.copying import Clock, copy_journal
 from dragoman.journal.redaction import redact
@@ -322,6 +323,29 @@ async def test_a_copy_of_the_journal_and_a_gist_have_no_secret_of_what_is_pendin
         memory.restore(await stage.journal.originals(session))
         assert SECRET.encode() in bytes(memory.queue[0].params)
         gate.open.set()
+
+
+async def test_what_was_settled_when_the_hub_crashed_is_erased_when_the_session_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stored_on_disk(tmp_path) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        with monkeypatch.context() as crashed:
+            crashed.setattr(PendingEntries, "flush", _nothing)
+            turn = client.prompt(session, f"ask {SECRET}")
+            client.allow(await client.asked())
+            await client.answer(turn)
+            await stage.crash()
+        assert await stage.journal.originals(session)
+        await stage.start()
+        await (await stage.client().begin()).call("session/load", {"sessionId": session, **LOAD})
+        await until_settled(stage.journal, session)
+        await until(lambda: is_gone(stage.journal, tmp_path, session))
+
+
+async def _nothing(entries: PendingEntries) -> None:
+    """The hub is gone before it comes to that."""
 
 
 async def test_originals_that_nobody_settles_go_when_they_are_too_old(tmp_path: Path) -> None:
