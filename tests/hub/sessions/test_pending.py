@@ -76,7 +76,7 @@ async def lender_with_a_write(stage: Stage, folder: Path) -> tuple[Talker, str, 
 
 async def comes_back(stage: Stage, session: str, cursor: str) -> Talker:
     again = await stage.client(client="the-lender", **AWARE).begin(**WRITES)
-    again.ask("session/resume", {"sessionId": session, **LOAD}, after=cursor, prompts=["k1"])
+    await again.call("session/resume", {"sessionId": session, **LOAD}, after=cursor, prompts=["k1"])
     again.prompt(session, "the same again", key="k1")
     return again
 
