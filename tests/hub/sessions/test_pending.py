@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,13 +16,18 @@ from typing import Any
 
 import pytest
 
+from dragoman.hub.admission import Grant
 from dragoman.hub.gists import recalled
+from dragoman.hub.hub import Hub, HubOptions
 from dragoman.hub.pending import PendingEntries
+from dragoman.hub.settings import AgentSettings
+from dragoman.hub.starting import specs_of
 from dragoman.journal import Journal, MemoryJournal, SqliteJournal, open_journal, open_sealed
 from dragoman.journal.copying import Clock, copy_journal
 from dragoman.journal.redaction import redact
 from dragoman.journal.transcript import export
 from dragoman.testing.pace import deadline
+from dragoman.transport.memory import memory_pair
 from tests.hub.cluster.together import LEASE, nodes
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import Held, Stage, Talker, staged
@@ -389,6 +395,26 @@ async def test_a_folder_that_is_called_like_a_key_is_still_the_sessions_folder(t
         memory = (await stage.hub.session(session)).memory
         assert memory.cwd == str(folder)
         assert memory.folders == [], "a folder of which only the redacted name is left is not used"
+
+
+async def test_a_prompt_is_erased_once_the_keeper_of_a_real_agent_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    echo = AgentSettings(command=(sys.executable, "-m", "dragoman", "agent", "echo"), dialect="v1")
+    specs = specs_of({"echo": echo}, tmp_path / "agents")
+    options = HubOptions(default_agent="echo")
+    async with open_journal(tmp_path / "hub.db") as journal, Hub(journal, specs, options=options) as hub:
+        here, there = memory_pair()
+        client = Talker(here)
+        hub.accept(there, Grant("owner"))
+        await client.begin()
+        session = await client.new()
+        with monkeypatch.context() as held:
+            held.setattr(PendingEntries, "flush", _nothing)
+            await client.answer(client.prompt(session, f"hello {SECRET}"))
+            assert SECRET in "".join(client.texts())
+            assert len(await journal.originals(session)) == 2, "the prompt, as it came and for the agent"
+        await until_settled(journal, session)
 
 
 async def test_another_node_gives_its_agent_the_prompt_that_waited_whole() -> None:
