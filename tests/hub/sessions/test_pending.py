@@ -182,13 +182,17 @@ async def _deaf_session(stage: Stage, client: Talker) -> str:
     """A session with a prompt that is stored for an agent which does not get it."""
     session = await client.new()
     await client.answer(client.prompt(session, "first"))
+    _cut_line(stage, session)
+    client.prompt(session, f"use {SECRET}", key="k3")
+    await until(lambda: _is_given(stage, session))
+    return session
+
+
+def _cut_line(stage: Stage, session: str) -> None:
     life = stage.hub.sessions[session].life
     assert life is not None
     assert isinstance(life.line, Held)
     life.line.__class__ = _Deaf
-    client.prompt(session, f"use {SECRET}", key="k3")
-    await until(lambda: _is_given(stage, session))
-    return session
 
 
 async def _is_given(stage: Stage, session: str) -> bool:
@@ -197,6 +201,34 @@ async def _is_given(stage: Stage, session: str) -> bool:
 
 async def _was_prompted(gate: Gate) -> bool:
     return len(gate.prompts) > 1
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "dropped"])
+async def test_an_answer_that_had_not_reached_the_agent_reaches_it_whole_or_as_an_error(
+    tmp_path: Path, kept: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with stored_on_disk(tmp_path) as stage:
+        lender = await stage.client().begin(fs={"readTextFile": True})
+        session = await lender.new(str(tmp_path))
+        lender.prompt(session, f"read {tmp_path}/.env", key="k1")
+        asked = await lender.asked("fs/read_text_file")
+        _cut_line(stage, session)
+        lender.say({"id": asked["id"], "result": {"content": f"KEY {SECRET}"}})
+        await until(lambda: _has_original(stage.journal, session))
+        await stage.crash()
+        if not kept:
+            await stage.journal.drop_originals_before(math.inf)
+        await stage.start()
+        reader = await stage.client(**AWARE).begin()
+        await reader.call("session/load", {"sessionId": session, **LOAD})
+        ended = await reader.until(lambda one: one.get("params", {}).get("event") == "turn_ended")
+        if kept:
+            assert ended["params"]["stopReason"] == "end_turn"
+            assert SECRET in str(stage.kept["one"].frames), "the agent has read what the client said"
+        else:
+            assert "error" in ended["params"]
+            assert "the answer was lost" in caplog.text, "the agent was told why its call failed"
+            assert "redacted" not in str(stage.kept["one"].frames)
 
 
 async def test_a_client_that_comes_later_is_asked_what_the_agent_asked(tmp_path: Path) -> None:
