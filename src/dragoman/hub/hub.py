@@ -300,6 +300,7 @@ class Hub:
         session.say_to_agent(life, frame)
         async with asyncio.timeout(120.0):
             result = await future
+        session.pending.confirm(life)
         stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         answer = response(number, bytes(result))[:-1]
         session.log.add([("to_client", answer)], lambda _: _settle(stored))

@@ -298,6 +298,8 @@ class HubSession:
         ended = [waiting.sequence for waiting in self.memory.queue if waiting.key == key]
         self.memory.see([stored])
         self.pending.settle(*ended)
+        if self.life is not None:
+            self.pending.confirm(self.life)
         self.changed()
         self.ending.discard(key)
         self.hub.changes.end(self.id, key)
