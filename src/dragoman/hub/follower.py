@@ -166,6 +166,10 @@ class Follower:
         one = self.session.requests.get(sequence)
         return {} if one is None else told(one)
 
+    def open_params(self, sequence: int, /) -> bytes | None:
+        request = self.session.requests.get(sequence)
+        return None if request is None else bytes(request.params)
+
     def settles(self, sequence: int, /) -> Id | UnsetType:
         number = self._asked.pop(sequence, None)
         if number is None or self.client.asked.pop(number, None) is None:

@@ -29,6 +29,7 @@ from dragoman.hub.life import Life
 from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.methods import Methods
 from dragoman.hub.opening import hand_over, open_session
+from dragoman.hub.pending import drop_overdue
 from dragoman.hub.pool import AgentSpec, Pool
 from dragoman.hub.queueing import withdraw
 from dragoman.hub.recall import OpenRequest
@@ -69,6 +70,8 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     leave_after: float = 0.0
     lender_grace: float = 30.0
     """Seconds that a request for a client's files waits for the client to come back."""
+    originals_kept: float = 7 * 86400.0
+    """Seconds for which the journal keeps originals of what nobody has settled."""
     changes: bool = False
     """Whether what a turn changes on disk is looked at."""
     changes_kept: float = KEPT_SECONDS
@@ -124,6 +127,7 @@ class Hub:
         self.pool.find = self._find
         await self.changes.open()
         await recover(self)
+        self.owner.start(drop_overdue(self))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -241,6 +245,7 @@ class Hub:
             session.life = None
         session.say("closed")
         await session.log.flush(STORE_SECONDS)
+        session.pending.agent_gone()
         self.described.get(session.stream, {}).pop("state", None)
         await self.journal.describe(session.stream, state="closed")
         self.changes.forget(session.id)
@@ -292,9 +297,10 @@ class Hub:
         number = life.next_id()
         frame = request(number, method, encoded(params))[:-1]
         future = life.promise(number)
-        session.log.add([("to_agent", frame)], lambda stored: life.say(session, frame, stored.sequence))
+        session.say_to_agent(life, frame)
         async with asyncio.timeout(120.0):
             result = await future
+        session.pending.confirm(life)
         stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         answer = response(number, bytes(result))[:-1]
         session.log.add([("to_client", answer)], lambda _: _settle(stored))
@@ -305,7 +311,7 @@ class Hub:
         life = session.life
         if life is not None:
             frame = notification(method, encoded(params))[:-1]
-            session.log.add([("to_agent", frame)], lambda stored: life.say(session, frame, stored.sequence))
+            session.say_to_agent(life, frame)
 
     def tell(self, session: HubSession, update: dict[str, Any]) -> None:
         """An update of the hub's own."""

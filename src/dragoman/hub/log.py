@@ -75,10 +75,14 @@ class SessionLog:
         self._emptied = asyncio.Event()
         self._emptied.set()
 
-    def add(self, entries: Sequence[tuple[Direction, bytes]], act: Act | None = None) -> None:
-        """Store these; `act` is run with the last of them when they are."""
+    def add(
+        self, entries: Sequence[tuple[Direction, bytes]], act: Act | None = None, *, pending: bool = False
+    ) -> None:
+        """Store these; `act` is run with the last of them when they are. `pending` ones are acted upon after
+        a crash, as they are said here and not as they are redacted.
+        """
         now = self._clock()
-        self._add([Run(direction, (frame,), now) for direction, frame in entries], act)
+        self._add([Run(direction, (frame,), now, pending) for direction, frame in entries], act)
 
     def add_heard(self, frames: Sequence[bytes]) -> None:
         """The same for frames of the agent, which are many."""

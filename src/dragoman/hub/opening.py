@@ -6,6 +6,7 @@ still writes is refused from then on. Only then is anything done in it.
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,15 @@ from dragoman.hub.notes import note
 from dragoman.hub.recall import Memory, is_name
 from dragoman.hub.recovery import take_up
 from dragoman.hub.session import HubSession
-from dragoman.journal import Entry
+from dragoman.journal import Entry, StreamInfo
+from dragoman.journal.redaction import is_redacted
 from dragoman.journal.runs import last_of
 from dragoman.wire.codes import session_not_found
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
+
+log = logging.getLogger(__name__)
 
 
 async def open_session(hub: Hub, session_id: str) -> HubSession:
@@ -37,6 +41,9 @@ async def open_session(hub: Hub, session_id: str) -> HubSession:
     except BaseException:
         await hub.belonging.release(claim)
         raise
+    originals = await hub.journal.originals(session_id)
+    memory.restore(originals)
+    _restore_folders(memory, info)
     memory.title = memory.title or info.title
     session = HubSession(hub, session_id, memory, last=last)
     session.claim = claim
@@ -48,6 +55,7 @@ async def open_session(hub: Hub, session_id: str) -> HubSession:
     if life is not None and life.knows(memory.agent_session, memory.process):
         hub.pool.join(session, life, memory.agent_session)
     hub.sessions[session_id] = session
+    session.pending.recall(session, originals)
     if claim.taken:
         await take_up(hub, session)
     return session
@@ -69,6 +77,18 @@ async def _read(hub: Hub, session_id: str, end: int, *, taken: bool) -> tuple[Me
         async for page in hub.journal.replay(session_id, after=last):
             memory.see(page)
             last = last_of(page)
+
+
+def _restore_folders(memory: Memory, info: StreamInfo) -> None:
+    """A folder may be called like a key. What is known about a stream is not redacted; any other folder that
+    was is left out, until a client brings it again.
+    """
+    if is_redacted(memory.cwd.encode(errors="replace")):
+        memory.cwd = info.cwd or memory.cwd
+    whole = [folder for folder in memory.folders if not is_redacted(folder.encode(errors="replace"))]
+    if len(whole) < len(memory.folders):
+        log.warning("session %s: folders of which only a redacted name is stored are left out", info.stream)
+        memory.folders = whole
 
 
 def _taken_over() -> Entry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
@@ -21,8 +22,10 @@ def edit(session: HubSession, key: str, params: dict[str, Raw]) -> None:
     for one in session.memory.queue:
         if one.key == key and not session.is_starting(key):
             one.params = Raw(encoded(merged(params, {"key": key, "by": one.by})))
+            one.is_whole = True
             members = {"key": key, "by": one.by, "prompt": params.get("prompt"), "params": one.params}
-            session.log.add([("note", note("edited", **members))])
+            edited = note("edited", **members)
+            session.log.add([("note", edited)], partial(session.on_queued, one), pending=True)
 
 
 def withdraw(session: HubSession, key: str) -> bool:
@@ -32,6 +35,7 @@ def withdraw(session: HubSession, key: str) -> bool:
         return False
     if not any(one.key == key for one in memory.queue):
         return False
+    taken_back = [one for one in memory.queue if one.key == key]
     memory.queue = [one for one in memory.queue if one.key != key]
     session.ending.add(key)  # who sends it again waits for its end, and does not begin it anew
     session.log.add([("note", note("withdrawn", key=key))])
@@ -41,6 +45,7 @@ def withdraw(session: HubSession, key: str) -> bool:
         memory.see([stored])
         memory.failed = failed
         session.ending.discard(key)
+        session.pending.settle(*(one.sequence for one in taken_back))
         session.changed()
 
     session.log.add([("note", note("turn_ended", key=key, result=Raw(CANCELLED)))], withdrawn)

@@ -1,13 +1,14 @@
 """What a session has come to, read from its stream: the one place where it is kept.
 
 The same eyes see entries as they are stored and as they are read after a restart, so what the hub believes
-and what it would believe after a crash are the same. Updates are only glanced at for their kind.
+and what it would believe after a crash are the same; what the journal has redacted meanwhile, and is still to
+be acted upon, is put back by `Memory.restore`. Updates are only glanced at for their kind.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ from dragoman.hub.frames import (
 )
 from dragoman.hub.notes import Note, read_note
 from dragoman.journal import Stored
+from dragoman.journal.redaction import is_redacted
 from dragoman.journal.runs import Run, RunPage
 from dragoman.review.risks import Judged
 from dragoman.wire import Notification, Request, decode, response
@@ -63,6 +65,10 @@ class Waiting(Struct):
     key: str
     by: str
     params: Raw
+    sequence: int = 0
+    """The note that has these params, once it is stored."""
+    is_whole: bool = True
+    """False if only the redacted form is left, which is not to be acted upon."""
 
 
 class OpenTurn(Struct):
@@ -89,6 +95,8 @@ class OpenRequest(Struct):
     rule: str = ""
     judged: Judged | None = None
     """What the reviewer's rules say of it; None as long as they have said nothing."""
+    is_whole: bool = True
+    """As with `Waiting`."""
 
 
 class Answer(Struct):
@@ -188,6 +196,21 @@ class Memory:
             )
         )
 
+    def restore(self, originals: Mapping[int, bytes]) -> None:
+        """Put what was said in the place of what redaction has left of it, where it is to be acted upon."""
+        for request in self.requests.values():
+            message = decode(originals.get(request.sequence, b""))
+            if isinstance(message, Request) and message.params is not None:
+                request.params = Raw(bytes(message.params))
+            else:
+                request.is_whole = not is_redacted(bytes(request.params))
+        for waiting in self.queue:
+            note = read_note(originals.get(waiting.sequence, b""))
+            if note is not None and isinstance(note.params, Raw):
+                waiting.params = Raw(bytes(note.params))
+            else:
+                waiting.is_whole = not is_redacted(bytes(waiting.params))
+
     def see(self, entries: Iterable[Stored]) -> None:
         if type(entries) is RunPage:
             self._see_runs(entries)
@@ -286,7 +309,7 @@ class Memory:
             case "settled":
                 self.requests.pop(int(note.request or "0"), None)
             case "queued" | "taken" | "edited" | "withdrawn":
-                self._see_queue(note)
+                self._see_queue(note, sequence)
             case "made":
                 self.agent, self.cwd, self.folders = note.agent, note.cwd, list(note.folders)
                 self._see_bound(note, sequence)
@@ -302,16 +325,16 @@ class Memory:
         if one is not None:
             one.judged = Judged(risks=note.risks, note=note.risks_note)
 
-    def _see_queue(self, note: Note) -> None:
+    def _see_queue(self, note: Note, sequence: int) -> None:
         params = Raw(bytes(note.params)) if isinstance(note.params, Raw) else None
         if note.hub == "withdrawn":
             self.queue = [one for one in self.queue if one.key != note.key]
         elif params is not None and note.hub == "edited":
             for one in self.queue:
                 if one.key == note.key:
-                    one.params = params
+                    one.params, one.sequence = params, sequence
         elif params is not None:
-            self.queue.append(Waiting(note.key, note.by, params))
+            self.queue.append(Waiting(note.key, note.by, params, sequence))
 
     def _see_bound(self, note: Note, sequence: int) -> None:
         self.process, self.bound_at = note.n, sequence

@@ -7,12 +7,17 @@ import logging
 from typing import TYPE_CHECKING
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalError
+from dragoman.hub.pending import REDACTED_ANSWER, REDACTED_PROMPT, refuse_redacted
 from dragoman.hub.recall import is_name
+from dragoman.journal.redaction import is_redacted
+from dragoman.wire import Failure, Response, decode, error_object, failure
+from dragoman.wire.codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
     from dragoman.hub.life import Life
     from dragoman.hub.session import HubSession
+    from dragoman.journal import Stored
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +71,7 @@ async def take_up(hub: Hub, session: HubSession) -> None:
         if turn is not None:
             session.life.expect(turn.id, session)
         await _say_again(hub, session, session.life)
+        refuse_redacted(session)
         hub.desk.recovered(session)
     else:
         for sequence in list(session.requests):
@@ -79,9 +85,33 @@ async def take_up(hub: Hub, session: HubSession) -> None:
 
 
 async def _say_again(hub: Hub, session: HubSession, life: Life) -> None:
-    """What was stored for this process, and perhaps did not reach it."""
+    """What was stored for this process, and perhaps did not reach it, as it was said. A prompt of which only
+    the redacted form is left is not said: its turn ends.
+    """
     after = max(life.line.taken.get(session.stream, 0), session.memory.bound_at)
+    originals = await hub.journal.originals(session.stream)
+    turn, is_lost = session.memory.turn, False
     async for page in hub.journal.replay(session.stream, after=after):
         for stored in page:
             if stored.direction == "to_agent":
-                life.say(session, stored.frame, stored.sequence)
+                frame = originals.get(stored.sequence) or _without_original(session, stored)
+                if frame:
+                    life.say(session, frame, stored.sequence)
+                elif turn is not None and turn.sequence == stored.sequence:
+                    is_lost = True
+    if turn is not None and is_lost:
+        error = {"code": INTERNAL_ERROR, "message": f"Internal error: {REDACTED_PROMPT}"}
+        session.end_turn(turn.key, by=turn.by, error=error)
+
+
+def _without_original(session: HubSession, stored: Stored) -> bytes:
+    """What the agent is told in the place of a frame that has no original: the frame itself, if nothing was
+    redacted; an error, if it is an answer; else nothing.
+    """
+    if not is_redacted(stored.frame):
+        return stored.frame
+    log.warning("session %s: entry %d for the agent is redacted and not said", session.id, stored.sequence)
+    message = decode(stored.frame)
+    if not isinstance(message, Response | Failure):
+        return b""
+    return failure(message.id, error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_ANSWER}"))[:-1]

@@ -83,6 +83,9 @@ class View(Protocol):
     def judged(self, sequence: int, /) -> dict[str, Any]:
         """What the reviewer's rules say of a request that is open, as clients are told it."""
 
+    def open_params(self, sequence: int, /) -> bytes | None:
+        """What a request that is open asks for, as the agent said it; None if it is open no more."""
+
     def settles(self, sequence: int, /) -> Id | UnsetType:
         """The id under which it was asked, if it still is; it is not any more."""
 
@@ -168,7 +171,9 @@ def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
     if not isinstance(message, Request):
         return  # an answer: the note behind it tells what came of it
     name = str(stored.sequence)
-    params = b"{}" if message.params is None else bytes(message.params)
+    params = view.open_params(stored.sequence)  # in the stream it may be redacted
+    if params is None:
+        params = b"{}" if message.params is None else bytes(message.params)
     asked = view.asks(stored.sequence, message.method)
     if not isinstance(asked, UnsetType):
         ours = {"request": name, **UNJUDGED, **view.judged(stored.sequence)}
@@ -262,6 +267,9 @@ class Onlooker:
 
     def judged(self, sequence: int, /) -> dict[str, Any]:
         return {}
+
+    def open_params(self, sequence: int, /) -> bytes | None:
+        return None
 
     def settles(self, sequence: int, /) -> UnsetType:
         return UNSET

@@ -193,6 +193,7 @@ def options_of(settings: HubSettings) -> HubOptions:
         default_agent=settings.default_agent,
         prompts_queued=settings.limits.prompts_queued,
         sessions=settings.limits.sessions,
+        originals_kept=settings.limits.originals,
         files=settings.files,
         expire=settings.approvals.expire,
         on_expiry=settings.approvals.on_expiry,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
@@ -21,6 +22,7 @@ from dragoman.hub.belonging import Claim
 from dragoman.hub.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.log import SessionLog
 from dragoman.hub.notes import note
+from dragoman.hub.pending import REDACTED_PROMPT, PendingEntries
 from dragoman.hub.recall import ASKED, Memory, OpenRequest, Waiting
 from dragoman.hub.showing import title_of
 from dragoman.runtime.turnstile import Turnstile
@@ -71,6 +73,7 @@ class HubSession:
         self._held = False
         self._expiries: dict[int, asyncio.TimerHandle] = {}
         self.ending: set[str] = set()  # keys of prompts whose end is being stored
+        self.pending = PendingEntries(hub, session_id)
 
     # What is going on.
 
@@ -119,7 +122,7 @@ class HubSession:
         if life.survives and number <= self.memory.heard:
             life.stored(receipt)
             return
-        self.log.add([("to_client", frame)], self._asked)
+        self.log.add([("to_client", frame)], self._asked, pending=True)
         self._mark(number, receipt)
 
     def heard_answer(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
@@ -152,6 +155,7 @@ class HubSession:
             self.log.add([("note", note("heard", n=number))], lambda _: life.stored(self.owed.pop(0)))
         else:
             life.stored(receipt)
+        self.pending.confirm(life)
         self.log.breathe()
         if self.log.is_full and not self._held:
             self._held = True
@@ -167,12 +171,18 @@ class HubSession:
         item = Waiting(key, by, Raw(encoded(ready)))
         waits = self.is_busy or self.memory.queue or self.hub.draining  # then the next hub begins it
         members = {"key": key, "by": by, "prompt": params.get("prompt"), "params": item.params}
-        self.log.add([("note", note("queued" if waits else "taken", **members))])
+        queued = note("queued" if waits else "taken", **members)
+        self.log.add([("note", queued)], partial(self.on_queued, item), pending=True)
         self.memory.queue.append(item)
         if waits:
             self.changed()
         else:
             self._begin(item)
+
+    def on_queued(self, item: Waiting, stored: Stored) -> None:
+        """Its params are stored here, and not where they were before."""
+        before, item.sequence = item.sequence, stored.sequence
+        self.pending.settle(before)
 
     def _traced(self, params: dict[str, Raw], key: str) -> dict[str, Raw]:
         if self.hub.trace is None:
@@ -204,6 +214,9 @@ class HubSession:
         """Bring the agent there, then give it the prompt. A prompt that was cancelled meanwhile has its
         answer: the start goes on for those that come behind it.
         """
+        if not item.is_whole:
+            self._not_begun(item, INTERNAL_ERROR, f"Internal error: {REDACTED_PROMPT}")
+            return
         try:
             await self.hub.will_run(self)
             life = await self.hub.pool.bind(self)
@@ -246,18 +259,30 @@ class HubSession:
             self.remind = False
             said = request(number, "session/prompt", self.hub.extras.reminded(self, params))[:-1]
         life.expect(number, self)
-        self.log.add([("to_agent", shown)], lambda stored: self._given(item, life, said, stored))
+        given = partial(self._given, item, life, said)
+        self.log.add([("to_agent", shown)], given, pending=life.survives)
 
     def _given(self, item: Waiting, life: Life, said: bytes, stored: Stored) -> None:
         self.memory.see([stored])
         self.starting = None
+        self.pending.settle(item.sequence)
         if life.over:  # it died before it heard of it
+            self.pending.settle(stored.sequence)
             self.end_turn(item.key, by=item.by, error=_cut_short(life))
             return
-        life.say(self, said, stored.sequence)
+        self._say(life, said, stored)
         self.title_from(item)
         if self._cancelled:
             self.cancel()
+
+    def say_to_agent(self, life: Life, frame: bytes) -> None:
+        """Give the agent a frame, once it is stored."""
+        self.log.add([("to_agent", frame)], partial(self._say, life, frame), pending=life.survives)
+
+    def _say(self, life: Life, frame: bytes, stored: Stored) -> None:
+        if life.survives:
+            self.pending.give(stored.sequence)
+        life.say(self, frame, stored.sequence)
 
     def end_turn(self, key: str, **ending: Any) -> None:
         """Tell everybody, settle what is open, and go on with the next. A turn ends once."""
@@ -270,7 +295,11 @@ class HubSession:
         self.log.add([("note", end)], lambda stored: self._ended(key, stored))
 
     def _ended(self, key: str, stored: Stored) -> None:
+        ended = [waiting.sequence for waiting in self.memory.queue if waiting.key == key]
         self.memory.see([stored])
+        self.pending.settle(*ended)
+        if self.life is not None:
+            self.pending.confirm(self.life)
         self.changed()
         self.ending.discard(key)
         self.hub.changes.end(self.id, key)
@@ -295,7 +324,7 @@ class HubSession:
         if self.memory.turn is None or life is None:
             return
         frame = notification("session/cancel", encoded({"sessionId": self.id}))[:-1]
-        self.log.add([("to_agent", frame)], lambda stored: life.say(self, frame, stored.sequence))
+        self.say_to_agent(life, frame)
         for sequence, one in list(self.requests.items()):
             if one.method in ASKED:
                 refusal = REFUSED if "permission" in one.method else b'{"action":"cancel"}'
@@ -311,7 +340,14 @@ class HubSession:
             self.changed()
 
     def settle(
-        self, sequence: int, *, outcome: str, by: str, result: Raw | None = None, error: Any = None
+        self,
+        sequence: int,
+        *,
+        outcome: str,
+        by: str,
+        result: Raw | None = None,
+        error: Any = None,
+        reason: str = "",
     ) -> bool:
         """The first to say what comes of a request decides it."""
         one = self.requests.pop(sequence, None)
@@ -322,17 +358,23 @@ class HubSession:
             timer.cancel()
         life = self.life
         members: dict[str, Any] = {"request": str(sequence), "by": by, "outcome": outcome}
+        if reason:
+            members["reason"] = reason
         if result is not None or error is not None:
             frame = _answer(one.id, result, error)
             if life is not None:
-                self.log.add([("to_agent", frame)], lambda stored: life.say(self, frame, stored.sequence))
+                self.say_to_agent(life, frame)
             if result is not None and one.method in ASKED:
                 members["result"] = result
             if result is not None and one.method == "fs/write_text_file":
                 self.hub.changes.on_write(self.id, one.params)
-        self.log.add([("note", note("settled", **members))], lambda _: self.hub.settled(self, one, outcome))
+        self.log.add([("note", note("settled", **members))], lambda _: self._settled(one, outcome))
         self.changed()
         return True
+
+    def _settled(self, one: OpenRequest, outcome: str) -> None:
+        self.pending.settle(one.sequence)
+        self.hub.settled(self, one, outcome)
 
     def expire_in(self, sequence: int, seconds: float, how: Raw) -> None:
         loop = asyncio.get_running_loop()
@@ -349,6 +391,7 @@ class HubSession:
         if self.life is not life:
             return
         self.life = None
+        self.pending.agent_gone()
         for sequence in list(self.requests):
             self.settle(sequence, outcome="agent_gone", by="")
         turn = self.memory.turn
@@ -383,6 +426,7 @@ class HubSession:
             follower.leave()
         self.followers.clear()
         await self.log.aclose()
+        await self.pending.aclose()
 
     # Inside.
 

@@ -91,6 +91,7 @@ class LimitSettings(Struct, frozen=True, kw_only=True):
     sessions: Count = 10_000
     unread: Size = 8 * MIB
     prompts_queued: Count = 32
+    originals: Seconds = 7 * 86400.0
     prompt_rate: PerTime = Rate(60, 60.0)
     connect_rate: PerTime = Rate(120, 60.0)
 

@@ -5,6 +5,8 @@
 - `replay` gives what was appended, byte for byte, in pages; what is damaged is never served as if it were
   true.
 - An append that nobody waits for any more is carried out all the same.
+- A journal may redact what it stores. Of an entry that is `pending` it keeps the original as well, apart from
+  the stream, until that is dropped: `replay`, `search` and all that is made of them never see originals.
 
 A stream is one recorded conversation. Its name is the caller's choice and only a name: nothing opens a file
 by it. The journal knows bytes; what they mean matters to search alone, and only as a reader would skim them.
@@ -13,7 +15,7 @@ by it. The journal knows bytes; what they mean matters to search alone, and only
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -35,6 +37,8 @@ class Entry(Struct, frozen=True, gc=False):
     direction: Direction
     frame: bytes
     time: float
+    pending: bool = False
+    """Whether somebody still has to act upon it, and needs it as it was said."""
 
 
 class Stored(Struct, frozen=True, gc=False):
@@ -137,6 +141,18 @@ class Journal(Protocol):
 
     async def delete(self, stream: str) -> bool:
         """Forget a stream and all its text; says whether there was one."""
+
+    async def originals(self, stream: str) -> Mapping[int, bytes]:
+        """Frames of pending entries as they were appended, by their sequence: those that redaction changed or
+        that held its mark before, and that were not dropped. A pending entry that holds the mark and is not
+        among them is known in its redacted form alone. Empty if there is no such stream.
+        """
+
+    async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
+        """Erase these, as far as there are any: nobody has to act upon the entries any more."""
+
+    async def drop_originals_before(self, time: float) -> int:
+        """Erase those of all streams whose entries have an earlier time; returns how many there were."""
 
     async def aclose(self) -> None:
         """Finish what was asked for, then let go of everything. May be called again."""

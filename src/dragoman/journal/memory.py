@@ -1,12 +1,13 @@
 """A journal in memory: the whole contract without a disk, for tests and for what may be forgotten.
 
-It keeps everything until it is closed, and knows nothing of durability or damage.
+It keeps everything until it is closed, and knows nothing of durability or damage. It redacts what it is told
+to, and nothing by itself.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
 from msgspec.structs import replace
@@ -15,16 +16,26 @@ from dragoman.errors import JournalClosed, JournalError, NoSuchStream, StreamMov
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Found, Listing, Page, Stored, StreamInfo
 from dragoman.journal.conversation import moments
 from dragoman.journal.cursors import make_cursor, read_cursor
+from dragoman.journal.originals import originals_of
+from dragoman.journal.redaction import redact_runs
+from dragoman.journal.runs import RunPage, gathered
 from dragoman.journal.search_text import SEARCHED, excerpt, has_all
 
 
 class MemoryJournal:
     """`async with MemoryJournal() as journal:`, or without; closing it forgets everything."""
 
-    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float] = time.time,
+        redact: Callable[[bytes], bytes] | None = None,
+    ) -> None:
         self._clock = clock
+        self._redact = redact
         self._infos: dict[str, StreamInfo] = {}
         self._entries: dict[str, list[Stored]] = {}
+        self._originals: dict[str, dict[int, Stored]] = {}
         self._numbers: dict[str, int] = {}
         self._made = 0
         self._closed = False
@@ -36,10 +47,13 @@ class MemoryJournal:
         if after is not None and after != last:
             raise StreamMoved(stream, after, last)
         info = known or self._make(stream)
-        stored = self._entries[stream]
-        for entry in entries:
-            last += 1
-            stored.append(Stored(last, entry.direction, entry.frame, entry.time))
+        said = gathered(entries)
+        runs = said.runs if self._redact is None else redact_runs(said, self._redact)
+        for original in originals_of(said.runs, runs, last):
+            self._originals.setdefault(stream, {})[original.sequence] = original
+        page = RunPage(last + 1, runs)
+        self._entries[stream] += page
+        last = page.last
         self._infos[stream] = replace(info, last=last, updated=self._clock())
         return last
 
@@ -122,12 +136,31 @@ class MemoryJournal:
     async def delete(self, stream: str) -> bool:
         self._check()
         self._entries.pop(stream, None)
+        self._originals.pop(stream, None)
         self._numbers.pop(stream, None)
         return self._infos.pop(stream, None) is not None
 
+    async def originals(self, stream: str) -> Mapping[int, bytes]:
+        self._check()
+        return {place: stored.frame for place, stored in self._originals.get(stream, {}).items()}
+
+    async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
+        self._check()
+        for sequence in sequences:
+            self._originals.get(stream, {}).pop(sequence, None)
+
+    async def drop_originals_before(self, time: float) -> int:
+        self._check()
+        count = 0
+        for kept in self._originals.values():
+            for sequence in [place for place, stored in kept.items() if stored.time < time]:
+                del kept[sequence]
+                count += 1
+        return count
+
     async def aclose(self) -> None:
         self._closed = True
-        self._infos, self._entries, self._numbers = {}, {}, {}
+        self._infos, self._entries, self._originals, self._numbers = {}, {}, {}, {}
 
     async def __aenter__(self) -> MemoryJournal:
         return self

@@ -147,6 +147,11 @@ def redact_all(frames: Sequence[bytes], how: Callable[[bytes], bytes] = redact) 
     return found
 
 
+def is_redacted(frame: bytes) -> bool:
+    """Whether it holds the mark of something that was taken out, or of somebody who wrote that mark."""
+    return _MARK in frame
+
+
 def redact_runs(entries: Gathered, how: Callable[[bytes], bytes]) -> Sequence[Run]:
     """All frames together, because that costs less."""
     frames = entries.frames

@@ -60,6 +60,7 @@ class Run(NamedTuple):
     direction: Direction
     frames: Sequence[bytes]
     time: float
+    pending: bool = False
 
 
 class _Lazy(Sequence[T]):
@@ -106,7 +107,9 @@ class Gathered(_Lazy[Entry]):
     __slots__ = ()
 
     def _make(self) -> list[Entry]:
-        return [Entry(run.direction, frame, run.time) for run in self.runs for frame in run.frames]
+        return [
+            Entry(run.direction, frame, run.time, run.pending) for run in self.runs for frame in run.frames
+        ]
 
 
 class RunPage(_Lazy[Stored]):
@@ -125,7 +128,7 @@ class RunPage(_Lazy[Stored]):
     def _make(self) -> list[Stored]:
         found: list[Stored] = []
         sequence = self.first
-        for direction, frames, time in self.runs:
+        for direction, frames, time, _ in self.runs:
             found += [Stored(at, direction, frame, time) for at, frame in enumerate(frames, sequence)]
             sequence += len(frames)
         return found
@@ -137,12 +140,12 @@ def gathered(entries: Sequence[Entry]) -> Gathered:
         return entries
     runs: list[Run] = []
     frames: list[bytes] = []
-    direction, moment = "", 0.0
+    direction, moment, pending = "", 0.0, False
     for entry in entries:
-        if entry.direction != direction or entry.time != moment:
+        if entry.direction != direction or entry.time != moment or entry.pending != pending:
             frames = []
-            direction, moment = entry.direction, entry.time
-            runs.append(Run(entry.direction, frames, moment))
+            direction, moment, pending = entry.direction, entry.time, entry.pending
+            runs.append(Run(entry.direction, frames, moment, pending))
         frames.append(entry.frame if type(entry.frame) is bytes else bytes(entry.frame))
     return Gathered(runs)
 
@@ -172,7 +175,7 @@ def pages_of(first: int, runs: Iterable[Run]) -> Iterator[RunPage]:
 
 def _fitting(frames: Sequence[bytes], rows: int, size: int) -> int:
     """How many of them it takes to reach a bound; all if none is."""
-    if size_of(frames) <= size:
+    if size_of(frames) < size:
         return rows
     for place, frame in enumerate(frames, 1):
         size -= len(frame)

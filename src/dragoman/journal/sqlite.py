@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 
 from dragoman.errors import JournalClosed, JournalDamaged, JournalError, NotAJournal
-from dragoman.journal import indexing, opening, streams
+from dragoman.journal import indexing, opening, originals, streams
 from dragoman.journal.contract import Durability, Entry, Found, Listing, Page, StreamInfo
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
@@ -187,6 +187,22 @@ class SqliteJournal:
         if there:
             await self._write.do(streams.forget_traces, alone=True)
         return there
+
+    async def originals(self, stream: str) -> Mapping[int, bytes]:
+        return await self._read.ask(lambda base: originals.read(base, streams.clean(stream), seal=self._seal))
+
+    async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
+        """Mostly there are none, and to look costs no commit."""
+        name, wanted = streams.clean(stream), list(sequences)
+        if await self._read.ask(lambda base: originals.has_any(base, name, wanted)):
+            await self._write.do(lambda base: originals.drop(base, name, wanted))
+            await self._write.do(streams.empty_log, alone=True)
+
+    async def drop_originals_before(self, time: float) -> int:
+        count = await self._write.do(lambda base: originals.drop_before(base, time))
+        if count:
+            await self._write.do(streams.empty_log, alone=True)
+        return count
 
     # In the writer's thread.
 

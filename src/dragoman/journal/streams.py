@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged, JournalError, NoSuchStream, StreamMoved
+from dragoman.journal import originals
 from dragoman.journal.blocks import BLOCK, cut, read_run, run_of, write_block
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Listing, StreamInfo
 from dragoman.journal.cursors import make_cursor, read_cursor
@@ -70,9 +71,13 @@ def append(
     """`ends` is where streams ended when we wrote to them last; it may be wrong, and is kept up to date."""
     moved, first = _moved(connection, stream, len(entries), after=after, now=now, seal=seal, ends=ends)
     number, info = moved.number, moved.info
-    runs = gathered(entries).runs if redact is None else redact_runs(gathered(entries), redact)
+    said = gathered(entries)
+    runs = said.runs if redact is None else redact_runs(said, redact)
+    pending = originals.originals_of(said.runs, runs, first)
     rows = _rows(number, first, runs) if seal is None else _sealed(number, info, first, runs, seal)
     _insert(connection, rows)
+    if pending:
+        originals.insert(connection, StreamRow(number, info), pending, seal=seal)
     return info.last
 
 
@@ -271,6 +276,7 @@ def delete(connection: sqlite3.Connection, stream: str) -> bool:
     bounds = passage_id(number, 0), passage_id(number + 1, 0) - 1
     connection.execute("delete from words where rowid between ? and ?", bounds)
     connection.execute("delete from indexed where number = ?", (number,))
+    connection.execute("delete from originals where place between ? and ?", bounds)
     connection.execute("delete from entries where number = ?", (number,))
     connection.execute("delete from streams where number = ?", (number,))
     return True
@@ -279,7 +285,14 @@ def delete(connection: sqlite3.Connection, stream: str) -> bool:
 def forget_traces(connection: sqlite3.Connection) -> None:
     """Remove what a deletion leaves behind: words in the index's older segments, pages in the log."""
     connection.execute("insert into words (words) values ('optimize')")
-    # Somebody who reads at this moment keeps the log; it is emptied when the last one closes.
+    empty_log(connection)
+
+
+def empty_log(connection: sqlite3.Connection) -> None:
+    """What was erased from the tables still stands in pages of the log.
+
+    Somebody who reads at this moment keeps the log; it is emptied when the last one closes.
+    """
     connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
 

@@ -46,7 +46,14 @@ create table indexed (number integer primary key, upto integer not null, seen in
 
 BLOCKS = "-- a row of entries may hold several frames (see `blocks`), which older programs cannot read"
 
-STEPS: tuple[str, ...] = (BASE, INDEX, BLOCKS)
+ORIGINALS = """
+create table originals (
+    place integer primary key, -- see `passage_id`
+    direction integer not null, time real not null, frame blob not null, sum integer not null
+);
+"""
+
+STEPS: tuple[str, ...] = (BASE, INDEX, BLOCKS, ORIGINALS)
 """What leads from each version of the file to the next; a step is never changed, only added."""
 
 DIRECTIONS: tuple[Direction, ...] = ("to_agent", "to_client", "note")

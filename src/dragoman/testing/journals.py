@@ -253,6 +253,38 @@ async def _deleted(journal: Journal) -> None:
     assert len(await replayed(journal, "a")) == 1, "old entries are still there"
 
 
+async def _originals(journal: Journal) -> None:
+    """A pending frame is given whole until it is dropped, whatever the stream holds of it."""
+    secret = "sk-" + "a1B2" * 8
+    asked = _frame("fs/write_text_file", {"content": f"key {secret}", "apiKey": "pass" + "word"})
+    marked = _frame("session/prompt", {"prompt": "what does [redacted] mean?"})
+    large = _frame("session/prompt", {"prompt": f"{secret} " * 30_000})
+    plain = _frame("session/prompt", {"prompt": "nothing to hide"})
+    said = [asked, marked, plain, large]
+    await journal.append("a", [Entry("to_client", frame, 10.0 + n, n != 2) for n, frame in enumerate(said)])
+    await journal.append("b", [Entry("note", asked, 20.0, True), Entry("note", asked, 21.0)])
+
+    async def whole(stream: str) -> list[bytes]:
+        kept = await journal.originals(stream)
+        return [kept.get(stored.sequence, stored.frame) for stored in await replayed(journal, stream)]
+
+    assert await whole("a") == said, "what is pending is not what was said"
+    kept = await journal.originals("a")
+    assert 2 in kept, "a frame that held the mark of redaction before has no original"
+    assert 3 not in kept, "a frame that redaction leaves alone has an original"
+    assert 2 not in await journal.originals("b"), "an entry that is not pending has an original"
+    await journal.drop_originals("a", [1, 3, 77])
+    assert set(await journal.originals("a")) == set(kept) - {1}, "others than asked for were dropped, or none"
+    await journal.drop_originals_before(12.0)
+    assert set(await journal.originals("a")) == set(kept) - {1, 2}, "those before a time were not dropped"
+    assert await journal.drop_originals_before(12.0) == 0, "there was nothing left to drop"
+    assert await journal.originals("nobody") == {}, "there are originals of nothing"
+    await journal.drop_originals("nobody", [1])
+    await journal.delete("b")
+    await journal.append("b", entries(2))
+    assert await journal.originals("b") == {}, "originals of a deleted stream are still there"
+
+
 async def _closed(journal: Journal) -> None:
     """Closing waits for what was asked, may be done twice, and ends everything."""
     begun = asyncio.ensure_future(journal.append("a", entries(3)))
@@ -268,6 +300,9 @@ async def _closed(journal: Journal) -> None:
         lambda: journal.list(),
         lambda: journal.search("x"),
         lambda: journal.delete("a"),
+        lambda: journal.originals("a"),
+        lambda: journal.drop_originals("a", [1]),
+        lambda: journal.drop_originals_before(1.0),
     )
     for attempt in attempts:
         try:
@@ -291,5 +326,6 @@ PROMISES: tuple[Callable[[Journal], Awaitable[None]], ...] = (
     _listed,
     _searched,
     _deleted,
+    _originals,
     _closed,
 )

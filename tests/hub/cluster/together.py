@@ -37,14 +37,15 @@ class Seen(MemoryJournal):
         super().__init__()
         self._shared = shared
         self._network = network
-        for name in ("info", "describe", "list", "search", "delete"):
+        names = ("originals", "drop_originals", "drop_originals_before")
+        for name in ("info", "describe", "list", "search", "delete", *names):
             setattr(self, name, getattr(shared, name))
 
     async def append(self, stream: str, entries: Any, *, after: int | None = None) -> int:
         await asyncio.sleep(0)
         if self._network.cut:
             raise JournalError("the journal cannot be reached")
-        entries = [Entry(one.direction, one.frame, one.time) for one in entries]
+        entries = [Entry(one.direction, one.frame, one.time, one.pending) for one in entries]
         return await self._shared.append(stream, entries, after=after)
 
     def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> Any:
@@ -109,10 +110,10 @@ def _nothing(*_: object) -> None:
 class Group:
     """The nodes and what they share."""
 
-    def __init__(self, options: HubOptions, lease: float) -> None:
+    def __init__(self, options: HubOptions, lease: float, journal: MemoryJournal) -> None:
         self.lease = lease
         self.shared = SharedMemory()
-        self.journal = MemoryJournal()
+        self.journal = journal
         self.options = options
         self.nodes: dict[str, Member] = {}
         self.gone: list[Member] = []
@@ -137,9 +138,10 @@ async def nodes(
     agents: dict[str, Callable[[], Agent]],
     about: dict[str, Any] | None = None,
     lease: float = LONG,
+    journal: MemoryJournal | None = None,
     **options: Any,
 ) -> AsyncIterator[Group]:
-    group = Group(HubOptions(default_agent=next(iter(agents)), **options), lease)
+    group = Group(HubOptions(default_agent=next(iter(agents)), **options), lease, journal or MemoryJournal())
     try:
         for name in names:
             member = Member(name, group, agents, **(about or {}).get(name, {}))

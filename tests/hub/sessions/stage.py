@@ -19,7 +19,7 @@ from dragoman.hub.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
 from dragoman.hub.line import Hears
 from dragoman.hub.pool import AgentSpec
-from dragoman.journal import Entry
+from dragoman.journal import Entry, Journal
 from dragoman.journal.memory import MemoryJournal
 from dragoman.sdk.serve import serving
 from dragoman.testing.pace import deadline
@@ -182,12 +182,15 @@ class Held:
     def __init__(self, kept: Kept) -> None:
         self.kept = kept
         self.pid = kept.pid
-        self.taken = dict(kept.taken)
         self.pending = 0
         self._sink: Hears | None = None
         self._given = kept.acknowledged
         self._paused = False
         kept.current = self
+
+    @property
+    def taken(self) -> dict[str, int]:
+        return self.kept.taken
 
     def start(self, sink: Hears, /) -> None:
         self._sink = sink
@@ -266,9 +269,9 @@ class Stage:
         options: HubOptions,
         *,
         keeps: bool,
-        journal: MemoryJournal | None = None,
+        journal: Journal | None = None,
     ) -> None:
-        self.journal = journal or MemoryJournal()
+        self.journal: Journal = journal or MemoryJournal()
         self.kept: dict[str, Kept] = {}
         self.options = options
         self.hub: Hub
@@ -337,7 +340,7 @@ async def staged(
     agents: dict[str, Callable[[], Agent]],
     *,
     keeps: bool = True,
-    journal: MemoryJournal | None = None,
+    journal: Journal | None = None,
     **options: Any,
 ) -> AsyncIterator[Stage]:
     """The first agent is the default one."""

@@ -9,8 +9,7 @@ import pytest
 
 from dragoman.errors import JournalError
 from dragoman.hub.hub import Hub
-from dragoman.journal import StreamInfo
-from dragoman.journal.memory import MemoryJournal
+from dragoman.journal import Journal, StreamInfo
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged
 
@@ -18,7 +17,7 @@ from tests.hub.sessions.stage import staged
 class Held:
     """Descriptions wait until they are let go; one of `refused` fails."""
 
-    def __init__(self, journal: MemoryJournal) -> None:
+    def __init__(self, journal: Journal) -> None:
         self.written: list[dict[str, Any]] = []
         self.go = asyncio.Event()
         self.refused: list[str] = []

@@ -6,7 +6,7 @@ It keeps every promise of the journal behind it, because it changes nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from dragoman.errors import JournalError
@@ -65,6 +65,15 @@ class MeasuredJournal:
 
     async def delete(self, stream: str) -> bool:
         return await self.inner.delete(stream)
+
+    async def originals(self, stream: str) -> Mapping[int, bytes]:
+        return await self.inner.originals(stream)
+
+    async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
+        await self.inner.drop_originals(stream, sequences)
+
+    async def drop_originals_before(self, time: float) -> int:
+        return await self.inner.drop_originals_before(time)
 
     async def aclose(self) -> None:
         await self.inner.aclose()

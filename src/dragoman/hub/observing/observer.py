@@ -192,7 +192,7 @@ class Observer:
 
     def _saw(self, stream: str, first: int, run: Run) -> None:
         """Frames that follow each other were stored, the first of them at `first`."""
-        direction, frames, time = run
+        direction, frames, time, _ = run
         if direction in self._frames:
             self._frames[direction].add(len(frames))
             self._bytes[direction].add(size_of(frames))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -21,6 +21,7 @@ from dragoman.journal.nats.jetstream import JetStream
 from dragoman.journal.nats.layout import Layout, meta_bucket, token_of
 from dragoman.journal.nats.objects import Objects
 from dragoman.journal.nats.options import Options
+from dragoman.journal.nats.originals import Originals
 from dragoman.journal.nats.replaying import Replay
 from dragoman.journal.nats.searching import Search
 from dragoman.journal.nats.storing import Storing
@@ -47,7 +48,16 @@ class NatsJournal:
         self._tails = Tails(jetstream, layout)
         self._objects = Objects(jetstream, layout)
         self._catalog = Catalog(jetstream, wire, meta_bucket(layout.prefix), clock=clock, gone=self._forget)
-        storing = Storing(jetstream, layout, self._tails, self._objects, redact=options.redact, clock=clock)
+        self._originals = Originals(jetstream, layout)
+        storing = Storing(
+            jetstream,
+            layout,
+            self._tails,
+            self._objects,
+            self._originals,
+            redact=options.redact,
+            clock=clock,
+        )
         self._appends = Appends(
             self._tails,
             storing,
@@ -136,8 +146,19 @@ class NatsJournal:
         known = await self._catalog.remove(token)
         purged = await self._jetstream.purge(self._layout.stream_of(token), self._layout.subject_of(token))
         await self._objects.delete_all(token)
+        await self._originals.drop(token)
         self._tails.forget_all(token)
         return known or purged > 0
+
+    async def originals(self, stream: str) -> Mapping[int, bytes]:
+        return await self._originals.read(self._name(stream)[1])
+
+    async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
+        await self._originals.drop(self._name(stream)[1], sequences)
+
+    async def drop_originals_before(self, time: float) -> int:
+        self._check()
+        return await self._originals.drop_before(time)
 
     async def aclose(self) -> None:
         self._closed = True
@@ -158,6 +179,7 @@ class NatsJournal:
     def _forget(self, token: str) -> None:
         """A stream was deleted, here or elsewhere."""
         self._tails.forget_all(token)
+        self._originals.forget(token)
         self._search.forget(token)
 
     def _name(self, stream: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@
 | `PREFIX_j0` … | `PREFIX.j.0.TOKEN` … | records: one message for each append |
 | `KV_PREFIX_meta` | `$KV.PREFIX_meta.TOKEN` | what is known about each stream |
 | `KV_PREFIX_register` | `$KV.PREFIX_register.KEY` | the register |
+| `PREFIX_o` | `PREFIX.o.TOKEN.SEQUENCE` | originals of pending entries (see `originals`) |
 | `OBJ_PREFIX` | `$O.PREFIX.C.TOKEN.ID` | records that are too large for a message, in chunks |
 | – | `PREFIX.b.SUBJECT` | the bus, and where answers go |
 
@@ -22,6 +23,9 @@ from typing import Any, NamedTuple
 from dragoman.journal.nats.options import Options
 
 DUPLICATES_SECONDS = 120
+ORIGINALS_SECONDS = 30 * 86400
+"""After which an original goes by itself, where no hub is left that would drop it."""
+
 MARKER_SECONDS = 3600
 """How long it is remembered that a key was deleted, so that whoever watches hears of it."""
 
@@ -45,6 +49,7 @@ class Layout:
         self.prefix = prefix
         self.shards = shards
         self.objects = f"OBJ_{prefix}"
+        self.originals = f"{prefix}_o"
         self.keeps_all = True
         """Whether no record goes by its age."""
 
@@ -63,6 +68,10 @@ class Layout:
 
     def chunks_of(self, token: str, object_id: str) -> str:
         return f"$O.{self.prefix}.C.{token}.{object_id}"
+
+    def original_of(self, token: str, sequence: int | str = "") -> str:
+        """The subject of one, or of many."""
+        return f"{self.prefix}.o.{token}" + (f".{sequence}" if sequence else "")
 
     def bus(self, subject: str) -> str:
         return f"{self.prefix}.b.{subject}"
@@ -93,10 +102,11 @@ def permissions_of(prefix: str, *, shards: int) -> Permissions:
     layout = Layout(prefix, shards=shards)
     buckets = [meta_bucket(prefix), register_bucket(prefix)]
     streams = [layout.shard(number) for number in range(shards)]
-    streams += [layout.objects, *(f"KV_{bucket}" for bucket in buckets)]
+    streams += [layout.objects, layout.originals, *(f"KV_{bucket}" for bucket in buckets)]
     asked = ("STREAM.*", "STREAM.MSG.GET", "DIRECT.GET")
     heard = [f"{prefix}.>", *(f"$KV.{bucket}.>" for bucket in buckets)]
-    said = [f"$O.{prefix}.>", *(f"$JS.API.{what}.{stream}" for stream in streams for what in asked)]
+    erased = f"$JS.API.STREAM.MSG.DELETE.{layout.originals}"
+    said = [f"$O.{prefix}.>", erased, *(f"$JS.API.{what}.{stream}" for stream in streams for what in asked)]
     return Permissions([*heard, *said], heard)
 
 
@@ -115,6 +125,11 @@ def settings_of(layout: Layout, options: Options, *, replicas: int) -> list[dict
         "max_age": int(options.max_age * 1e9),
     }
     return [*shards, objects, bucket_settings(register_bucket(layout.prefix), replicas)]
+
+
+def originals_settings(layout: Layout, *, replicas: int) -> dict[str, Any]:
+    common = _common(layout.originals, f"{layout.prefix}.o.>", replicas)
+    return {**common, "max_age": ORIGINALS_SECONDS * 10**9}
 
 
 def chosen_settings(options: Options) -> frozenset[str]:

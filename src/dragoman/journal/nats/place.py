@@ -25,6 +25,7 @@ from dragoman.journal.nats.layout import (
     bucket_settings,
     chosen_settings,
     meta_bucket,
+    originals_settings,
     register_bucket,
     settings_of,
 )
@@ -94,7 +95,10 @@ async def _lay_out(jetstream: JetStream, options: Options) -> Layout:
     shape = await _shape(jetstream, options)
     layout = Layout(options.prefix, shards=shape.shards)
     settings = settings_of(layout, options, replicas=replicas)
-    made = await asyncio.gather(*(jetstream.ensure(one, chosen=chosen) for one in settings))
+    originals = originals_settings(layout, replicas=replicas)
+    _, *made = await asyncio.gather(
+        *(jetstream.ensure(wanted, chosen=chosen) for wanted in (originals, *settings))
+    )
     layout.keeps_all = not any(config.get("max_age") for config in made)
     return layout
 

@@ -8,19 +8,26 @@ that stands where ours would is looked at: one with our id is ours.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from itertools import count
 from secrets import randbits, token_hex
 
+from dragoman.errors import JournalError
+from dragoman.journal.contract import Stored
 from dragoman.journal.nats.answers import NoAnswer
 from dragoman.journal.nats.buckets import EXPECTED, ID
 from dragoman.journal.nats.jetstream import Ack, JetStream, Tries, refusal
 from dragoman.journal.nats.layout import Layout
 from dragoman.journal.nats.objects import Objects, Place
+from dragoman.journal.nats.originals import Originals
 from dragoman.journal.nats.records import Head, pack, write, write_outside
 from dragoman.journal.nats.tails import Tail, Tails
+from dragoman.journal.originals import originals_of
 from dragoman.journal.redaction import redact_runs
 from dragoman.journal.runs import Gathered, size_of
+
+log = logging.getLogger(__name__)
 
 INLINE_BYTES = 512 * 1024
 """A larger record goes to the object store: servers take a megabyte, and hold all of a message in memory."""
@@ -38,6 +45,7 @@ class Storing:
         layout: Layout,
         tails: Tails,
         objects: Objects,
+        originals: Originals,
         *,
         redact: Callable[[bytes], bytes] | None,
         clock: Callable[[], float],
@@ -46,6 +54,7 @@ class Storing:
         self._layout = layout
         self._tails = tails
         self._objects = objects
+        self._originals = originals
         self._redact = redact
         self._clock = clock
         self._names, self._run_id = count(), token_hex(8)
@@ -57,7 +66,7 @@ class Storing:
         What cannot be found out in time is `NoAnswer`.
         """
         time = self._clock()
-        head, rest = await self._pack(stream, token, entries, tail, time)
+        head, rest, originals = await self._pack(stream, token, entries, tail, time)
         place: Place | None = None
         payload = b""
         if len(rest) > min(INLINE_BYTES, self._jetstream.wire.max_payload - 4096):
@@ -69,22 +78,35 @@ class Storing:
                 await self._objects.delete(token, place)
             return None
         self._tails.learn_mark(token, head, at)
+        if not tail.at and not tail.last:
+            self._originals.begin(token)
+        if originals:
+            await self._keep(stream, token, originals, tries)
         return Tail(head.last, at, head.life, time)
 
     async def _pack(
         self, stream: str, token: str, entries: Gathered, tail: Tail, time: float
-    ) -> tuple[Head, bytes]:
+    ) -> tuple[Head, bytes, Sequence[Stored]]:
         redact = self._redact
         # A record with nothing before it begins a life, and says whose.
         life, name = (tail.life, "") if tail.at else (randbits(63), stream)
 
-        def work() -> tuple[Head, bytes]:
+        def work() -> tuple[Head, bytes, Sequence[Stored]]:
             kept = entries.runs if redact is None else redact_runs(entries, redact)
-            return pack(token, kept, first=tail.last + 1, life=life, time=time, name=name)
+            head, rest = pack(token, kept, first=tail.last + 1, life=life, time=time, name=name)
+            return head, rest, originals_of(entries.runs, kept, tail.last)
 
         if sum(size_of(run.frames) for run in entries.runs) > THREAD_BYTES:
             return await asyncio.to_thread(work)
         return work()
+
+    async def _keep(self, stream: str, token: str, originals: Sequence[Stored], tries: Tries) -> None:
+        """The entries are stored, and stay so: without an original, nobody acts upon one after a crash."""
+        try:
+            await self._originals.put(token, originals, patience=tries.left)
+        except JournalError as error:
+            count = len(originals)
+            log.warning("stream %s: %d originals could not be stored beside it: %s", stream, count, error)
 
     async def _send(self, token: str, payload: bytes, tail: Tail, tries: Tries) -> int | None:
         """The message that holds the record; None if the end is elsewhere."""
