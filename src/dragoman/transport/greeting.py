@@ -7,9 +7,11 @@ speaks another protocol and is sent away. Pure; the close codes are those of RFC
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import UNSET, Struct
 
-from dragoman.transport.http_routing import ID_LENGTH, Outline, outline
+from dragoman.transport.http_routing import ID_LENGTH, Routed, outline
 from dragoman.wire import Malformed, decode, error_object, failure
 from dragoman.wire.codes import INVALID_PARAMS, INVALID_REQUEST, NAMES
 
@@ -78,7 +80,7 @@ class Greeting:
         return PASSED if self.is_done else Ended(PROTOCOL_ERROR, FIRST)
 
 
-def refuse_long_id(about: Outline) -> bytes:
+def refuse_long_id(about: Routed[Any]) -> bytes:
     """The answer to a message with an id that is too long; nothing for what is no request."""
     if not about.is_request:
         return b""

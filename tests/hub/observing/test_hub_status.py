@@ -16,12 +16,13 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
 from dragoman.cli.hub_status import NotAnswered, _watch, add_status_parser, ask_hub, find_hub, socket_address
-from dragoman.cli.hub_status_text import fit, show, show_agents
+from dragoman.cli.hub_status_text import show, show_agents
 from dragoman.cli.parser import Parser
 from dragoman.errors import LocalMistake
 from dragoman.hub.observing.processes import TreeUse
 from dragoman.hub.observing.status import SeenAgent, SeenConnection, SeenJournal, SeenSession, status_of
 from dragoman.hub.observing.usage import Cost, Spending, Tokens, Usage
+from dragoman.text.cells import fit
 from tests.hub.observing.fakes import ShownHub
 
 
@@ -105,7 +106,6 @@ def test_what_another_version_does_not_tell_is_left_empty() -> None:
         ("abc", -5, "  abc"),
         ("abcdef", 4, "abc…"),
         ("漢字漢字", 5, "漢字…"),
-        ("a\nb", 3, "a␊b"),
     ],
 )
 def test_a_cell_is_as_wide_as_its_column(text: str, width: int, shown: str) -> None:

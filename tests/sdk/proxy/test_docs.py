@@ -29,7 +29,7 @@ EXPECTED = ["You said: Never touch main. hi", "You said: hi", "You said: hi", "N
 
 
 def with_our_programs(folder: Path) -> dict[str, str]:
-    """The page says `python3` and `dragoman`, as its readers would; here they belong to what runs the tests."""
+    """The page says `python3` and `dragoman`, as its readers would; here those are the tests' own."""
     (folder / "python3").symlink_to(sys.executable)
     site = os.pathsep.join(entry for entry in sys.path if entry)
     path = os.pathsep.join([str(folder), str(Path(sys.executable).parent), os.environ["PATH"]])

@@ -39,7 +39,7 @@ def worker() -> Agent:
         await turn.say("The function `total` takes **one** price.\n\n")
         path = f"{turn.session.cwd}/shop.py"
         diff = v1.Diff(path=path, old_text=OLD, new_text=NEW)
-        async with turn.tool("Edit shop.py", kind="edit") as call:
+        async with turn.tool("Edit shop.py", kind="edit", status="pending") as call:
             await call.progress(content=[diff])
             if await call.ask():
                 await turn.write_text_file(path, NEW)
