@@ -128,7 +128,8 @@ class Policy(Struct, frozen=True, kw_only=True):
         # A word that may be anything is no reason: else nothing with a variable in it could be approved.
         if relevance(rule, part, is_sure=True).certainty is Certainty.NO:
             return None
-        return Decision(outcome="ask", rule=BUILT_IN, why="it touches files that decide what agents may do")
+        why = "it touches files that decide what agents may do"
+        return Decision(outcome="ask", rule=BUILT_IN, why=why, needs_person=True)
 
     def _approved(self, decision: Decision, part: Part, *, wants_person: bool) -> Decision:
         if self.approve is None:
