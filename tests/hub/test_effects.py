@@ -356,10 +356,7 @@ async def test_after_a_crash_what_nobody_had_permitted_is_asked_anew_and_done_on
         back = await stage.client(events=True, cursors=True).begin()
         await back.call("session/load", {"sessionId": session, "cwd": str(project), "mcpServers": []})
         assert not (project / "made.txt").exists()
-        (waiting,) = (await back.call("_dragoman/hub/inbox"))["requests"]
-        answer = {"outcome": {"outcome": "selected", "optionId": "allow"}}
-        named = {"sessionId": session, "request": waiting["request"], "result": answer}
-        assert (await back.call("_dragoman/hub/answer", named))["settled"]
+        back.allow(await back.asked())
         await back.until(lambda one: one.get("params", {}).get("event") == "turn_ended")
         assert back.texts()[-1] == "ran"
     assert (project / "made.txt").exists()
@@ -385,3 +382,27 @@ async def test_an_agent_cannot_use_the_ids_of_the_hub(project: Path) -> None:
         answer = json.loads(await written.get())
         assert (answer["id"], answer["error"]["code"]) == ("hub:1", -32600)
         assert (await client.call("_dragoman/hub/inbox"))["requests"] == []
+
+
+async def test_a_rule_about_mcp_servers_decides_which_of_them_a_client_may_name(
+    project: Path, tmp_path: Path
+) -> None:
+    policy, audit = tmp_path / "policy.toml", tmp_path / "audit.jsonl"
+    policy.write_text(
+        'default = "deny"\n[[rule]]\ndecision = "deny"\nmethod = "mcp"\ntool = "bad"\n'
+        '[[rule]]\ndecision = "ask"\nmethod = "mcp"\ncommand = "npx"\n'
+    )
+    async with staged({"user": user}, policy=str(policy), audit=str(audit)) as stage:
+        client = await stage.client().begin()
+        refused = [("bad", "server"), ("other", "npx")]
+        for name, command in refused:
+            server = {"name": name, "command": command, "args": [], "env": []}
+            error = await client.refusal("session/new", {"cwd": str(project), "mcpServers": [server]})
+            assert (error["code"], error["data"]) == (-32003, {"reason": "policy"})
+        server = {"name": "good", "command": "server", "args": [], "env": []}
+        await client.call("session/new", {"cwd": str(project), "mcpServers": [server]})
+    assert [(line["tool"], line["outcome"]) for line in logged(audit)] == [
+        ("bad", "deny"),
+        ("other", "deny"),
+        ("good", "allow"),
+    ]

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from dragoman.errors import ErrorAnswer
 from dragoman.hub.frames import encoded, object_of, value_of
 from dragoman.hub.lending import lent_request
 from dragoman.schema import v1
@@ -32,7 +33,13 @@ from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, with_
 from dragoman.workspace.policy.loading import load, places, read_file
 from dragoman.workspace.policy.options import choose, selected, usable_options
 from dragoman.workspace.policy.policy import BUILT_IN, Layer, Policy
-from dragoman.workspace.policy.question import Question, Setting, about_lent, about_tool_call
+from dragoman.workspace.policy.question import (
+    Question,
+    Setting,
+    about_lent,
+    about_mcp_server,
+    about_tool_call,
+)
 from dragoman.workspace.policy.reading import PolicyError
 from dragoman.workspace.policy.remembered import Remembered
 
@@ -198,16 +205,43 @@ class HubJudge:
         )
 
     def _policy(self, session: HubSession) -> Policy:
-        """The policy that holds in a session. Where a file of the project or the user cannot be used, the
+        return self._policy_in(_roots(session))
+
+    def _policy_in(self, roots: Sequence[str]) -> Policy:
+        """The policy that holds in these folders. Where a file of the project or the user cannot be used, the
         hub's own rules deny what they deny, and people are asked about everything else.
         """
         try:
-            return load(roots=_roots(session), file=self._file or None, rules=self._rules)
+            return load(roots=roots, file=self._file or None, rules=self._rules)
         except (PolicyError, ValueError, OSError) as error:
-            log.warning("session %s: people are asked about everything: %s", session.id, error)
+            log.warning("people are asked about everything in %s: %s", roots[0], error)
             denials = [rule for rule in self._rules.rules if rule.decision == "deny"] if self._rules else []
             layers = (Layer(name=self._file, rules=tuple(denials)), Layer(name=str(error), default="ask"))
             return Policy(layers=layers)
+
+    # What clients bring along.
+
+    def check_servers(self, params: Mapping[str, Raw], *, agent: str, cwd: str) -> None:
+        """Refuse a session whose client names an MCP server that a rule about such servers does not allow.
+        There is no session yet in which people could be asked.
+        """
+        servers = value_of(params.get("mcpServers"))
+        named = (
+            [server for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
+        )
+        policy = self._policy_in([cwd]).about_servers() if named else Policy()
+        setting = Setting(agent=agent, roots=with_real_paths([cwd]), home=places().home)
+        for server in named:
+            question = about_mcp_server(server, setting)
+            decision = self._judge.decide(question, policy)
+            option = choose("allow" if decision.outcome == "allow" else "deny", LENT_OPTIONS)
+            if decision.outcome == "ask":
+                why = f"{decision.why}; it would be asked, and there is no session to ask in"
+                decision = Decision(outcome="deny", rule=decision.rule, why=why)
+            settlement = self._judge.settle(question, decision, LENT_OPTIONS, option, by="policy")
+            if settlement.decision.outcome != "allow":
+                why = f"Forbidden: the policy does not permit the MCP server {question.tool!r}"
+                raise ErrorAnswer(-32003, why, {"reason": "policy"})
 
     # Questions of the hub's own.
 

@@ -150,6 +150,9 @@ class PermissionDesk:
             self._take_back(question, decision)
             raise
         chosen = answer if isinstance(answer, Chosen) else Chosen(option_id=answer)
+        if chosen.by == "cancel":
+            self._take_back(question, decision)
+            return None
         option = chosen.option_id
         kind = next((each.kind for each in usable if each.option_id == option), None)
         outcome: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"

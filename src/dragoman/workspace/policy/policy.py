@@ -86,6 +86,16 @@ class Policy(Struct, frozen=True, kw_only=True):
             for part in parts_of(question)
         ]
 
+    def about_servers(self) -> Policy:
+        """The rules that name MCP servers, and no others: what none of them names is allowed, because whoever
+        names a server acts in person.
+        """
+        layers = [
+            replace(layer, default=None, rules=tuple(rule for rule in layer.rules if "mcp" in rule.method))
+            for layer in self.layers
+        ]
+        return Policy(layers=(*layers, Layer(name=BUILT_IN, default="allow")))
+
     def with_remembered(self, rules: Sequence[Rule]) -> Policy:
         return replace(self, remembered=tuple(rules))
 

@@ -20,9 +20,9 @@ from dragoman.workspace.policy.programs import is_harmless, name_of, runs_code
 from dragoman.workspace.policy.shell import Script, read_arguments, read_line, unsaid
 from dragoman.workspace.policy.unknown import ANY
 
-Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal"]
+Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal", "mcp"]
 
-METHODS: Final[tuple[Method, ...]] = ("permission", "fs/read", "fs/write", "terminal")
+METHODS: Final[tuple[Method, ...]] = ("permission", "fs/read", "fs/write", "terminal", "mcp")
 READS: Final = frozenset({"read", "search", "think"})
 
 _FILE_KEYS: Final = ("path", "file_path", "filePath", "filepath", "filename", "file", "target_file")
@@ -203,6 +203,24 @@ def about_lent(
         roots=setting.roots,
         cwd=cwd if isinstance(cwd, str) else "",
         variables=tuple(_variables_in(params)),
+        home=setting.home,
+    )
+
+
+def about_mcp_server(server: Mapping[str, Any], setting: Setting) -> Question:
+    """What a client wants an agent to use: a program that the agent starts, or an address."""
+    command = server.get("command")
+    script = None if command is None else _read(command, server.get("args"), "")
+    name, url = server.get("name"), server.get("url")
+    return Question(
+        method="mcp",
+        agent=setting.agent,
+        kind="fetch" if script is None else "execute",
+        tool=name if isinstance(name, str) else "",
+        title=url if isinstance(url, str) else "" if script is None else script.text,
+        script=script,
+        roots=setting.roots,
+        variables=tuple(_variables_in(server)),
         home=setting.home,
     )
 
