@@ -362,6 +362,30 @@ async def test_after_a_crash_what_nobody_had_permitted_is_asked_anew_and_done_on
     assert (project / "made.txt").exists()
 
 
+async def test_after_a_crash_what_may_have_been_done_is_not_done_again(project: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(ALLOW_ALL)
+    async with staged({"user": user}, policy=str(policy)) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        begun = asyncio.Event()
+
+        async def halted(*_: object, **__: object) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        stage.hub.desk._lending.answer = halted  # type: ignore[method-assign]
+        client.prompt(session, "run touch made.txt")
+        await begun.wait()
+        await stage.crash()
+        await stage.start()
+        back = await stage.client(events=True, cursors=True).begin()
+        await back.call("session/load", {"sessionId": session, "cwd": str(project), "mcpServers": []})
+        await back.until(lambda one: one.get("params", {}).get("event") == "turn_ended")
+        assert "does not know whether it has done this" in back.texts()[-1]
+    assert not (project / "made.txt").exists()
+
+
 async def test_an_agent_cannot_use_the_ids_of_the_hub(project: Path) -> None:
     agent = Agent("forger")
 

@@ -168,6 +168,8 @@ class HubJudge:
         if session is None:  # it was closed meanwhile
             raise policy_refusal()
         await (await self._desk(session, one, lender="hub")).guard(access)
+        if one.sequence not in session.requests:  # its turn has ended meanwhile
+            raise policy_refusal()
 
     def decide_for_client(self, session: HubSession, one: OpenRequest) -> Literal["allow", "ask", "deny"]:
         """What holds for files and terminals that a client lends: rules that deny, and rules that ask. What

@@ -28,9 +28,6 @@ from dragoman.journal import Stored
 from dragoman.journal.redaction import is_redacted
 from dragoman.journal.runs import Run, RunPage
 from dragoman.review.risks import Judged
-from dragoman.schema import v1
-from dragoman.schema.codec import read
-from dragoman.schema.errors import SchemaError
 from dragoman.wire import Notification, Request, decode, response
 from dragoman.wire.envelope import Id
 from dragoman.workspace.policy.tool_calls import ToolCalls
@@ -292,13 +289,8 @@ class Memory:
             return
         update = object_of(object_of(frame).get("params")).get("update")
         kind = value_of(object_of(update).get("sessionUpdate"))
-        if update is None or not isinstance(kind, str) or kind.encode() not in TOOL_CALLS:
-            return
-        try:
-            call = read(update, v1.ToolCallUpdate)
-        except SchemaError:
-            return  # a question about it is then judged by what it says itself
-        self.calls.hear(self._session_id, call, size=len(frame))
+        if update is not None and isinstance(kind, str) and kind.encode() in TOOL_CALLS:
+            self.calls.hear(self._session_id, update)
 
     def _keep(self, kind: bytes, frame: bytes) -> None:
         self.latest[kind] = frame

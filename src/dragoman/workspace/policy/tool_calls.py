@@ -9,29 +9,33 @@ but an unknown id may mean one of them, and counts as a command that nobody can 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final
 
-from msgspec import UNSET
+import msgspec
+from msgspec import Raw
 
 from dragoman.schema import v1
-from dragoman.schema.codec import write
+from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
 
 MOST_CALLS: Final = 256
 MOST_BYTES: Final = 1024 * 1024
-"""How many calls are kept, and how many bytes of messages they may stand for."""
+"""How many calls are kept, and how many bytes of what was said about them."""
 
-_MEMBERS: Final = ("kind", "title", "name", "content", "locations", "raw_input")
+_MEMBERS: Final = ("kind", "title", "name", "content", "locations", "rawInput")
+_EMPTY: Final = frozenset({b"null", b"[]", b"{}", b'""'})
 
-Announcement: TypeAlias = v1.ToolCall | v1.ToolCallProgress | v1.ToolCallUpdate
+_objects = msgspec.json.Decoder(dict[str, Raw])
+_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class ToolCalls:
-    """The calls of any number of sessions, or of one."""
+    """The calls of any number of sessions, or of one. Updates are many and questions few, so what was said is
+    kept unread.
+    """
 
     def __init__(self) -> None:
-        self._calls: OrderedDict[tuple[str, str], v1.ToolCallUpdate] = OrderedDict()
-        self._sizes: dict[tuple[str, str], dict[str, int]] = {}  # member → size of the message that set it
+        self._calls: OrderedDict[tuple[str, str], dict[str, Raw]] = OrderedDict()
         self._bytes = 0
         self._has_forgotten = False
 
@@ -39,43 +43,55 @@ class ToolCalls:
         """For `Client.update`: called on the spot, and so before any request that came later."""
         update = notification.update
         if isinstance(update, v1.ToolCall | v1.ToolCallProgress):
-            self.hear(notification.session_id, update, size=len(write(update)))
+            self.hear(notification.session_id, Raw(write(update)))
 
-    def hear(self, session_id: str, update: Announcement, *, size: int) -> None:
-        """Take in what a message of `size` bytes says about a call."""
-        key = (session_id, update.tool_call_id)
-        before = self._calls.pop(key, None)
-        values = _values(update)
-        self._calls[key] = _merged(before, update.tool_call_id, values)
-        sizes = self._sizes.setdefault(key, {})
-        self._bytes -= sum(sizes.values())
-        sizes |= dict.fromkeys(values, size)
-        self._bytes += sum(sizes.values())
+    def hear(self, session_id: str, update: Raw) -> None:
+        """Take in an update about a call; one that cannot be read says nothing."""
+        try:
+            members = _objects.decode(update)
+            name = msgspec.json.decode(members.get("toolCallId", b"null"))
+        except _UNREADABLE:
+            return
+        if not isinstance(name, str):
+            return
+        call = self._calls.setdefault((session_id, name), {})
+        self._calls.move_to_end((session_id, name))
+        self._bytes -= _size(call)
+        for member in _MEMBERS:
+            value = members.get(member)
+            if value is not None and bytes(value) not in _EMPTY:
+                call[member] = _merged(call.get(member), value) if member == "rawInput" else value.copy()
+        self._bytes += _size(call)
         while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
-            oldest, _ = self._calls.popitem(last=False)
-            self._bytes -= sum(self._sizes.pop(oldest).values())
+            _, oldest = self._calls.popitem(last=False)
+            self._bytes -= _size(oldest)
             self._has_forgotten = True
 
     def known(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
         """What was said before about the call of a request."""
         found = self._calls.get((session_id, call.tool_call_id))
-        if found is None and self._has_forgotten and not _values(call).keys() - {"title"}:
-            return v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
-        return found
+        unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
+        if found is None:
+            return unreadable if self._has_forgotten and not _tells_what(call) else None
+        try:
+            return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **found}), v1.ToolCallUpdate)
+        except SchemaError:
+            return unreadable
 
 
-def _values(update: Announcement) -> dict[str, Any]:
-    """The members that say something."""
-    values = {name: getattr(update, name) for name in _MEMBERS}
-    return {name: value for name, value in values.items() if value is not UNSET and value}
+def _size(call: dict[str, Raw]) -> int:
+    return sum(len(bytes(value)) for value in call.values())
 
 
-def _merged(
-    before: v1.ToolCallUpdate | None, tool_call_id: str, values: Mapping[str, Any]
-) -> v1.ToolCallUpdate:
-    """The call as it stands; members of its input that are not said again stay."""
-    members = {} if before is None else {name: getattr(before, name) for name in _MEMBERS}
-    old, new = members.get("raw_input"), values.get("raw_input")
-    if isinstance(old, dict) and isinstance(new, dict):
-        values = {**values, "raw_input": {**old, **new}}
-    return v1.ToolCallUpdate(tool_call_id=tool_call_id, **{**members, **values})
+def _tells_what(call: v1.ToolCallUpdate) -> bool:
+    """Whether a request says more than an id and a title."""
+    return bool(call.kind or call.name or call.content or call.locations or call.raw_input)
+
+
+def _merged(before: Raw | None, after: Raw) -> Raw:
+    """The input of a call as it stands; members of it that are not said again stay."""
+    try:
+        old = {} if before is None else _objects.decode(before)
+        return Raw(msgspec.json.encode({**old, **_objects.decode(after)}))
+    except _UNREADABLE:  # it is no object, and stands for itself
+        return after.copy()
