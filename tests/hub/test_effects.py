@@ -386,6 +386,39 @@ async def test_after_a_crash_what_may_have_been_done_is_not_done_again(project: 
     assert not (project / "made.txt").exists()
 
 
+async def test_after_a_crash_people_are_asked_anew_about_what_a_client_lends(
+    project: Path, tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(ASK_ALL)
+    async with staged({"user": user}, policy=str(policy)) as stage:
+        client = await stage.client().begin(**FILES)
+        session = await client.new(str(project))
+        client.prompt(session, f"write {project}/new.txt")
+        await client.asked()
+        await stage.crash()
+        await stage.start()
+        back = await stage.client(events=True, cursors=True).begin()
+        await back.call("session/load", {"sessionId": session, "cwd": str(project), "mcpServers": []})
+        back.allow(await back.asked(), "reject")
+        await back.until(lambda one: one.get("params", {}).get("event") == "turn_ended")
+        assert back.texts()[-1].startswith("403 policy ")
+
+
+async def test_a_policy_that_is_loaded_anew_holds_for_what_is_lent(project: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(DENY_ALL)
+    async with staged({"user": user}, policy=str(policy)) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        witness = Witness(client)
+        assert (await witness.follow(session, "run touch made.txt")).startswith("403 policy ")
+        policy.write_text(ALLOW_ALL)
+        assert (await witness.follow(session, "run touch made.txt")).startswith("403 policy ")
+        assert stage.hub.desk.load_policy(str(policy)) == ""
+        assert await witness.follow(session, "run touch made.txt") == "ran"
+
+
 async def test_an_agent_cannot_use_the_ids_of_the_hub(project: Path) -> None:
     agent = Agent("forger")
 

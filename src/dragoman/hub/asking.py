@@ -115,15 +115,14 @@ class Desk:
             if one.is_own:
                 session.settle(one.sequence, outcome="cancelled", by="hub")
             elif one.method in ASKED:
-                self.judge.keep_open(session, one)
+                if one.method == "session/request_permission":
+                    self.judge.keep_open(session, one)
                 self._risks.look(session, one)
                 self._expire(session, one)
-            elif one.sequence in undecided:  # nobody had permitted it, so it was not done
-                self._lend(session, one)
-            elif self._is_for_us(session, one):
-                self._lend_after_crash(session, one)
+            elif one.sequence in undecided or not self._is_for_us(session, one):
+                self._lend(session, one)  # nobody had permitted it, or a client has it to do
             else:
-                self._wait_for_lender(session, one)
+                self._lend_after_crash(session, one)
 
     def _lend_after_crash(self, session: HubSession, one: OpenRequest) -> None:
         if one.method in ("fs/write_text_file", "terminal/create"):
@@ -211,7 +210,7 @@ class Desk:
 
     def _refuse(self, session: HubSession, one: OpenRequest, error: ErrorAnswer) -> None:
         told = {"code": error.code, "message": error.message, "data": error.data}
-        session.settle(one.sequence, outcome="answered", by="policy", error=told)
+        session.settle(one.sequence, outcome="answered", by="hub", error=told)
 
     def _prompted(self, client: HubClient, session: HubSession) -> bool:
         """Whether the turn that runs is this client's."""
