@@ -40,15 +40,19 @@ async def test_every_decision_of_the_policy_is_in_the_audit_log(tmp_path: Path) 
     assert "nothing is deleted" in line["rule"]
 
 
-async def test_nothing_is_decided_that_cannot_be_written_down(tmp_path: Path) -> None:
+async def test_nothing_is_permitted_that_cannot_be_written_down(tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text(ALLOW)
     (tmp_path / "file").touch()
     async with staged({"one": obedient}, policy=str(policy), audit=str(tmp_path / "file/audit")) as stage:
         client = await stage.client().begin()
         session = await client.new(str(tmp_path))
-        client.prompt(session, "ask")
-        client.allow(await client.asked())  # a person is asked
+        assert await answered(client, session) == "no"
+        stage.hub.desk.load_policy("")
+        asked = client.prompt(session, "ask")
+        client.allow(await client.asked())  # a person permits it, and nobody could know that later
+        await client.answer(asked)
+        assert client.texts()[-1] == "no"
 
 
 async def test_a_policy_is_loaded_when_the_hub_is_told_to_and_a_broken_one_changes_nothing(

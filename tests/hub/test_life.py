@@ -12,6 +12,7 @@ from dragoman.errors import CallFailed
 from dragoman.hub.life import Life, Receipt
 from dragoman.hub.line import Line
 from dragoman.hub.session import HubSession
+from dragoman.wire.envelope import Id
 
 
 class Heard:
@@ -28,7 +29,7 @@ class Heard:
         self.frames += [(number, json.loads(frame)["params"]["update"]["text"]) for frame in frames]
         self._life.stored(receipt)
 
-    def heard_request(self, frame: bytes, number: int, receipt: Receipt) -> None:
+    def heard_request(self, frame: bytes, request_id: Id, number: int, receipt: Receipt) -> None:
         self.frames.append((number, "request"))
         self._life.stored(receipt)
 

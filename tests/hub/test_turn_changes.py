@@ -176,6 +176,7 @@ async def test_a_write_that_the_hub_lends_is_the_sessions_own(project: Path) -> 
         ours, theirs = await client.new(str(project)), await client.new(str(project))
         reached, open_ = doors.of("a")
         first = client.prompt(ours, "lend mine.txt wait a")
+        client.allow(await client.asked())
         await reached.wait()
         await do(client, theirs, "write quiet.txt")
         open_.set()

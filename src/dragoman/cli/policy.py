@@ -45,7 +45,7 @@ def _add_explain(actions: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--tool", metavar="NAME", help="a kind of tool, such as edit, or a tool's name")
     parser.add_argument("--kind", metavar="KIND", help="the kind, beside a tool's name")
     parser.add_argument("--path", metavar="PATH", action="append", default=[], help="may be given repeatedly")
-    parser.add_argument("--method", choices=("permission", "fs/read", "fs/write", "terminal"))
+    parser.add_argument("--method", choices=("permission", "fs/read", "fs/write", "terminal", "mcp"))
     parser.add_argument("--request", metavar="FILE", help="a permission request as JSON; - for stdin")
     parser.add_argument("--agent", metavar="NAME", default="", help="the agent's name")
     _takes_place(parser)

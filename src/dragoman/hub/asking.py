@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from dragoman.errors import JournalError, LinkClosed
+from dragoman.errors import ErrorAnswer, JournalError, LinkClosed
 from dragoman.hub.frames import encoded, object_of, value_of
-from dragoman.hub.judging import Judge, refusal_of
+from dragoman.hub.judging import HubJudge, about_of, refusal_of
 from dragoman.hub.lending import Lending
 from dragoman.hub.recall import ASKED, OpenRequest
 from dragoman.hub.risks import Risks, told
 from dragoman.wire import error_object, failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.workspace.policy.audit import AuditLog
+from dragoman.workspace.policy.desk import policy_refusal
 from dragoman.workspace.policy.reading import PolicyError
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ class Desk:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self._lending = Lending()
         audit = AuditLog(hub.options.audit) if hub.options.audit else None
-        self._judge = Judge(hub.options.policy, audit=audit)
+        self.judge = HubJudge(hub, file=hub.options.policy, audit=audit)
+        self._lending = Lending(guard=self.judge.guard)
         self._terminals: set[tuple[str, str]] = set()  # sessions and terminals that we lend ourselves
         self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
         self._risks = Risks(hub)
@@ -53,7 +54,7 @@ class Desk:
     def load_policy(self, file: str) -> str:
         """Take over the policy as it is now; says why it stays as it was, if it does."""
         try:
-            self._judge.load(file)
+            self.judge.load(file)
         except PolicyError as error:
             return f"the policy stays as it was: {error}"
         return ""
@@ -65,11 +66,10 @@ class Desk:
         if one.method not in ASKED:
             self._lend(session, one)
             return
-        if one.method == "session/request_permission":
-            verdict = self._judge.about(session, one)
-            one.rule = verdict.rule
-            if verdict.result is not None:
-                session.settle(one.sequence, outcome="answered", by="policy", result=verdict.result)
+        if one.method == "session/request_permission" and not one.is_own:
+            answer = self.judge.decide(session, one)
+            if answer is not None:
+                session.settle(one.sequence, outcome="answered", by="policy", result=answer)
                 return
         if one.method == "elicitation/create" and self._nobody_knows_how(session):
             session.settle(one.sequence, outcome="cancelled", by="hub", result=Raw(b'{"action":"cancel"}'))
@@ -103,18 +103,34 @@ class Desk:
         timer = self._timers.pop((session.id, one.sequence), None)
         if timer is not None:
             timer.cancel()
+        self.judge.on_settled(session, one)
         if one.method in ASKED:
             members = {"sessionId": session.id, "request": str(one.sequence), "outcome": outcome}
             self._announce("settled", members, session)
 
     def recovered(self, session: HubSession) -> None:
         """It was opened after a crash, with what its agent had asked before."""
+        undecided = {about_of(one) for one in session.requests.values() if one.is_own}
         for one in list(session.requests.values()):
-            if one.method in ASKED:
+            if one.is_own:
+                session.settle(one.sequence, outcome="cancelled", by="hub")
+            elif one.method in ASKED:
+                if one.method == "session/request_permission":
+                    self.judge.keep_open(session, one)
                 self._risks.look(session, one)
                 self._expire(session, one)
+            elif one.sequence in undecided or not self._is_for_us(session, one):
+                self._lend(session, one)  # nobody had permitted it, or a client has it to do
             else:
-                self._wait_for_lender(session, one)
+                self._lend_after_crash(session, one)
+
+    def _lend_after_crash(self, session: HubSession, one: OpenRequest) -> None:
+        if one.method in ("fs/write_text_file", "terminal/create"):
+            why = "Internal error: the hub was restarted meanwhile and does not know whether it has done this"
+            error = {"code": INTERNAL_ERROR, "message": why}
+            session.settle(one.sequence, outcome="answered", by="hub", error=error)
+        else:
+            self._lend_ourselves(session, one)
 
     def inbox(self, client: HubClient) -> list[dict[str, Any]]:
         found = [
@@ -158,15 +174,43 @@ class Desk:
     # Files and terminals.
 
     def _lend(self, session: HubSession, one: OpenRequest) -> None:
+        if self._is_for_us(session, one):
+            self._lend_ourselves(session, one)
+            return
+        match self.judge.decide_for_client(session, one):
+            case "allow":
+                self._give_to_client(session, one)
+            case "deny":
+                self._refuse(session, one, policy_refusal())
+            case "ask":
+                self._hub.owner.start(self._ask_for_client(session, one))
+
+    def _is_for_us(self, session: HubSession, one: OpenRequest) -> bool:
+        """Whether the hub lends what is asked for, and not a client."""
         terminal = value_of(object_of(one.params).get("terminalId"))
         ours = isinstance(terminal, str) and (session.id, terminal) in self._terminals
         turn = session.memory.turn
-        if ours or self._hub.options.files != "client" or turn is None or one.method not in turn.lends:
-            self._lend_ourselves(session, one)
-            return
+        return ours or self._hub.options.files != "client" or turn is None or one.method not in turn.lends
+
+    def _give_to_client(self, session: HubSession, one: OpenRequest) -> None:
         one.lender = next((client for client in session.followers if self._prompted(client, session)), None)
         if one.lender is None:  # it was cut off, and may come back; else its follower asks it
             self._wait_for_lender(session, one)
+
+    async def _ask_for_client(self, session: HubSession, one: OpenRequest) -> None:
+        try:
+            await self.judge.permit_for_client(session, one)
+        except ErrorAnswer as error:
+            self._refuse(session, one, error)
+            return
+        if one.sequence in session.requests:
+            self._give_to_client(session, one)
+            if one.lender is not None:
+                session.followers[one.lender].ask_again()
+
+    def _refuse(self, session: HubSession, one: OpenRequest, error: ErrorAnswer) -> None:
+        told = {"code": error.code, "message": error.message, "data": error.data}
+        session.settle(one.sequence, outcome="answered", by="hub", error=told)
 
     def _prompted(self, client: HubClient, session: HubSession) -> bool:
         """Whether the turn that runs is this client's."""
@@ -239,6 +283,7 @@ class Desk:
         return self._lending.output(session.id, terminal_id)
 
     def forgotten(self, session: HubSession) -> None:
+        self.judge.forget(session.id)
         self._lending.close(session.id)
         self._terminals = {key for key in self._terminals if key[0] != session.id}
 

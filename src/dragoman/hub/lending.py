@@ -1,10 +1,13 @@
-"""Files and terminals for agents whose client has none: the hub's own, confined to the session's folders."""
+"""Files and terminals for agents whose client has none: the hub's own, confined to the session's folders, and
+used only as far as a guard permits.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
@@ -25,6 +28,9 @@ log = logging.getLogger(__name__)
 RELEASED = 64
 SHOWN = 64 * 1024
 """Terminals whose last output is kept when they are gone, and how many characters of each."""
+
+lent_request: ContextVar[OpenRequest] = ContextVar("lent_request")
+"""The request that is being answered, for the guard of the workspace."""
 
 Handler = Callable[[Any, object], Awaitable[Any]]
 
@@ -77,7 +83,7 @@ class _Hooks:
 class Lending:
     """What the hub lends, session by session."""
 
-    def __init__(self, *, guard: Guard | None = None) -> None:
+    def __init__(self, *, guard: Guard) -> None:
         self._workspace = Workspace(guard=guard)
         hooks = _Hooks()
         self._workspace.serve(hooks)
@@ -92,6 +98,7 @@ class Lending:
         self, session: HubSession, one: OpenRequest, *, made: Callable[[str, str], None]
     ) -> None:
         """Do what the agent asks for, and settle its request; `made` hears of terminals that are new."""
+        lent_request.set(one)  # holds for the task that this runs in
         try:
             self._lend(session)
             if one.method == "terminal/release":

@@ -260,7 +260,7 @@ class Life:
             if isinstance(message, Notification):
                 session.heard_updates([frame], number, self._open(receipt))
             else:
-                session.heard_request(frame, number, self._open(receipt))
+                session.heard_request(frame, message.id, number, self._open(receipt))
         elif (self._making or self._seek(name)) and len(self._early) < EARLY:
             self._early.append((frame, number, self._open(receipt)))
         else:

@@ -102,6 +102,7 @@ async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str
     cwd = value_of(params.get("cwd"), "")
     if not (client.grant.may("prompt") and client.grant.may_open(str(cwd))):
         return None
+    hub.desk.judge.check_servers(params, agent=client.agent, cwd=str(cwd))
     life = await hub.pool.life(client.agent)
     if not life.can("loadSession"):
         return None

@@ -148,7 +148,8 @@ class Methods:
 
     async def _new(self, client: HubClient, params: Params, request_id: Id) -> Result:
         agent = agent_in(params) or client.agent
-        client.text(params, "cwd")
+        cwd = client.text(params, "cwd")
+        self._hub.desk.judge.check_servers(params, agent=agent, cwd=cwd)
         key = key_in(ours_in(params))
         new = partial(make, self._hub, agent, without_ours(params), key=key)
         session, is_new = await made_once(self._hub, key, new)
@@ -204,6 +205,7 @@ class Methods:
         """
         if not client.grant.may("prompt"):
             return
+        self._hub.desk.judge.check_servers(params, agent=session.memory.agent, cwd=session.memory.cwd)
         if "mcpServers" in params:
             session.setup["mcpServers"] = value_of(params["mcpServers"], [])
         if "after" not in ours_in(params):  # who comes back has brought its folders already
@@ -226,6 +228,7 @@ class Methods:
 
     async def _fork(self, client: HubClient, params: Params, request_id: Id) -> Result:
         source = await self._session(client, params)
+        self._hub.desk.judge.check_servers(params, agent=source.memory.agent, cwd=source.memory.cwd)
         ours = ours_in(params)
         key = key_in(ours)
         new = partial(fork, self._hub, source, without_ours(params), ours.get("before"), key=key)

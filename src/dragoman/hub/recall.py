@@ -30,6 +30,7 @@ from dragoman.journal.runs import Run, RunPage
 from dragoman.review.risks import Judged
 from dragoman.wire import Notification, Request, decode, response
 from dragoman.wire.envelope import Id
+from dragoman.workspace.policy.tool_calls import ToolCalls
 
 CHUNKS = (b'agent_message_chunk"', b'agent_thought_chunk"')
 """How the kinds of nearly all updates end, of which none is kept."""
@@ -45,6 +46,12 @@ KEPT_KINDS = frozenset(
     }
 )
 """Updates of which the latest says everything; a client that joins late is given those at once."""
+
+OWN_ID = "hub:"
+"""How the ids of the hub's own questions begin; no agent may use such an id."""
+
+TOOL_CALLS = frozenset({b"tool_call", b"tool_call_update"})
+"""Updates that say what a later request for permission may be about."""
 
 ASKED = frozenset({"session/request_permission", "elicitation/create"})
 """What people are asked; any other request of an agent is for a client that lends something."""
@@ -97,6 +104,15 @@ class OpenRequest(Struct):
     """What the reviewer's rules say of it; None as long as they have said nothing."""
     is_whole: bool = True
     """As with `Waiting`."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the hub asks it, so that its answer is not for the agent."""
+        return is_own_id(self.id)
+
+
+def is_own_id(request_id: object) -> bool:
+    return isinstance(request_id, str) and request_id.startswith(OWN_ID)
 
 
 class Answer(Struct):
@@ -172,6 +188,9 @@ class Memory:
         self.title = ""
         self.failed = False
         self.turns = 0
+        self.calls = ToolCalls()
+        """What the agent said about its tool calls."""
+        self._session_id = session_id
         self._start = update_start(session_id)
 
     @classmethod
@@ -236,6 +255,8 @@ class Memory:
                 self._see_other(Stored(sequence, "to_client", frame, run.time))
             elif kind in KEPT_KINDS:
                 self._keep(kind, frame)
+            elif kind in TOOL_CALLS:
+                self._hear_call(frame)
 
     def _see_each(self, entries: Iterable[Stored]) -> None:
         for stored in entries:
@@ -257,9 +278,19 @@ class Memory:
             kind = update_kind(frame, start)
             if kind in KEPT_KINDS:
                 self._keep(kind, frame)
+            elif kind in TOOL_CALLS or kind is None:
+                self._hear_call(frame)
 
     def _are_chunks(self, frames: Sequence[bytes]) -> bool:
         return all_begin(frames, *(self._start + kind for kind in CHUNKS))
+
+    def _hear_call(self, frame: bytes) -> None:
+        if b'"tool_call' not in frame:
+            return
+        update = object_of(object_of(frame).get("params")).get("update")
+        kind = value_of(object_of(update).get("sessionUpdate"))
+        if update is not None and isinstance(kind, str) and kind.encode() in TOOL_CALLS:
+            self.calls.hear(self._session_id, update)
 
     def _keep(self, kind: bytes, frame: bytes) -> None:
         self.latest[kind] = frame
@@ -278,6 +309,8 @@ class Memory:
             kind = value_of(object_of(object_of(message.params).get("update")).get("sessionUpdate"))
             if isinstance(kind, str) and kind.encode() in KEPT_KINDS:
                 self._keep(kind.encode(), stored.frame)
+            else:
+                self._hear_call(stored.frame)
         elif isinstance(message, Request):
             params = Raw(b"{}") if message.params is None else Raw(bytes(message.params))
             self.requests[stored.sequence] = OpenRequest(

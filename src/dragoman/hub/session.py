@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -23,11 +24,11 @@ from dragoman.hub.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.log import SessionLog
 from dragoman.hub.notes import note
 from dragoman.hub.pending import REDACTED_PROMPT, PendingEntries
-from dragoman.hub.recall import ASKED, Memory, OpenRequest, Waiting
+from dragoman.hub.recall import ASKED, OWN_ID, Memory, OpenRequest, Waiting, is_own_id
 from dragoman.hub.showing import title_of
 from dragoman.runtime.turnstile import Turnstile
 from dragoman.wire import Failure, Response, error_object, notification, request, response
-from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
 from dragoman.wire.envelope import Id
 
 if TYPE_CHECKING:
@@ -116,13 +117,17 @@ class HubSession:
         self.log.add_heard(frames)
         self._mark(number, receipt)
 
-    def heard_request(self, frame: bytes, number: int, receipt: Receipt) -> None:
+    def heard_request(self, frame: bytes, request_id: Id, number: int, receipt: Receipt) -> None:
         life = self.life
         assert life is not None
         if life.survives and number <= self.memory.heard:
             life.stored(receipt)
             return
-        self.log.add([("to_client", frame)], self._asked, pending=True)
+        if is_own_id(request_id):
+            why = f"Invalid request: ids that begin with {OWN_ID!r} are for questions of the hub"
+            self.say_to_agent(life, _answer(request_id, None, {"code": INVALID_REQUEST, "message": why}))
+        else:
+            self.log.add([("to_client", frame)], self._asked, pending=True)
         self._mark(number, receipt)
 
     def heard_answer(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
@@ -339,6 +344,16 @@ class HubSession:
             self.hub.asked(self, one)
             self.changed()
 
+    def ask_people(self, params: bytes, on_stored: Callable[[OpenRequest], None]) -> None:
+        """Ask a question of the hub's own; clients see it as they see one of the agent's."""
+        frame = request(f"{OWN_ID}{uuid4().hex}", "session/request_permission", params)[:-1]
+
+        def asked(stored: Stored) -> None:
+            self._asked(stored)
+            on_stored(self.requests[stored.sequence])
+
+        self.log.add([("to_client", frame)], asked, pending=True)
+
     def settle(
         self,
         sequence: int,
@@ -356,7 +371,9 @@ class HubSession:
         timer = self._expiries.pop(sequence, None)
         if timer is not None:
             timer.cancel()
-        life = self.life
+        life = None if one.is_own else self.life
+        if one.method in ASKED:
+            result = self.hub.desk.judge.on_answer(self, one, outcome=outcome, by=by, result=result)
         members: dict[str, Any] = {"request": str(sequence), "by": by, "outcome": outcome}
         if reason:
             members["reason"] = reason

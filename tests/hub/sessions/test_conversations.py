@@ -370,7 +370,9 @@ async def test_what_a_terminal_of_the_hub_prints_can_be_looked_at(tmp_path: Path
     async with staged({"one": obedient}) as stage:
         client = await stage.client(**AWARE).begin()
         session = await client.new(str(tmp_path))
-        await client.answer(client.prompt(session, "run echo hello"))
+        prompt = client.prompt(session, "run echo hello")
+        client.allow(await client.asked())
+        await client.answer(prompt)
         (terminal,) = client.texts()
         told = await client.call("_dragoman/hub/terminal", {"sessionId": session, "terminalId": terminal})
         assert told["output"].strip() == "hello"

@@ -5,15 +5,27 @@ ends with its transport.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from dragoman.dialect import Edge, Ledger, Message, Out, Settings, Translator
 from dragoman.dialect.message import request
 from dragoman.sdk.interpreting.lending import MOST_SESSIONS, MOST_WAITING, Lending, LendingTransport
 from dragoman.transport.memory import memory_pair
 from tests.dialect.edges import frame
+
+
+@pytest.fixture(autouse=True)
+def own_places(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the policy and the audit log of these tests are."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    return home
 
 
 class Desk:
@@ -70,6 +82,20 @@ async def test_nothing_outside_the_folders_is_read_and_nothing_is_written(tmp_pa
         "fs/read_text_file", inside, path=str(other / "a"), additionalDirectories=more, session="t"
     )
     assert read["content"] == "a"
+    await desk.lending.aclose()
+
+
+async def test_the_policy_holds_for_files_that_an_interpreter_lends(tmp_path: Path, own_places: Path) -> None:
+    desk = Desk()
+    (tmp_path / ".dragoman").mkdir()
+    (tmp_path / ".dragoman/policy.toml").write_text('[[rule]]\ndecision = "deny"\npath = "**/.env"\n')
+    for name in (".env", "open"):
+        (tmp_path / name).write_text("a")
+    refused = await desk.ask("fs/read_text_file", tmp_path, path=str(tmp_path / ".env"))
+    assert (refused["code"], refused["data"]["reason"]) == (403, "policy")
+    assert (await desk.ask("fs/read_text_file", tmp_path, path=str(tmp_path / "open")))["content"] == "a"
+    log = (own_places / "state/dragoman/audit.jsonl").read_text().splitlines()
+    assert [json.loads(line)["outcome"] for line in log] == ["deny", "allow"]
     await desk.lending.aclose()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman.cli.chat.judging import Judging
-from dragoman.cli.run.permissions import ToolCalls, load_policy
+from dragoman.cli.run.permissions import load_policy
 from dragoman.tui.ports import Person, Question
 from dragoman.workspace.policy.asking import Asked
 from dragoman.workspace.policy.audit import AuditLog, Entry
@@ -15,6 +15,7 @@ from dragoman.workspace.policy.desk import PermissionDesk
 from dragoman.workspace.policy.loading import places
 from dragoman.workspace.policy.policy import Approve
 from dragoman.workspace.policy.remembered import Remembered
+from dragoman.workspace.policy.tool_calls import ToolCalls
 
 Tell = Callable[[str], None]
 

@@ -24,7 +24,6 @@ from dragoman.cli.chat.rules import Rules
 from dragoman.cli.chat.shell import Line, TerminalOutput, start
 from dragoman.cli.run.attach import blocks_of, read_attachments
 from dragoman.cli.run.mistakes import Mistake
-from dragoman.cli.run.permissions import ToolCalls
 from dragoman.errors import ErrorAnswer, LocalMistake
 from dragoman.schema import v1
 from dragoman.sdk.supervision.events import Event
@@ -35,6 +34,7 @@ from dragoman.tui.model.transcript import Transcript
 from dragoman.tui.ports import Behind, Happening, Listener, Person, Review, Wanted
 from dragoman.version import VERSION
 from dragoman.workspace.policy.elicitation import ElicitationDesk
+from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.settings import FileSettings, TerminalSettings
 from dragoman.workspace.workspace import Workspace
 
@@ -179,7 +179,7 @@ class Talking:
             return
         update = notification.update
         if isinstance(update, _TOOLS):  # a history may bring tens of thousands of others
-            self._calls.hear(notification)
+            self._calls.on_update(notification)
             for item in update.content or ():
                 if isinstance(item, v1.Terminal):
                     self._keep(item.terminal_id, notification.session_id)

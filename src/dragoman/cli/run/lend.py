@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dragoman import Client
-from dragoman.cli.run.permissions import Decisions, ToolCalls, make_desk
+from dragoman.cli.run.permissions import Decisions, make_desk
 from dragoman.cli.run.questions import Questions, at_terminal
 from dragoman.cli.run.reporter import Reporter
 from dragoman.version import VERSION
 from dragoman.workspace.policy.answers import Answers
 from dragoman.workspace.policy.loading import places
 from dragoman.workspace.policy.policy import Policy
+from dragoman.workspace.policy.tool_calls import ToolCalls
 from dragoman.workspace.settings import TerminalSettings
 from dragoman.workspace.workspace import Workspace
 
@@ -60,7 +61,7 @@ class Lending:
             elicitation_modes=("form", "url"),
             auth_terminal=rules.ask,
         )
-        self.client.update(calls.hear)
+        self.client.update(calls.on_update)
         self.client.request_permission(self.desk.permission)
         self.client.elicit(questions.elicit)
         terminals = TerminalSettings(shell_lines=rules.shell_lines)

@@ -8,18 +8,14 @@ an event here.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
-
-from msgspec import UNSET
 
 from dragoman import Client
 from dragoman.cli.run import events
 from dragoman.cli.run.mistakes import Mistake
 from dragoman.cli.run.reporter import Reporter
 from dragoman.errors import ErrorAnswer
-from dragoman.schema import v1
 from dragoman.sdk.handlers import Handler
 from dragoman.text.sanitize import sanitize_line
 from dragoman.workspace.policy.asking import Asker
@@ -29,12 +25,10 @@ from dragoman.workspace.policy.loading import places
 from dragoman.workspace.policy.policy import Approve, Policy
 from dragoman.workspace.policy.reading import PolicyError
 from dragoman.workspace.policy.remembered import Remembered
+from dragoman.workspace.policy.tool_calls import ToolCalls
 
 EFFECTS = ("fs/write_text_file", "terminal/create")
 """What an agent is given permission for, and asks a client to do."""
-
-CALLS = 256
-"""Tool calls under way that are remembered for questions about them."""
 
 
 def load_policy(roots: Sequence[str], *, file: str | None, approve: Approve | None) -> Policy:
@@ -43,29 +37,6 @@ def load_policy(roots: Sequence[str], *, file: str | None, approve: Approve | No
         return Policy.load(roots=roots, file=file, approve=approve)
     except PolicyError as error:
         raise Mistake(str(error), "mend the policy; `dragoman policy` explains it") from error
-
-
-class ToolCalls:
-    """What was said about tool calls, as it arrives: a question about one may name nothing but its id."""
-
-    def __init__(self) -> None:
-        self._calls: OrderedDict[tuple[str, str], v1.ToolCallUpdate] = OrderedDict()
-
-    def hear(self, notification: v1.SessionNotification) -> None:
-        """For `Client.update`: called on the spot, and so before any request that came later."""
-        update = notification.update
-        if not isinstance(update, v1.ToolCall | v1.ToolCallProgress):
-            return
-        key = (notification.session_id, update.tool_call_id)
-        if update.status in ("completed", "failed"):
-            self._calls.pop(key, None)
-            return
-        self._calls[key] = _merged(self._calls.get(key), update)
-        if len(self._calls) > CALLS:
-            self._calls.popitem(last=False)
-
-    def known(self, session_id: str, tool_call_id: str) -> v1.ToolCallUpdate | None:
-        return self._calls.get((session_id, tool_call_id))
 
 
 class Decisions(AuditLog):
@@ -164,13 +135,3 @@ def make_desk(
         roots=roots,
         known=calls.known,
     )
-
-
-def _merged(before: v1.ToolCallUpdate | None, update: v1.ToolCall | v1.ToolCallProgress) -> v1.ToolCallUpdate:
-    """The call as it stands; fields that were not said stay unsaid."""
-    names = ("kind", "title", "name", "content", "locations", "raw_input")
-    said = {} if before is None else {name: getattr(before, name) for name in names}
-    said |= {
-        name: value for name in names if (value := getattr(update, name)) is not UNSET and value is not None
-    }
-    return v1.ToolCallUpdate(tool_call_id=update.tool_call_id, **said)

@@ -2,8 +2,9 @@
 
 An edge does no IO. What its peer wants to read and v1 cannot be asked for, it asks of whoever runs it: text,
 ranges of bytes, whether something is there, what matches. That is answered here out of a workspace, below the
-folders that the edge names and nowhere else, and only for reading. Nothing is opened before the first
-question, and everything ends with the transport that it belongs to.
+folders that the edge names and nowhere else, and only for reading, as far as the policy of the user and the
+project permits it (docs/policy.md); nobody is asked. Nothing is opened before the first question, and
+everything ends with the transport that it belongs to.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NOT_FOUND
 
 if TYPE_CHECKING:  # most conversations never ask for a file
     from dragoman.sdk.interpreting.client_tools import ClientTools
-    from dragoman.workspace.lending import LentFiles
+    from dragoman.workspace.lending import Access, LentFiles
     from dragoman.workspace.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -76,8 +77,23 @@ class Lending:
         from dragoman.workspace import extras
         from dragoman.workspace.workspace import Workspace
 
-        workspace = self._workspace = Workspace(terminals=None)
+        workspace = self._workspace = Workspace(terminals=None, guard=self._guard)
         self._handlers = {"fs/read_text_file": self._read_text, **extras.handlers(workspace.session)}
+
+    async def _guard(self, access: Access) -> None:
+        from dragoman.workspace.policy.audit import AuditLog
+        from dragoman.workspace.policy.desk import PermissionDesk, policy_refusal
+        from dragoman.workspace.policy.loading import places
+        from dragoman.workspace.policy.policy import Policy
+        from dragoman.workspace.policy.reading import PolicyError
+
+        folders = self._folders.get(access.session_id, ())
+        try:
+            policy = await asyncio.to_thread(Policy.load, roots=folders, approve="reads")
+        except PolicyError as error:
+            log.warning("nothing is lent: %s", error)
+            raise policy_refusal() from None
+        await PermissionDesk(policy, audit=AuditLog(places().audit), roots=folders).guard(access)
 
     async def _answer(self, position: int, message: Message) -> None:
         async with self._gate:

@@ -5,6 +5,8 @@ Import from the modules:
     policy        `Policy.load(roots=, file=, approve=)`; `policy.decide(question)` gives a
                   `Decision(outcome, rule, why)`
     question      `Question`, and how one is made from a request or an access
+    judge         `PermissionJudge`: decides about one effect and writes it down; all that follow use it
+    tool_calls    `ToolCalls`: what an agent has said about its calls
     desk          `PermissionDesk(policy, asker=, audit=, remembered=, agent=, roots=)`: `desk.permission` for
                   `Client.request_permission`, `desk.guard` for `Workspace(guard=)`
     asking        `Asker`, and what it is asked; `terminal.TerminalAsker` asks in a terminal

@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from dragoman.schema import v1
+from dragoman.workspace.policy.audit import By
 from dragoman.workspace.policy.decision import Decision
 from dragoman.workspace.policy.question import Question
 
@@ -25,11 +26,20 @@ class Asked(Struct, frozen=True, kw_only=True):
     """What files would hold then, for whoever judges it."""
 
 
+class Chosen(Struct, frozen=True, kw_only=True):
+    """An answer, from a place where several people can give it."""
+
+    option_id: str | None
+    by: By = "person"
+    person: str = ""
+    """The name by which the audit log knows who answered."""
+
+
 class Asker(Protocol):
     """Somebody who can be asked. Cancelling a question takes it back."""
 
-    async def ask(self, asked: Asked) -> str | None:
-        """The id of the chosen option, or None if nothing was chosen."""
+    async def ask(self, asked: Asked) -> Chosen | str | None:
+        """The chosen option, or None if nothing was chosen."""
         ...
 
 

@@ -5,7 +5,8 @@ several processes never mix. A log that has grown large is renamed (`audit.jsonl
 one is begun. Secrets are covered as far as they can be told; file contents are never written here.
 
 A line holds: `time`, `agent`, `session`, `method`, `kind`, `tool`, `title`, `paths`, `command`, `outcome`,
-`rule`, `why`, `by` (`policy`, `person` or `cancel`) and `option`.
+`rule`, `why`, `by` (`policy`, `person`, `deadline` or `cancel`), `option` and, at a hub, `person`: the name
+of the token whose holder answered.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -26,11 +27,14 @@ from dragoman.workspace.policy.question import Question
 from dragoman.workspace.policy.redaction import redact
 
 MOST_BYTES: Final = 16 * 1024 * 1024
+By: TypeAlias = Literal["policy", "person", "deadline", "cancel"]
+"""Who or what decided; `cancel` is the end of a question that was taken back."""
+
 KEPT: Final = 3
 """How many older logs are kept."""
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line."""
 
     time: str
@@ -47,13 +51,15 @@ class Entry(Struct, frozen=True, kw_only=True):
     why: str
     by: str
     option: str | None
+    person: str = ""
 
 
 def entry(
     question: Question,
     decision: Decision,
     *,
-    by: Literal["policy", "person", "cancel"] = "policy",
+    by: By = "policy",
+    person: str = "",
     option: str | None = None,
     time: datetime,
 ) -> Entry:
@@ -72,6 +78,7 @@ def entry(
         why=redact(decision.why),
         by=by,
         option=option,
+        person=person,
     )
 
 

@@ -32,7 +32,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     is_rule: bool = False
     """Whether somebody wrote a rule that says so; a default is none."""
     needs_person: bool = False
-    """Whether nobody but a person may allow it: a rule that denies might mean it."""
+    """Whether nobody but a person may allow it: a rule that denies might mean it, or it touches policies."""
 
 
 def strictest(*decisions: Decision) -> Decision:

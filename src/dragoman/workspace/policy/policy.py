@@ -86,6 +86,16 @@ class Policy(Struct, frozen=True, kw_only=True):
             for part in parts_of(question)
         ]
 
+    def about_servers(self) -> Policy:
+        """The rules that name MCP servers, and no others: what none of them names is allowed, because whoever
+        names a server acts in person.
+        """
+        layers = [
+            replace(layer, default=None, rules=tuple(rule for rule in layer.rules if "mcp" in rule.method))
+            for layer in self.layers
+        ]
+        return Policy(layers=(*layers, Layer(name=BUILT_IN, default="allow")))
+
     def with_remembered(self, rules: Sequence[Rule]) -> Policy:
         return replace(self, remembered=tuple(rules))
 
@@ -128,7 +138,8 @@ class Policy(Struct, frozen=True, kw_only=True):
         # A word that may be anything is no reason: else nothing with a variable in it could be approved.
         if relevance(rule, part, is_sure=True).certainty is Certainty.NO:
             return None
-        return Decision(outcome="ask", rule=BUILT_IN, why="it touches files that decide what agents may do")
+        why = "it touches files that decide what agents may do"
+        return Decision(outcome="ask", rule=BUILT_IN, why=why, needs_person=True)
 
     def _approved(self, decision: Decision, part: Part, *, wants_person: bool) -> Decision:
         if self.approve is None:

@@ -20,9 +20,9 @@ from dragoman.workspace.policy.programs import is_harmless, name_of, runs_code
 from dragoman.workspace.policy.shell import Script, read_arguments, read_line, unsaid
 from dragoman.workspace.policy.unknown import ANY
 
-Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal"]
+Method: TypeAlias = Literal["permission", "fs/read", "fs/write", "terminal", "mcp"]
 
-METHODS: Final[tuple[Method, ...]] = ("permission", "fs/read", "fs/write", "terminal")
+METHODS: Final[tuple[Method, ...]] = ("permission", "fs/read", "fs/write", "terminal", "mcp")
 READS: Final = frozenset({"read", "search", "think"})
 
 _FILE_KEYS: Final = ("path", "file_path", "filePath", "filepath", "filename", "file", "target_file")
@@ -148,15 +148,19 @@ class Setting(Struct, frozen=True, kw_only=True):
 def about_tool_call(
     call: v1.ToolCallUpdate, setting: Setting, *, session_id: str = "", known: v1.ToolCallUpdate | None = None
 ) -> Question:
-    """What a permission request asks. `known` is what was said about the same call before."""
+    """What a permission request asks. `known` is what was said about the same call before: the request may
+    leave that out or say it anew, but it does not take a command, a path or a change back.
+    """
     said = [each for each in (call, known) if each is not None]
-    raw = _first(said, "raw_input", Mapping) or {}
+    raw: dict[Any, Any] = {}
+    for each in reversed(said):
+        raw |= each.raw_input if isinstance(each.raw_input, Mapping) else {}
     kind = _first(said, "kind", str) or "other"
     title = _first(said, "title", str) or ""
-    content: Sequence[Any] = _first(said, "content", list) or ()
-    diffs = [item for item in content if isinstance(item, v1.Diff)]
-    locations: Sequence[v1.ToolCallLocation] = _first(said, "locations", list) or ()
-    script = _script_in(raw, kind=kind, title=title)
+    diffs = [item for item in _all(said, "content") if isinstance(item, v1.Diff)]
+    locations: Sequence[v1.ToolCallLocation] = _all(said, "locations")
+    runs = any(each.kind == "execute" for each in said)
+    script = _script_in(raw, kind="execute" if runs else kind, title=title)
     base = setting.roots[0] if setting.roots else "/"
     paths = [*(place.path for place in locations), *(diff.path for diff in diffs), *_paths_in(raw)]
     folder = next((raw[key] for key in _FOLDER_KEYS if isinstance(raw.get(key), str)), "")
@@ -173,6 +177,50 @@ def about_tool_call(
         roots=setting.roots,
         cwd=_joined([folder], base)[0] if folder else "",
         variables=tuple(_variables_in(raw)) if script is not None else (),
+        home=setting.home,
+    )
+
+
+def about_lent(
+    method: str, params: Mapping[str, Any], setting: Setting, *, session_id: str = ""
+) -> Question | None:
+    """What an agent asks of a client that lends files and terminals; None if it has no effect of its own."""
+    path = params.get("path")
+    if method in ("fs/read_text_file", "fs/write_text_file") and isinstance(path, str):
+        kind: Literal["read", "write"] = "read" if method == "fs/read_text_file" else "write"
+        return about_file(kind, path, setting, session_id=session_id)
+    if method != "terminal/create":
+        return None
+    cwd = params.get("cwd")
+    script = _read(params.get("command"), params.get("args"), "")
+    return Question(
+        method="terminal",
+        agent=setting.agent,
+        session_id=session_id,
+        kind="execute",
+        title=script.text,
+        script=script,
+        roots=setting.roots,
+        cwd=cwd if isinstance(cwd, str) else "",
+        variables=tuple(_variables_in(params)),
+        home=setting.home,
+    )
+
+
+def about_mcp_server(server: Mapping[str, Any], setting: Setting) -> Question:
+    """What a client wants an agent to use: a program that the agent starts, or an address."""
+    command = server.get("command")
+    script = None if command is None else _read(command, server.get("args"), "")
+    name, url = server.get("name"), server.get("url")
+    return Question(
+        method="mcp",
+        agent=setting.agent,
+        kind="fetch" if script is None else "execute",
+        tool=name if isinstance(name, str) else "",
+        title=url if isinstance(url, str) else "" if script is None else script.text,
+        script=script,
+        roots=setting.roots,
+        variables=tuple(_variables_in(server)),
         home=setting.home,
     )
 
@@ -220,6 +268,10 @@ def about_command(
 
 def _first(said: Iterable[v1.ToolCallUpdate], field: str, kind: type) -> Any:
     return next((value for each in said if isinstance(value := getattr(each, field), kind) and value), None)
+
+
+def _all(said: Iterable[v1.ToolCallUpdate], field: str) -> list[Any]:
+    return [item for each in said if isinstance(value := getattr(each, field), list) for item in value]
 
 
 def _joined(paths: Iterable[str], base: str) -> tuple[str, ...]:

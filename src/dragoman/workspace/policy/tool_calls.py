@@ -1,0 +1,97 @@
+"""What an agent has said about its tool calls: a question about a call may name nothing but its id.
+
+The latest calls are kept, bounded in number and in bytes. What a call said once stays known until it is
+forgotten: neither an empty member nor the end of the call takes it back, so an agent cannot announce a
+command and then ask for permission as if it had not. Once calls were forgotten, a request that names nothing
+but an unknown id may mean one of them, and counts as a command that nobody can read.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.schema import v1
+from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
+
+MOST_CALLS: Final = 256
+MOST_BYTES: Final = 1024 * 1024
+"""How many calls are kept, and how many bytes of what was said about them."""
+
+_MEMBERS: Final = ("kind", "title", "name", "content", "locations", "rawInput")
+_EMPTY: Final = frozenset({b"null", b"[]", b"{}", b'""'})
+
+_objects = msgspec.json.Decoder(dict[str, Raw])
+_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class ToolCalls:
+    """The calls of any number of sessions, or of one. Updates are many and questions few, so what was said is
+    kept unread.
+    """
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[tuple[str, str], dict[str, Raw]] = OrderedDict()
+        self._bytes = 0
+        self._has_forgotten = False
+
+    def on_update(self, notification: v1.SessionNotification) -> None:
+        """For `Client.update`: called on the spot, and so before any request that came later."""
+        update = notification.update
+        if isinstance(update, v1.ToolCall | v1.ToolCallProgress):
+            self.hear(notification.session_id, Raw(write(update)))
+
+    def hear(self, session_id: str, update: Raw) -> None:
+        """Take in an update about a call; one that cannot be read says nothing."""
+        try:
+            members = _objects.decode(update)
+            name = msgspec.json.decode(members.get("toolCallId", b"null"))
+        except _UNREADABLE:
+            return
+        if not isinstance(name, str):
+            return
+        call = self._calls.setdefault((session_id, name), {})
+        self._calls.move_to_end((session_id, name))
+        self._bytes -= _size(call)
+        for member in _MEMBERS:
+            value = members.get(member)
+            if value is not None and bytes(value) not in _EMPTY:
+                call[member] = _merged(call.get(member), value) if member == "rawInput" else value.copy()
+        self._bytes += _size(call)
+        while len(self._calls) > MOST_CALLS or self._bytes > MOST_BYTES:
+            _, oldest = self._calls.popitem(last=False)
+            self._bytes -= _size(oldest)
+            self._has_forgotten = True
+
+    def known(self, session_id: str, call: v1.ToolCallUpdate) -> v1.ToolCallUpdate | None:
+        """What was said before about the call of a request."""
+        found = self._calls.get((session_id, call.tool_call_id))
+        unreadable = v1.ToolCallUpdate(tool_call_id=call.tool_call_id, kind="execute")
+        if found is None:
+            return unreadable if self._has_forgotten and not _tells_what(call) else None
+        try:
+            return read(msgspec.json.encode({"toolCallId": call.tool_call_id, **found}), v1.ToolCallUpdate)
+        except SchemaError:
+            return unreadable
+
+
+def _size(call: dict[str, Raw]) -> int:
+    return sum(len(bytes(value)) for value in call.values())
+
+
+def _tells_what(call: v1.ToolCallUpdate) -> bool:
+    """Whether a request says more than an id and a title."""
+    return bool(call.kind or call.name or call.content or call.locations or call.raw_input)
+
+
+def _merged(before: Raw | None, after: Raw) -> Raw:
+    """The input of a call as it stands; members of it that are not said again stay."""
+    try:
+        old = {} if before is None else _objects.decode(before)
+        return Raw(msgspec.json.encode({**old, **_objects.decode(after)}))
+    except _UNREADABLE:  # it is no object, and stands for itself
+        return after.copy()

@@ -1,0 +1,76 @@
+"""What was said about tool calls stays known when a question about them names nothing but an id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.schema import v1
+from dragoman.workspace.policy.question import Setting, about_tool_call
+from dragoman.workspace.policy.tool_calls import MOST_BYTES, MOST_CALLS, ToolCalls
+from tests.workspace.policy.making import policy
+from tests.workspace.policy.test_desk import Desk, Person
+
+BARE = v1.ToolCallUpdate(tool_call_id="t")
+RULES = 'default = "allow"\n[[rule]]\ndecision = "deny"\ncommand = "git push"\n'
+
+
+def told(*updates: v1.ToolCall | v1.ToolCallProgress) -> ToolCalls:
+    calls = ToolCalls()
+    for update in updates:
+        calls.on_update(v1.SessionNotification(session_id="s", update=update))
+    return calls
+
+
+def announced(**members: Any) -> v1.ToolCall:
+    return v1.ToolCall(
+        tool_call_id="t", title="Work", kind="execute", raw_input={"command": "git push"}, **members
+    )
+
+
+LATER = {
+    "nothing": [],
+    "its end": [v1.ToolCallProgress(tool_call_id="t", status="completed")],
+    "an empty input": [v1.ToolCallProgress(tool_call_id="t", raw_input={})],
+    "another input": [v1.ToolCallProgress(tool_call_id="t", raw_input={"description": "harmless"})],
+    "another kind": [v1.ToolCallProgress(tool_call_id="t", kind="read")],
+    "many other calls": [
+        v1.ToolCallProgress(tool_call_id=f"other {number}", kind="read") for number in range(MOST_CALLS - 1)
+    ],
+}
+
+
+@pytest.mark.parametrize("later", LATER)
+async def test_an_announced_command_is_judged_whatever_is_said_after_it(tmp_path: Path, later: str) -> None:
+    person = Person("once")
+    desk = Desk(tmp_path, RULES, asker=person, known=told(announced(), *LATER[later]).known)
+    assert await desk.chosen() == "no"
+    assert person.asked == []
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{"raw_input": {"description": "harmless"}}, {"kind": "read"}, {"content": [], "raw_input": {}}],
+)
+def test_a_request_does_not_take_back_what_was_announced(members: dict[str, Any]) -> None:
+    call = v1.ToolCallUpdate(tool_call_id="t", **members)
+    question = about_tool_call(call, Setting(), known=told(announced()).known("s", call))
+    assert policy(RULES).decide(question).outcome == "deny"
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        [v1.ToolCallProgress(tool_call_id=f"o{number}", kind="read") for number in range(MOST_CALLS)],
+        [v1.ToolCallProgress(tool_call_id="o", raw_input={"text": "x" * MOST_BYTES})],
+    ],
+    ids=["many calls", "many bytes"],
+)
+def test_a_call_that_was_forgotten_is_a_command_that_nobody_can_read(flood: list[Any]) -> None:
+    calls = told(announced(), *flood)
+    question = about_tool_call(BARE, Setting(), known=calls.known("s", BARE))
+    assert policy(RULES).decide(question).outcome == "ask"
+    clear = v1.ToolCallUpdate(tool_call_id="new", kind="edit", locations=[v1.ToolCallLocation(path="/a")])
+    assert calls.known("s", clear) is None
