@@ -67,7 +67,7 @@ async def test_nothing_is_done_for_a_token_without_the_scope() -> None:
         owner = await stage.client().begin()
         session = await owner.new()
         for scope in ALL:
-            # Each of the others includes `observe`: only a token with none of them lacks it.
+            # `prompt` and `admin` include `observe`: a token without any of them lacks it.
             others = frozenset(one for one in ALL if one != scope and scope != "observe")
             client = await stage.client(Grant("poor", others)).begin()
             for method in [method for method, needed in SCOPES.items() if needed == scope]:
