@@ -6,7 +6,7 @@ from msgspec import Struct
 
 MEBIBYTE = 1024 * 1024
 
-HANDSHAKE_SECONDS = 60.0
+HANDSHAKE_SECONDS = 45.0
 """From an agent's start to its answer to `initialize`, wherever nobody says otherwise. Long, because some
 agents install themselves first, or load a model's settings over the network.
 """

@@ -185,6 +185,7 @@ async def test_a_link_that_is_swapped_during_the_call_leads_nowhere(fault: str, 
     folder = Folder(tmp_path)
     (folder.outside / "secret.txt").write_text(SECRET)
     run = await complete("files", fault, tmp_path, "--approve", "all")
-    assert run.status == 0
-    assert set(run.folder.noted("seen")) <= {"inside", "refused"}
+    seen = set(run.folder.noted("seen"))
+    assert seen <= {"inside", "refused"}
+    assert run.status in (0, 7)  # the latter if a write that was approved met the link
     assert content(folder.outside) == {"secret.txt": SECRET.encode()}
