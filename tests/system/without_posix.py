@@ -44,6 +44,9 @@ NAMES: dict[types.ModuleType, tuple[str, ...]] = {
 # Built for this system, these look at what is hidden when they are imported.
 NEEDED = (asyncio, tempfile)
 PROGRAMS = ("__main__", "probe_server")  # they do their work when they are imported
+UNIX_ALONE = (
+    "dragoman.tui.terminal",
+)  # a driver for Unix terminals; `tui.app` takes Textual's own elsewhere
 OF_OTHERS = (
     "mcp.client.stdio",
     "mcp.server.stdio",
@@ -84,7 +87,7 @@ def import_all() -> list[str]:
 
     failures = []
     for module in pkgutil.walk_packages(dragoman.__path__, "dragoman."):
-        if module.name.rpartition(".")[2] in PROGRAMS:
+        if module.name.rpartition(".")[2] in PROGRAMS or module.name in UNIX_ALONE:
             continue
         try:
             importlib.import_module(module.name)

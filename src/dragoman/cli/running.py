@@ -6,7 +6,6 @@ wrote that the turn runs, and nothing after it.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from types import TracebackType
 
@@ -14,12 +13,7 @@ from msgspec.structs import replace
 
 from dragoman.journal import StreamInfo
 from dragoman.journal.history import history_path
-
-CAN_LOCK = importlib.util.find_spec("fcntl") is not None
-"""Not on Windows: there nobody can tell, and the journal is believed."""
-
-if CAN_LOCK:
-    import fcntl
+from dragoman.system.files import CAREFUL, HAS_LOCKS, try_lock
 
 INTERRUPTED = "interrupted"
 
@@ -32,12 +26,10 @@ class RunningMark:
         self._descriptor = -1
 
     def __enter__(self) -> None:
-        if not CAN_LOCK:
-            return
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | CAREFUL, 0o600)
+            try_lock(self._descriptor)
         except OSError:
             pass  # a conversation is worth more than what a list says of it
 
@@ -58,18 +50,16 @@ def as_it_stands(info: StreamInfo) -> StreamInfo:
 
 def is_running(stream: str) -> bool:
     """Whether a process of this machine records this stream. Takes away the mark of one that was killed."""
-    if not CAN_LOCK:
+    if not HAS_LOCKS:  # nobody can tell, and the journal is believed
         return True
     path = _mark(stream)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDWR | CAREFUL)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    else:
+        if not try_lock(descriptor):
+            return True
         _remove(path)
         return False
     finally:
