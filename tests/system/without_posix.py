@@ -44,7 +44,7 @@ NAMES: dict[types.ModuleType, tuple[str, ...]] = {
 # Built for this system, these look at what is hidden when they are imported.
 NEEDED = (asyncio, tempfile)
 PROGRAMS = ("__main__", "probe_server")  # they do their work when they are imported
-UNIX_ALONE = (
+UNIX_ALONE = ("dragoman.tui.terminal",)  # a driver for Unix terminals; elsewhere `tui.app` takes another
     "dragoman.tui.terminal",
 )  # a driver for Unix terminals; `tui.app` takes Textual's own elsewhere
 OF_OTHERS = (
