@@ -45,8 +45,6 @@ NAMES: dict[types.ModuleType, tuple[str, ...]] = {
 NEEDED = (asyncio, tempfile)
 PROGRAMS = ("__main__", "probe_server")  # they do their work when they are imported
 UNIX_ALONE = ("dragoman.tui.terminal",)  # a driver for Unix terminals; elsewhere `tui.app` takes another
-    "dragoman.tui.terminal",
-)  # a driver for Unix terminals; `tui.app` takes Textual's own elsewhere
 OF_OTHERS = (
     "mcp.client.stdio",
     "mcp.server.stdio",
