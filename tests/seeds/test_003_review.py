@@ -158,8 +158,9 @@ async def test_cancellation_is_handled_gracefully(folder: Path, sessions: Path) 
     async with running(sessions) as peer:
         session_id = await peer.open(folder)
         number = await peer.begin_prompt(session_id, "review endless.txt")
-        await peer.until(lambda frame: "Built-in rules" in json.dumps(frame))
-        await peer.until(lambda frame: "in_progress" in json.dumps(frame))
+        await peer.until(
+            lambda frame: "Built-in rules" in json.dumps(frame) and "in_progress" in json.dumps(frame)
+        )
         await started_a_child(peer)
         begun = time.monotonic()
         await peer.notify("session/cancel", {"sessionId": session_id})
