@@ -187,5 +187,6 @@ async def test_a_link_that_is_swapped_during_the_call_leads_nowhere(fault: str, 
     run = await complete("files", fault, tmp_path, "--approve", "all")
     seen = set(run.folder.noted("seen"))
     assert seen <= {"inside", "refused"}
-    assert run.status in (0, 7)  # the latter if a write that was approved met the link
+    # A write that was approved and then met the link is no success; without one, there is nothing to tell.
+    assert run.status == 0 or (run.status == 7 and "refused" in run.folder.noted("writes"))
     assert content(folder.outside) == {"secret.txt": SECRET.encode()}

@@ -46,8 +46,9 @@ def test_noise_costs_only_itself(fault: str, case: tuple[int, str], noisy: Run) 
     assert (noisy.status, noisy.outcome) == case
     assert f"[{fault}]" in noisy.text
     # Noise is told as such, so that a person can see why an agent does not work, and taken for nothing else.
-    taken = [line for line in noisy.out if json.loads(line).get("event") != "note"]
-    assert b"MARK" not in b"".join(taken)
+    notes = [line for line in noisy.out if json.loads(line)["event"] == "note"]
+    assert b"MARK" in b"".join(notes)
+    assert b"MARK" not in b"".join(line for line in noisy.out if line not in notes)
 
 
 @cases({"CFR-07": 8, "CFR-X14": 24})

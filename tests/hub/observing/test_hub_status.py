@@ -23,6 +23,7 @@ from dragoman.hub.observing.processes import TreeUse
 from dragoman.hub.observing.status import SeenAgent, SeenConnection, SeenJournal, SeenSession, status_of
 from dragoman.hub.observing.usage import Cost, Spending, Tokens, Usage
 from dragoman.text.cells import fit
+from dragoman.text.sanitize import sanitize_line
 from tests.hub.observing.fakes import ShownHub
 
 
@@ -106,10 +107,11 @@ def test_what_another_version_does_not_tell_is_left_empty() -> None:
         ("abc", -5, "  abc"),
         ("abcdef", 4, "abc…"),
         ("漢字漢字", 5, "漢字…"),
+        ("a\nb", 3, "a␊b"),
     ],
 )
 def test_a_cell_is_as_wide_as_its_column(text: str, width: int, shown: str) -> None:
-    assert fit(text, width) == shown
+    assert fit(sanitize_line(text), width) == shown
 
 
 # Where the hub is.

@@ -144,13 +144,16 @@ def swap_while_it_reads(agent: Agent, request: Message) -> None:
     swapping = threading.Thread(target=swap)
     swapping.start()
     seen = set()
+    writes = set()
     for _ in range(120):
         params = {"sessionId": SESSION, "path": f"{target}/secret.txt"}
         answer = agent.call("fs/read_text_file", params)
         seen.add(answer.get("result", {}).get("content", "refused"))
-        agent.call("fs/write_text_file", {**params, "path": f"{target}/planted.txt", "content": "EVIL"})
+        planted = {**params, "path": f"{target}/planted.txt", "content": "EVIL"}
+        writes.add("refused" if "error" in agent.call("fs/write_text_file", planted) else "written")
     stop.set()
     swapping.join()
+    agent.note(writes=sorted(writes))
     agent.note(seen=sorted(seen))
     usual(agent, request)
 
