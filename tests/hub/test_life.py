@@ -11,7 +11,7 @@ import pytest
 from dragoman.errors import CallFailed
 from dragoman.hub.life import Life, Receipt
 from dragoman.hub.line import Line
-from dragoman.hub.session import HubSession
+from dragoman.hub.live_session import HubSession
 from dragoman.wire.envelope import Id
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer, JournalError, LinkClosed
-from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.hub.judging import HubJudge, about_of, refusal_of
 from dragoman.hub.lending import Lending
 from dragoman.hub.recall import ASKED, OpenRequest
@@ -28,7 +28,7 @@ from dragoman.workspace.policy.reading import PolicyError
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from dragoman.hub.frames import object_of, value_of
+from dragoman.hub.session.frames import object_of, value_of
 from dragoman.wire import Notification
 from dragoman.wire.codes import CANCELLED
 

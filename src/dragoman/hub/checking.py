@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
-from dragoman.hub.frames import value_of
+from dragoman.hub.session.frames import value_of
 from dragoman.wire.codes import invalid_params, session_not_found
 
 if TYPE_CHECKING:
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 KINDS: dict[str, type] = {
     "sessionId": str,

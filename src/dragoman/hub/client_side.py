@@ -16,7 +16,7 @@ from msgspec import Raw
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
 from dragoman.hub.admission import Grant
 from dragoman.hub.checking import check_version
-from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.hub.gate import check, check_session
 from dragoman.runtime.owner import Owner
 from dragoman.schema.v1.methods import METHODS
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dragoman.hub.follower import Follower
     from dragoman.hub.hub import Hub
     from dragoman.hub.rendering import Position
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 log = logging.getLogger(__name__)
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
-from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.journal.conversation import moments
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 LOOKED_AT = 20_000
 """Files that are looked at for a name; a folder with more is searched by its agent."""

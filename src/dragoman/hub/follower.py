@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, UnsetType
 
 from dragoman.errors import DragomanError, LinkClosed
-from dragoman.hub.notes import read_note
+from dragoman.hub.session.notes import read_note
 from dragoman.hub.recall import ASKED
 from dragoman.hub.rendering import Position, asked_again, block_of
 from dragoman.hub.risks import told
@@ -24,7 +24,7 @@ from dragoman.journal.runs import first_of, last_of
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
     from dragoman.journal import Stored
     from dragoman.wire.envelope import Id
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from dragoman.errors import CallFailed
-from dragoman.hub.frames import readdressed, value_of
+from dragoman.hub.session.frames import readdressed, value_of
 from dragoman.hub.making import free_id
-from dragoman.hub.notes import note, read_note
+from dragoman.hub.session.notes import note, read_note
 from dragoman.hub.rendering import read_cursor
 from dragoman.journal import Entry
 from dragoman.wire import Notification, Request, decode
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
     from dragoman.journal import Stored
 
 BATCH = 1000

@@ -19,7 +19,7 @@ from dragoman.journal.runs import last_of
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from dragoman.hub.belonging import AllOurs, Belonging
 from dragoman.hub.client_side import HubClient
 from dragoman.hub.extras import Extras
 from dragoman.hub.follower import Follower
-from dragoman.hub.frames import encoded
+from dragoman.hub.session.frames import encoded
 from dragoman.hub.gists import is_due, write_gist
 from dragoman.hub.life import Life
 from dragoman.hub.log import STORE_SECONDS
@@ -35,7 +35,7 @@ from dragoman.hub.queueing import withdraw
 from dragoman.hub.recall import OpenRequest
 from dragoman.hub.recovery import recover
 from dragoman.hub.rendering import Position
-from dragoman.hub.session import HubSession
+from dragoman.hub.live_session import HubSession
 from dragoman.hub.showing import Showing
 from dragoman.hub.turn_changes import KEPT_SECONDS, TurnChanges
 from dragoman.journal import Journal

@@ -19,7 +19,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from dragoman.errors import ErrorAnswer
-from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.hub.lending import lent_request
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
@@ -46,7 +46,7 @@ from dragoman.workspace.policy.remembered import Remembered
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
     from dragoman.hub.recall import OpenRequest
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 log = logging.getLogger(__name__)
 

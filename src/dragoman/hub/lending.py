@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
-from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.schema.codec import read, write
 from dragoman.schema.v1.methods import METHODS
 from dragoman.workspace.lending import Guard
@@ -21,7 +21,7 @@ from dragoman.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from dragoman.hub.recall import OpenRequest
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from msgspec import UNSET, Raw, UnsetType
 from dragoman.errors import AgentFailed, CallFailed, LinkClosed
 from dragoman.hub.agent_end import AgentEnd, StderrLines
 from dragoman.hub.beyond import told_beyond
-from dragoman.hub.frames import encoded, no_result, passable, readdressed, session_of, sessions_of
+from dragoman.hub.session.frames import encoded, no_result, passable, readdressed, session_of, sessions_of
 from dragoman.hub.invalid_frames import InvalidFrames
 from dragoman.hub.line import Line
 from dragoman.schema.v1.methods import METHODS
@@ -45,7 +45,7 @@ from dragoman.wire.envelope import Id
 from dragoman.wire.glance import glance
 
 if TYPE_CHECKING:
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
-from dragoman.hub.frames import value_of
+from dragoman.hub.session.frames import value_of
 from dragoman.hub.log import STORE_SECONDS
-from dragoman.hub.notes import note
+from dragoman.hub.session.notes import note
 from dragoman.hub.recall import Memory, is_name
-from dragoman.hub.session import HubSession
+from dragoman.hub.live_session import HubSession
 from dragoman.journal import Stored
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
 from dragoman.hub.checking import check_kinds, check_open
 from dragoman.hub.forking import fork
-from dragoman.hub.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
+from dragoman.hub.session.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
 from dragoman.hub.gate import HUB, agent_in
 from dragoman.hub.making import loaded, made_once, make, widen
 from dragoman.hub.methods_hub import HubMethods
@@ -31,7 +31,7 @@ from dragoman.wire.envelope import Id
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 Params = dict[str, Raw]
 Result = dict[str, Any] | bytes | None

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.folders import complete_folder
-from dragoman.hub.frames import value_of
+from dragoman.hub.session.frames import value_of
 from dragoman.hub.gate import HUB
 from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.queueing import edit, withdraw
@@ -21,7 +21,7 @@ from dragoman.wire.codes import invalid_params, method_not_found
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
     from dragoman.journal import Stored
 
 Params = dict[str, Raw]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from dragoman.errors import ErrorAnswer, JournalError, StreamMoved
 from dragoman.hub.gists import recalled
 from dragoman.hub.log import STORE_SECONDS
-from dragoman.hub.notes import note
+from dragoman.hub.session.notes import note
 from dragoman.hub.recall import Memory, is_name
 from dragoman.hub.recovery import take_up
-from dragoman.hub.session import HubSession
+from dragoman.hub.live_session import HubSession
 from dragoman.journal import Entry, StreamInfo
 from dragoman.journal.redaction import is_redacted
 from dragoman.journal.runs import last_of

@@ -27,7 +27,7 @@ from dragoman.wire.codes import INTERNAL_ERROR
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
     from dragoman.hub.life import Life
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 log = logging.getLogger(__name__)
 

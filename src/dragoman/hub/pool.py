@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, LinkClosed, LocalMistake, SpawnFailed
 from dragoman.hub.agent_end import AgentEnd
-from dragoman.hub.frames import object_of, value_of
+from dragoman.hub.session.frames import object_of, value_of
 from dragoman.hub.invalid_frames import InvalidFrames
 from dragoman.hub.life import Life
 from dragoman.hub.line import Lasting, Line
@@ -25,7 +25,7 @@ from dragoman.runtime.owner import Owner
 from dragoman.version import VERSION
 
 if TYPE_CHECKING:
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 log = logging.getLogger(__name__)
 

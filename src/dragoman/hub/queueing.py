@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
-from dragoman.hub.frames import encoded, merged
-from dragoman.hub.notes import note
+from dragoman.hub.session.frames import encoded, merged
+from dragoman.hub.session.notes import note
 
 if TYPE_CHECKING:
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
     from dragoman.journal import Stored
 
 CANCELLED = b'{"stopReason":"cancelled"}'

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from dragoman.hub.frames import (
+from dragoman.hub.session.frames import (
     all_begin,
     encoded,
     object_of,
@@ -23,7 +23,7 @@ from dragoman.hub.frames import (
     update_start,
     value_of,
 )
-from dragoman.hub.notes import Note, read_note
+from dragoman.hub.session.notes import Note, read_note
 from dragoman.journal import Stored
 from dragoman.journal.redaction import is_redacted
 from dragoman.journal.runs import Run, RunPage

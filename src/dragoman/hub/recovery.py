@@ -16,7 +16,7 @@ from dragoman.wire.codes import INTERNAL_ERROR
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
     from dragoman.hub.life import Life
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
     from dragoman.journal import Stored
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from dragoman.hub.frames import (
+from dragoman.hub.session.frames import (
     UPDATE,
     all_begin,
     echoes,
@@ -25,7 +25,7 @@ from dragoman.hub.frames import (
     with_cursors,
     with_ours,
 )
-from dragoman.hub.notes import TOLD, Note, event_of, read_note
+from dragoman.hub.session.notes import TOLD, Note, event_of, read_note
 from dragoman.hub.recall import ASKED
 from dragoman.journal.runs import Run, RunPage, text_of
 from dragoman.wire import Notification, Request, decode, notification, request, response

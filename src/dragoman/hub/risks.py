@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from dragoman.hub.frames import encoded, object_of
-from dragoman.hub.notes import note
+from dragoman.hub.session.frames import encoded, object_of
+from dragoman.hub.session.notes import note
 from dragoman.review.finding import Source
 from dragoman.review.risks import (
     AT_ONCE,
@@ -39,7 +39,7 @@ from dragoman.workspace.policy.texts import texts_in
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
     from dragoman.hub.recall import OpenRequest
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
     from dragoman.journal import Stored
     from dragoman.review.assessing import Assessor
 

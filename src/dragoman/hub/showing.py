@@ -8,7 +8,7 @@ from weakref import WeakSet
 
 from msgspec import Raw
 
-from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.hub.recall import ASKED
 from dragoman.version import VERSION
 from dragoman.wire import notification
@@ -16,7 +16,7 @@ from dragoman.wire import notification
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
     from dragoman.journal import StreamInfo
 
 TITLE = 80

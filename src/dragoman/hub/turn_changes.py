@@ -23,13 +23,13 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dragoman.errors import DragomanError, ErrorAnswer
-from dragoman.hub.frames import object_of, value_of
+from dragoman.hub.session.frames import object_of, value_of
 from dragoman.runtime.owner import Owner
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
 from dragoman.workspace.store import remove_abandoned
 
 if TYPE_CHECKING:
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
     from dragoman.workspace.changes import Change, Snapshot
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.errors import JournalError
 from dragoman.hub import log as hub_log
-from dragoman.hub.session import HubSession
+from dragoman.hub.live_session import HubSession
 from dragoman.journal import StreamInfo
 from tests.hub.cluster.together import nodes
 from tests.hub.sessions.agents import Gate, obedient

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from dragoman.hub.frames import encoded, key_in, merged, object_of, ours_in
+from dragoman.hub.session.frames import encoded, key_in, merged, object_of, ours_in
 from dragoman.hub.rendering import Position
 from dragoman.wire import request
 from dragoman.wire.envelope import Id

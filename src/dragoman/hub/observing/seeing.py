@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
     from dragoman.hub.observing.observer import Observer
     from dragoman.hub.pool import Seat
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import HubSession
 
 FRAME = 240
 """Bytes of an entry, before any was counted."""

@@ -25,8 +25,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from dragoman.review.risks import Risk
-
 _encode = msgspec.json.Encoder(order=None).encode
 
 TOLD = frozenset(
@@ -67,7 +65,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     remembers: bool | UnsetType = UNSET
     n: int = 0
-    risks: tuple[Risk, ...] | None = None
+    risks: Raw | UnsetType = UNSET
     risks_note: str = field(name="risksNote", default="")
 
 

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
-from dragoman.hub.frames import encoded, merged, no_result, object_of, value_of
+from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.log import SessionLog
-from dragoman.hub.notes import note
+from dragoman.hub.session.notes import note
 from dragoman.hub.pending import REDACTED_PROMPT, PendingEntries
 from dragoman.hub.recall import ASKED, OWN_ID, Memory, OpenRequest, Waiting, is_own_id
 from dragoman.hub.showing import title_of
