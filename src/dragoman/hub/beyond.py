@@ -58,7 +58,7 @@ async def _settle(life: Life, request: Id) -> None:
     for pause in PAUSES:
         await asyncio.sleep(pause)
         for session in life.sessions.values():
-            for sequence, one in session.requests.items():
+            for sequence, one in session.state.requests.items():
                 if one.id == request:
                     error = {"code": CANCELLED, "message": "Request cancelled"}
                     session.settle(sequence, outcome="cancelled", by="", error=error)

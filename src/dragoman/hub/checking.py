@@ -11,7 +11,7 @@ from dragoman.hub.session.frames import value_of
 from dragoman.wire.codes import invalid_params, session_not_found
 
 if TYPE_CHECKING:
-    from dragoman.hub.live_session import HubSession
+    from dragoman.hub.live_session import LiveSession
 
 KINDS: dict[str, type] = {
     "sessionId": str,
@@ -38,7 +38,7 @@ def check_kinds(params: Mapping[str, Raw]) -> None:
             raise invalid_params(f"{name} is of the wrong kind")
 
 
-def check_open(session: HubSession) -> None:
+def check_open(session: LiveSession) -> None:
     """A session that was closed is loaded or resumed before anything is said in it."""
-    if session.state == "closed":
+    if session.listed == "closed":
         raise session_not_found(session.id)

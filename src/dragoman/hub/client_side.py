@@ -16,8 +16,8 @@ from msgspec import Raw
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
 from dragoman.hub.admission import Grant
 from dragoman.hub.checking import check_version
-from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.hub.gate import check, check_session
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.runtime.owner import Owner
 from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.contract import Transport
@@ -38,8 +38,8 @@ from dragoman.wire.envelope import Envelope, Id
 if TYPE_CHECKING:
     from dragoman.hub.follower import Follower
     from dragoman.hub.hub import Hub
+    from dragoman.hub.live_session import LiveSession
     from dragoman.hub.rendering import Position
-    from dragoman.hub.live_session import HubSession
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ class HubClient:
         self.followed: dict[str, Follower] = {}
         self.waiting: dict[tuple[str, str], Id] = {}
         """Its prompts that have no answer: session and key → the id it waits under."""
-        self.asked: dict[int, tuple[HubSession, int]] = {}
+        self.asked: dict[int, tuple[LiveSession, int]] = {}
         """What it was asked: our id → whose request, and which."""
         self.since = asyncio.get_running_loop().time()
         """When its connection came, by our clock."""
@@ -267,7 +267,7 @@ class HubClient:
         if found is None:
             return  # too late, or never asked
         session, sequence = found
-        one = session.requests.get(sequence)
+        one = session.state.requests.get(sequence)
         if one is not None and result is not None and bytes(result) == b"null":
             result, error = _without_result(one.method)
         if one is None or (error is not None and self.hub.desk.others_may_answer(self, session, one)):
@@ -285,9 +285,9 @@ class HubClient:
         knows = method != "elicitation/create" or isinstance(self.capabilities.get("elicitation"), dict)
         return knows and self.grant.may("approve")
 
-    def may_reach(self, session: HubSession) -> None:
+    def may_reach(self, session: LiveSession) -> None:
         """Whether the session is among those that its token is for."""
-        check_session(self.grant, agent=session.memory.agent, cwd=session.memory.cwd)
+        check_session(self.grant, agent=session.state.agent, cwd=session.state.cwd)
 
     def text(self, params: dict[str, Raw], name: str) -> str:
         value = value_of(params.get(name))

@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, UnsetType
 
 from dragoman.errors import DragomanError, LinkClosed
-from dragoman.hub.session.notes import read_note
-from dragoman.hub.recall import ASKED
 from dragoman.hub.rendering import Position, asked_again, block_of
-from dragoman.hub.risks import told
+from dragoman.hub.session.notes import read_note
 from dragoman.journal.runs import first_of, last_of
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
-    from dragoman.hub.live_session import HubSession
+    from dragoman.hub.live_session import LiveSession
     from dragoman.journal import Stored
     from dragoman.wire.envelope import Id
 
@@ -37,7 +35,7 @@ AGAIN_SECONDS = 5.0
 class Follower:
     """A `View` of its client on the session."""
 
-    def __init__(self, session: HubSession, client: HubClient, position: Position) -> None:
+    def __init__(self, session: LiveSession, client: HubClient, position: Position) -> None:
         self.session = session
         self.client = client
         self.position = position
@@ -72,7 +70,7 @@ class Follower:
         """Whatever it has been told of and is still open, or was for somebody else and is now for it."""
         again = [
             asked_again(one, self)
-            for one in self.session.requests.values()
+            for one in self.session.state.requests.values()
             if one.sequence <= self.position.sequence
         ]
         if any(again):
@@ -149,11 +147,12 @@ class Follower:
     def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
         if sequence in self._asked:
             return UNSET
-        open_request = self.session.requests.get(sequence)
+        open_request = self.session.state.requests.get(sequence)
         if open_request is None:
             return UNSET
-        if method not in ASKED:
-            if open_request.lender is not self.client:
+        if not open_request.is_question:
+            lender = self.session.hub.desk.lender(self.session, sequence)
+            if lender is not self.client:
                 return UNSET
         elif not self.client.can_answer(method):
             return UNSET
@@ -163,11 +162,11 @@ class Follower:
         return number
 
     def judged(self, sequence: int, /) -> dict[str, Any]:
-        one = self.session.requests.get(sequence)
-        return {} if one is None else told(one)
+        request = self.session.state.requests.get(sequence)
+        return {} if request is None else dict(request.assessment or {})
 
     def open_params(self, sequence: int, /) -> bytes | None:
-        request = self.session.requests.get(sequence)
+        request = self.session.state.requests.get(sequence)
         return None if request is None else bytes(request.params)
 
     def settles(self, sequence: int, /) -> Id | UnsetType:

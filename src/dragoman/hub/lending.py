@@ -20,8 +20,8 @@ from dragoman.workspace.lending import Guard
 from dragoman.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from dragoman.hub.recall import OpenRequest
-    from dragoman.hub.live_session import HubSession
+    from dragoman.hub.live_session import LiveSession
+    from dragoman.hub.session.state import OpenRequest
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class Lending:
         return method in self._handlers
 
     async def answer(
-        self, session: HubSession, one: OpenRequest, *, made: Callable[[str, str], None]
+        self, session: LiveSession, one: OpenRequest, *, made: Callable[[str, str], None]
     ) -> None:
         """Do what the agent asks for, and settle its request; `made` hears of terminals that are new."""
         lent_request.set(one)  # holds for the task that this runs in
@@ -151,8 +151,8 @@ class Lending:
         answer = await handler(read(bytes(one.params), method.params), None)
         return b"{}" if answer is None else write(answer)
 
-    def _lend(self, session: HubSession) -> None:
-        folders = (session.memory.cwd, *session.memory.folders)
+    def _lend(self, session: LiveSession) -> None:
+        folders = (session.state.cwd, *session.state.folders)
         if self._open.get(session.id) != folders:
             self._workspace.open(session.id, cwd=folders[0], additional_directories=folders[1:])
             self._open[session.id] = folders

@@ -1,17 +1,18 @@
-"""A session of the hub: its stream, its turn, its queue, what its agent asks, and who follows it.
+"""A session that is open at this hub: runs its machine, stores what the machine writes, does what it wants
+done.
 
-Everything that happens goes through the log and has its effect when it is stored. The session outlives its
-clients and its agent's processes: what it has come to is in its stream (see `recall`), and whatever is held
-here beside that is lost by a crash without harm. One prompt at a time is with the agent; the others wait in
-order. A prompt that was given to an agent is never given to one again.
+What the session has come to is one value, `state`, which `dispatch` replaces by what `step` makes of it.
+Whatever else is held here is lost by a crash without harm: the process that knows the session, the clients
+that follow it, timers, and tasks that report back with an event.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -20,339 +21,304 @@ from msgspec.structs import replace
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
-from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.log import SessionLog
-from dragoman.hub.session.notes import note
-from dragoman.hub.pending import REDACTED_PROMPT, PendingEntries
-from dragoman.hub.recall import ASKED, OWN_ID, Memory, OpenRequest, Waiting, is_own_id
-from dragoman.hub.showing import title_of
+from dragoman.hub.pending import PendingEntries
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
+from dragoman.hub.session.machine import Step, Verdict, prompt_verdict, step
+from dragoman.hub.session.state import OWN_ID, OpenRequest, SessionState, tool_call_updates
+from dragoman.journal.runs import Run, RunPage
 from dragoman.runtime.turnstile import Turnstile
-from dragoman.wire import Failure, Response, error_object, notification, request, response
-from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
+from dragoman.wire import Failure, Response, error_object, request
+from dragoman.wire.codes import INTERNAL_ERROR
 from dragoman.wire.envelope import Id
+from dragoman.workspace.policy.tool_calls import ToolCalls
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.follower import Follower
     from dragoman.hub.hub import Hub
     from dragoman.hub.life import Life, Receipt
-    from dragoman.journal import Stored
 
 log = logging.getLogger(__name__)
 
-CANCELLED = b'{"stopReason":"cancelled"}'
-REFUSED = b'{"outcome":{"outcome":"cancelled"}}'
+CLOSE_SECONDS = 5.0
+"""How long an agent may take to end a turn whose session is being closed, and then to close the session."""
+
+CALM = frozenset({"idle", "failed"})
+"""States in which a hub that starts does not look for the session: listings show them once they are stored.
+"""
 
 
-class HubSession:
+class LiveSession:
     """Made by the hub when it is new, or when somebody asks for it."""
 
-    def __init__(self, hub: Hub, session_id: str, memory: Memory, *, last: int) -> None:
+    def __init__(self, hub: Hub, state: SessionState, *, listed: str = "") -> None:
+        """`listed` is how the session stands in listings."""
         self.hub = hub
-        self.id = self.stream = session_id
-        self.memory = memory
+        self.id = self.stream = state.id
+        self._state = state
         self.followers: dict[HubClient, Follower] = {}
         self.life: Life | None = None
         """The process that knows this session; None if none does."""
-        self.log = SessionLog(hub.journal, session_id, last=last, show=self._show, failed=self._unstored)
-        self.starting: Waiting | None = None  # the prompt that is on its way to the agent
-        self.claim = Claim(session_id)
-        self.gist_at = 0  # the last entry of which the stream has the gist
-        self.muted = False  # the agent is telling us what we know
-        self.remind = False  # the agent knows nothing of what was said before
-        self.state = ""
+        self.log = SessionLog(
+            hub.journal, state.id, last=state.last, on_stored=self._on_stored, on_failure=self._on_failure
+        )
+        self.claim = Claim(state.id)
+        self.checkpoint_at = 0
+        """The last entry that a checkpoint in the stream covers."""
+        self.listed = listed
+        self.calls = ToolCalls()
+        """What the agent said about its tool calls."""
+        self.is_replaying = False
+        """Whether the agent tells what is in the stream already."""
+        self.is_strange = False
+        """Whether the agent was never told what the session is about: it needs a reminder."""
         self.setup: dict[str, Any] = {}
         """What a client brought along for its agent, such as MCP servers; kept in memory only."""
         self.binding = Turnstile()
-        self.over = asyncio.Event()
-        """A turn has ended; whoever waits for that clears it."""
-        self.owed: list[Receipt] = []  # for what the agent said and is not stored yet
-        self.is_closed = False
-        """Whether somebody else has it from here on, or nobody: no process is bound to it any more."""
-        self._cancelled = False  # while starting
-        self._giving = False  # the prompt that is starting is being stored for its agent
+        self.gone = asyncio.Event()
+        """The session is closed, or lost: nothing happens here any more."""
+        self.pending = PendingEntries(hub, state.id)
+        self._effects: deque[ev.Effect] = deque()  # of entries that are not stored yet
+        self._receipts: deque[tuple[int, Life, Receipt]] = deque()  # by the last entry of what they are for
+        self._stored: deque[tuple[int, Callable[[], None]]] = deque()
+        self._waiting: set[asyncio.Event] = set()  # of whoever waits for the journal
+        self._acted_upon = state.last
+        """Effects of entries up to this one are done."""
+        self._timer: asyncio.TimerHandle | None = None
         self._held = False
-        self._expiries: dict[int, asyncio.TimerHandle] = {}
-        self.ending: set[str] = set()  # keys of prompts whose end is being stored
-        self.pending = PendingEntries(hub, session_id)
-
-    # What is going on.
+        if hub.draining:
+            self.dispatch(ev.Draining())
 
     @property
-    def requests(self) -> dict[int, OpenRequest]:
-        return self.memory.requests
-
-    @property
-    def is_busy(self) -> bool:
-        return self.memory.turn is not None or self.starting is not None
+    def state(self) -> SessionState:
+        return self._state
 
     @property
     def is_forgettable(self) -> bool:
         """Whether nothing would be lost by forgetting it until somebody asks for it again."""
-        quiet = not (self.is_busy or self.memory.queue or self.requests or self.followers or self.life)
-        return quiet and self.log.is_idle and not self.binding.in_use
+        state = self._state
+        quiet = not (state.is_busy or state.queue or state.requests or self.followers or self.life)
+        at_rest = quiet and state.phase == "open" and self.log.is_idle and not self._effects
+        return at_rest and not self.binding.in_use
 
-    def current_state(self) -> str:
-        if any(one.method in ASKED for one in self.requests.values()):
-            return "waiting"
-        if self.is_busy or self.memory.queue:
-            return "running"
-        return "failed" if self.memory.failed else "idle"
+    # Events.
+
+    def dispatch(self, event: ev.Event, on_stored: Callable[[], None] | None = None) -> Verdict:
+        """Let this happen. `on_stored` is called when what follows from it is stored."""
+        before = self._state
+        found = step(before, event, time.time())
+        self._state = found.state
+        if found.entries:
+            self.log.add(found.entries)
+        if on_stored is not None:
+            self._stored.append((found.state.last, on_stored))
+        if found.effects:
+            self._plan(event, found)
+        self._compare(before, found.state)
+        self._do_until(self._acted_upon)
+        return found.verdict
+
+    def _plan(self, event: ev.Event, found: Step) -> None:
+        """Some of it cannot wait for the journal."""
+        for effect in found.effects:
+            match effect:
+                case ev.ReplaceEntry(after=number, frame=frame):
+                    self.log.replace(number, frame)
+                case ev.RefusePrompt(key=key, error=error):
+                    self.hub.desk.refuse_prompt(self, key, error)
+                case _:
+                    if type(effect) is ev.RequestSettled and type(event) is not ev.RequestAnswered:
+                        self._record(effect)
+                    self._effects.append(effect)
+
+    def _record(self, effect: ev.RequestSettled) -> None:
+        """What becomes of a question is in the audit log before anybody hears of it."""
+        one = effect.request
+        if one.is_question:
+            self.hub.desk.judge.on_answer(
+                self, one, outcome=effect.outcome, by=effect.by, result=effect.result
+            )
+
+    def _compare(self, before: SessionState, after: SessionState) -> None:
+        if after.title is not before.title and after.title != before.title:
+            self.hub.describe(self, title=after.title)
+        if after.requests is not before.requests or after.phase is not before.phase:
+            self._set_timer()
+        if (
+            after.turn is not before.turn
+            or after.queue is not before.queue
+            or after.requests is not before.requests
+            or after.start is not before.start
+        ):
+            self.on_change()
+
+    def on_change(self) -> None:
+        """Tell listings and whoever watches how the session stands."""
+        listed = self._state.listed_state
+        if listed != self.listed and (listed not in CALM or self.log.is_idle) and self._state.phase == "open":
+            self.listed = listed
+            self.hub.describe(self, state=listed)
+        self.hub.on_session_change(self)
+
+    def _set_timer(self) -> None:
+        state = self._state
+        due = [one.expires for one in state.requests.values() if one.expires]
+        if state.phase == "closing" and state.turn is not None:
+            due.append(state.close_by)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if due:
+            seconds = max(0.0, min(due) - time.time())
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._on_time)
+
+    def _on_time(self) -> None:
+        self._timer = None
+        self.dispatch(ev.TimePassed())
+        if self._timer is None:
+            self._set_timer()  # the clock of the loop may be a little ahead
 
     # From the agent.
 
-    def heard_updates(self, frames: Sequence[bytes], number: int, receipt: Receipt) -> None:
-        life = self.life
-        assert life is not None
-        fresh = number - self.memory.heard if life.survives else len(frames)
-        if self.muted or fresh <= 0:
+    def on_updates(self, frames: Sequence[bytes], number: int, life: Life, receipt: Receipt) -> None:
+        if self.is_replaying:
             life.stored(receipt)
             return
-        frames = frames[-fresh:]
-        title = self.memory.title
-        self.memory.see_updates(frames)
-        if self.memory.title != title:
-            self.hub.describe(self, title=self.memory.title)
-        self.hub.changes.on_updates(self.id, frames)
-        self.log.add_heard(frames)
-        self._mark(number, receipt)
+        verdict = self.dispatch(ev.UpdatesReceived(frames=frames, number=number))
+        if verdict == "done":
+            for update in tool_call_updates(self.id, frames):
+                self.calls.hear(self.id, update)
+            self.hub.changes.on_updates(self.id, frames)
+        self._keep_receipt(life, receipt, verdict)
 
-    def heard_request(self, frame: bytes, request_id: Id, number: int, receipt: Receipt) -> None:
-        life = self.life
-        assert life is not None
-        if life.survives and number <= self.memory.heard:
-            life.stored(receipt)
-            return
-        if is_own_id(request_id):
-            why = f"Invalid request: ids that begin with {OWN_ID!r} are for questions of the hub"
-            self.say_to_agent(life, _answer(request_id, None, {"code": INVALID_REQUEST, "message": why}))
-        else:
-            self.log.add([("to_client", frame)], self._asked, pending=True)
-        self._mark(number, receipt)
+    def on_request(self, frame: bytes, request_id: Id, number: int, life: Life, receipt: Receipt) -> None:
+        event = ev.RequestReceived(frame=frame, id=request_id, number=number)
+        self._keep_receipt(life, receipt, self.dispatch(event))
 
-    def heard_answer(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
+    def on_answer(
+        self, frame: bytes, answer: Response | Failure, number: int, life: Life, receipt: Receipt
+    ) -> None:
         """The answer to a prompt of ours."""
-        life = self.life
-        turn = self.memory.turn
-        assert life is not None
-        if turn is None or turn.id != answer.id or (life.survives and number <= self.memory.heard):
-            life.stored(receipt)
-            return
+        ending: dict[str, Any] = {}
         if isinstance(answer, Failure):
-            error = answer.error
-            ending: dict[str, Any] = {"error": replace(error, code=error.code or INTERNAL_ERROR)}
+            ending["error"] = replace(answer.error, code=answer.error.code or INTERNAL_ERROR)
         elif object_of(answer.result):
-            ending = {"result": answer.result}
+            ending["result"] = Raw(bytes(answer.result))
         else:
             why = f"Internal error: {no_result('session/prompt')}"
-            ending = {"error": error_object(INTERNAL_ERROR, why)}
-        self.log.add([("to_client", frame)])
-        self.end_turn(turn.key, by=turn.by, **ending)
-        self._mark(number, receipt)
+            ending["error"] = error_object(INTERNAL_ERROR, why)
+        event = ev.AnswerReceived(frame=frame, id=answer.id, number=number, **ending)
+        self._keep_receipt(life, receipt, self.dispatch(event))
 
-    def _mark(self, number: int, receipt: Receipt) -> None:
-        """Note how far the agent was heard, in the same breath, and tell it when that is stored."""
-        life = self.life
-        assert life is not None
-        if life.survives:
-            self.memory.heard = number
-            self.owed.append(receipt)
-            self.log.add([("note", note("heard", n=number))], lambda _: life.stored(self.owed.pop(0)))
+    def _keep_receipt(self, life: Life, receipt: Receipt, verdict: Verdict) -> None:
+        """The process is told when what it said is stored."""
+        if life.survives and verdict == "done":
+            self._receipts.append((self._state.last, life, receipt))
         else:
             life.stored(receipt)
         self.pending.confirm(life)
-        self.log.breathe()
         if self.log.is_full and not self._held:
             self._held = True
             life.hold(self)
 
+    def drop_receipts(self) -> None:
+        """What is not stored, nobody stores here any more."""
+        while self._receipts:
+            _, life, receipt = self._receipts.popleft()
+            life.stored(receipt)
+
+    def bind(self, life: Life, *, note: ev.BroughtBack | None = None) -> None:
+        """The process knows the session from here on."""
+        self.life = life
+        self.dispatch(ev.AgentBound(process=life.process, survives=life.survives, note=note))
+
+    def unbind(self) -> Life | None:
+        """Let go of the process; returns it."""
+        life, self.life = self.life, None
+        self.dispatch(ev.AgentUnbound())
+        return life
+
+    def on_agent_end(self, life: Life) -> None:
+        """The process that knew us has ended."""
+        if self.life is not life:
+            return
+        self.life = None
+        self.pending.agent_gone()
+        self.dispatch(ev.AgentGone(error=_cut_short(life), reason=life.over))
+        self.hub.resting(self)
+
     # Prompts.
 
-    def submit(self, client: HubClient | None, params: dict[str, Raw], *, key: str, by: str) -> None:
+    def submit(self, client: HubClient | None, params: dict[str, Raw], *, key: str, by: str) -> Verdict:
         """A prompt; its answer goes to whoever waits for its key."""
+        most = self.hub.options.prompts_queued
+        verdict = prompt_verdict(self._state, key, most)
+        if verdict != "accepted":
+            return verdict
         lends = [] if client is None else client.lends()
         more = {"lends": lends} if lends else {}
-        ready = merged(self._traced(params, key), {"key": key, "by": by, **more})
-        item = Waiting(key, by, Raw(encoded(ready)))
-        waits = self.is_busy or self.memory.queue or self.hub.draining  # then the next hub begins it
-        members = {"key": key, "by": by, "prompt": params.get("prompt"), "params": item.params}
-        queued = note("queued" if waits else "taken", **members)
-        self.log.add([("note", queued)], partial(self.on_queued, item), pending=True)
-        self.memory.queue.append(item)
-        if waits:
-            self.changed()
-        else:
-            self._begin(item)
+        ready = Raw(encoded(merged(self._traced(params, key), {"key": key, "by": by, **more})))
+        return self.dispatch(ev.PromptReceived(key=key, by=by, params=ready, most=most))
 
-    def on_queued(self, item: Waiting, stored: Stored) -> None:
-        """Its params are stored here, and not where they were before."""
-        before, item.sequence = item.sequence, stored.sequence
-        self.pending.settle(before)
+    def edit(self, key: str, params: dict[str, Raw]) -> None:
+        """Another prompt in the place of this one, unless it is on its way already."""
+        by = next((one.by for one in self._state.queue if one.key == key), "")
+        self.dispatch(ev.PromptEdited(key=key, params=Raw(encoded(merged(params, {"key": key, "by": by})))))
+
+    def withdraw(self, key: str) -> bool:
+        """Take a prompt back; whoever waits for it hears that it was cancelled. False if it is too late."""
+        return self.dispatch(ev.PromptWithdrawn(key=key)) == "done"
+
+    def cancel(self) -> None:
+        self.dispatch(ev.CancelReceived())
 
     def _traced(self, params: dict[str, Raw], key: str) -> dict[str, Raw]:
         if self.hub.trace is None:
             return params
         meta = value_of(params.get("_meta"))
-        meta = self.hub.trace(self.id, key, meta if isinstance(meta, dict) else None, self.memory.agent)
+        meta = self.hub.trace(self.id, key, meta if isinstance(meta, dict) else None, self._state.agent)
         return params if meta is None else {**params, "_meta": Raw(encoded(meta))}
 
-    def knows(self, key: str) -> bool:
-        waiting = any(one.key == key for one in self.memory.queue)
-        turn = self.memory.turn
-        open_ = turn is not None and turn.key == key
-        return waiting or open_ or self.is_starting(key) or key in self.ending
-
-    def is_starting(self, key: str) -> bool:
-        return self.starting is not None and self.starting.key == key
-
-    def is_ending(self, key: str) -> bool:
-        """Whether its end is known, and perhaps not stored yet: nothing else becomes of it."""
-        return key in self.ending or key in self.memory.answers
-
-    def _begin(self, item: Waiting) -> None:
-        self.starting = item
-        self._cancelled = self._giving = False
-        self.changed()
-        self.hub.owner.start(self._start(item))
-
-    async def _start(self, item: Waiting) -> None:
-        """Bring the agent there, then give it the prompt. A prompt that was cancelled meanwhile has its
-        answer: the start goes on for those that come behind it.
+    async def _start(self, key: str) -> None:
+        """Bring the agent there for a prompt. If that ends meanwhile, the start goes on for those behind
+        it.
         """
-        if not item.is_whole:
-            self._not_begun(item, INTERNAL_ERROR, f"Internal error: {REDACTED_PROMPT}")
-            return
         try:
             await self.hub.will_run(self)
             life = await self.hub.pool.bind(self)
-            if self.remind:
+            if self._state.remind:
                 await self.hub.extras.recall(self)
-            if self.starting is item:
-                await self.hub.changes.begin(self, item.key)
+            if self._state.start == key:
+                await self.hub.changes.begin(self, key)
+            if life.over:
+                raise life.failure()
         except CallFailed as error:
-            self._not_begun(item, error.code, error.message, error.data)
+            failure = error_object(error.code, error.message, error.data)
         except AgentFailed as error:
-            self._not_begun(item, INTERNAL_ERROR, str(error), error.details)
+            failure = error_object(INTERNAL_ERROR, str(error), error.details)
         except (DragomanError, TimeoutError, OSError) as error:
-            self._not_begun(item, INTERNAL_ERROR, f"the agent could not be reached: {error}")
+            failure = error_object(INTERNAL_ERROR, f"the agent could not be reached: {error}")
         else:
-            if self.starting is not item:
-                self.hub.changes.end(self.id, item.key)
-            elif self._cancelled:
-                self._cancel_start(item)
-            else:
-                self._give(item, life)
-
-    def _cancel_start(self, item: Waiting) -> None:
-        self.starting = None
-        self.end_turn(item.key, by=item.by, result=Raw(CANCELLED))
-
-    def _not_begun(self, item: Waiting, code: int, message: str, data: Any = None) -> None:
-        if self.starting is not item:
+            if self._state.start != key:
+                self.hub.changes.end(self.id, key)
+                return
+            params = bytes(self._state.queue[0].params)
+            reminded = self.hub.extras.reminded(self, params) if self._state.remind else None
+            self.dispatch(ev.AgentReady(key=key, id=life.next_id(), reminded=reminded))
             return
-        self.starting = None
-        error = {"code": code, "message": message} | ({} if data is None else {"data": data})
-        self.end_turn(item.key, by=item.by, error=error)
+        self.dispatch(ev.StartFailed(key=key, error=failure))
 
-    def _give(self, item: Waiting, life: Life) -> None:
-        self._giving = True
-        number = life.next_id()
-        params = bytes(item.params)
-        shown = request(number, "session/prompt", params)[:-1]
-        said = shown
-        if self.remind:
-            self.remind = False
-            said = request(number, "session/prompt", self.hub.extras.reminded(self, params))[:-1]
-        life.expect(number, self)
-        given = partial(self._given, item, life, said)
-        self.log.add([("to_agent", shown)], given, pending=life.survives)
+    # What agents ask.
 
-    def _given(self, item: Waiting, life: Life, said: bytes, stored: Stored) -> None:
-        self.memory.see([stored])
-        self.starting = None
-        self.pending.settle(item.sequence)
-        if life.over:  # it died before it heard of it
-            self.pending.settle(stored.sequence)
-            self.end_turn(item.key, by=item.by, error=_cut_short(life))
-            return
-        self._say(life, said, stored)
-        self.title_from(item)
-        if self._cancelled:
-            self.cancel()
-
-    def say_to_agent(self, life: Life, frame: bytes) -> None:
-        """Give the agent a frame, once it is stored."""
-        self.log.add([("to_agent", frame)], partial(self._say, life, frame), pending=life.survives)
-
-    def _say(self, life: Life, frame: bytes, stored: Stored) -> None:
-        if life.survives:
-            self.pending.give(stored.sequence)
-        life.say(self, frame, stored.sequence)
-
-    def end_turn(self, key: str, **ending: Any) -> None:
-        """Tell everybody, settle what is open, and go on with the next. A turn ends once."""
-        if self.is_ending(key):
-            return
-        self.ending.add(key)
-        for sequence in list(self.requests):
-            self.settle(sequence, outcome="cancelled", by="")
-        end = note("turn_ended", key=key, **ending)
-        self.log.add([("note", end)], lambda stored: self._ended(key, stored))
-
-    def _ended(self, key: str, stored: Stored) -> None:
-        ended = [waiting.sequence for waiting in self.memory.queue if waiting.key == key]
-        self.memory.see([stored])
-        self.pending.settle(*ended)
-        if self.life is not None:
-            self.pending.confirm(self.life)
-        self.changed()
-        self.ending.discard(key)
-        self.hub.changes.end(self.id, key)
-        self.over.set()
-        self.go_on()
-
-    def go_on(self) -> None:
-        """The next prompt, if one waits and nothing is in its way."""
-        if self.memory.queue and not self.is_busy and not self.hub.draining:
-            self._begin(self.memory.queue[0])
-        elif not self.is_busy:
-            self.hub.resting(self)
-
-    def cancel(self) -> None:
-        """The turn is to end; the agent says when it has, if it has heard of it."""
-        if self.starting is not None:
-            self._cancelled = True
-            if not self._giving:
-                self._cancel_start(self.starting)
-            return
-        life = self.life
-        if self.memory.turn is None or life is None:
-            return
-        frame = notification("session/cancel", encoded({"sessionId": self.id}))[:-1]
-        self.say_to_agent(life, frame)
-        for sequence, one in list(self.requests.items()):
-            if one.method in ASKED:
-                refusal = REFUSED if "permission" in one.method else b'{"action":"cancel"}'
-                self.settle(sequence, outcome="cancelled", by="", result=Raw(refusal))
-
-    # What the agent asks.
-
-    def _asked(self, stored: Stored) -> None:
-        self.memory.see([stored])
-        one = self.requests.get(stored.sequence)
-        if one is not None:
-            self.hub.asked(self, one)
-            self.changed()
-
-    def ask_people(self, params: bytes, on_stored: Callable[[OpenRequest], None]) -> None:
-        """Ask a question of the hub's own; clients see it as they see one of the agent's."""
+    def ask_people(self, params: bytes) -> int:
+        """Ask a question of the hub's own; clients see it as they see one of the agent's. Returns its
+        number.
+        """
         frame = request(f"{OWN_ID}{uuid4().hex}", "session/request_permission", params)[:-1]
-
-        def asked(stored: Stored) -> None:
-            self._asked(stored)
-            on_stored(self.requests[stored.sequence])
-
-        self.log.add([("to_client", frame)], asked, pending=True)
+        self.dispatch(ev.QuestionAsked(frame=frame))
+        return self._state.last
 
     def settle(
         self,
@@ -365,133 +331,190 @@ class HubSession:
         reason: str = "",
     ) -> bool:
         """The first to say what comes of a request decides it."""
-        one = self.requests.pop(sequence, None)
+        one = self._state.requests.get(sequence)
         if one is None:
             return False
-        timer = self._expiries.pop(sequence, None)
-        if timer is not None:
-            timer.cancel()
-        life = None if one.is_own else self.life
-        if one.method in ASKED:
+        if one.is_question:
             result = self.hub.desk.judge.on_answer(self, one, outcome=outcome, by=by, result=result)
-        members: dict[str, Any] = {"request": str(sequence), "by": by, "outcome": outcome}
-        if reason:
-            members["reason"] = reason
-        if result is not None or error is not None:
-            frame = _answer(one.id, result, error)
-            if life is not None:
-                self.say_to_agent(life, frame)
-            if result is not None and one.method in ASKED:
-                members["result"] = result
-            if result is not None and one.method == "fs/write_text_file":
-                self.hub.changes.on_write(self.id, one.params)
-        self.log.add([("note", note("settled", **members))], lambda _: self._settled(one, outcome))
-        self.changed()
-        return True
-
-    def _settled(self, one: OpenRequest, outcome: str) -> None:
-        self.pending.settle(one.sequence)
-        self.hub.settled(self, one, outcome)
-
-    def expire_in(self, sequence: int, seconds: float, how: Raw) -> None:
-        loop = asyncio.get_running_loop()
-        self._expiries[sequence] = loop.call_later(seconds, self._expire, sequence, how)
-
-    def _expire(self, sequence: int, how: Raw) -> None:
-        self._expiries.pop(sequence, None)
-        self.settle(sequence, outcome="expired", by="", result=how)
+        event = ev.RequestAnswered(
+            sequence=sequence, outcome=outcome, by=by, result=result, error=error, reason=reason
+        )
+        return self.dispatch(event) == "done"
 
     # Ends.
 
-    def agent_gone(self, life: Life) -> None:
-        """The process that knew us has ended; a turn of its ends with it, and is not repeated."""
-        if self.life is not life:
-            return
-        self.life = None
-        self.pending.agent_gone()
-        for sequence in list(self.requests):
-            self.settle(sequence, outcome="agent_gone", by="")
-        turn = self.memory.turn
-        if turn is not None:
-            self.log.add([("note", note("agent_gone", reason=life.over))])
-            self.end_turn(turn.key, by=turn.by, error=_cut_short(life))
-        self.hub.resting(self)
+    async def close(self, *, deletes: bool = False) -> None:
+        """Close it, and delete it if `deletes`; returns when that is done."""
+        self.dispatch(ev.CloseReceived(by=time.time() + CLOSE_SECONDS, deletes=deletes))
+        await self.gone.wait()
 
-    async def stop(self, within: float) -> None:
-        """End the turn that runs, whatever the agent says to that."""
-        self.over.clear()
-        self.cancel()
+    async def _close_in_agent(self, deletes: bool) -> None:
+        life = self.life
         try:
-            async with asyncio.timeout(within):
-                while self.is_busy:
-                    await self.over.wait()
-                    self.over.clear()
-        except TimeoutError:
-            turn = self.memory.turn
-            if turn is not None:
-                self.end_turn(turn.key, by=turn.by, result=Raw(CANCELLED))
+            if life is not None and not life.over:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._end_in(life, deletes)
+        except (DragomanError, TimeoutError) as error:
+            log.info(
+                "agent %s did not close session %s: %s", self._state.agent, self.id, str(error) or "late"
+            )
+        life = self.unbind()
+        if life is not None:
+            life.forget(self)
+        self.pending.agent_gone()
+        self.dispatch(ev.AgentClosed())
 
-    def say(self, kind: str, **members: Any) -> None:
-        """Write down something that clients hear of as an event."""
-        self.log.add([("note", note(kind, **members))], lambda stored: self.memory.see([stored]))
+    async def _end_in(self, life: Life, deletes: bool) -> None:
+        own = {"sessionId": life.bound.get(self.id, self.id)}
+        if deletes and life.can("sessionCapabilities", "delete"):
+            await life.call("session/delete", own)
+        if life.can("sessionCapabilities", "close"):
+            await life.call("session/close", own)
 
     async def aclose(self) -> None:
-        self.is_closed = True
-        for timer in self._expiries.values():
-            timer.cancel()
+        """Let go of it. What is not stored is lost, as by a crash."""
+        self.dispatch(ev.OwnershipLost())
+        self.gone.set()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         for follower in list(self.followers.values()):
             follower.leave()
         self.followers.clear()
+        self._effects.clear()
+        self._stored.clear()
+        for waiting in self._waiting:
+            waiting.set()
         await self.log.aclose()
         await self.pending.aclose()
 
-    # Inside.
+    # The journal.
 
-    def _show(self, entries: Sequence[Stored]) -> None:
-        if not entries:
+    async def stored(self) -> None:
+        """Until what has happened so far is stored. Raises `JournalError` if it never is."""
+        if self.log.last >= self._state.last:
             return
-        for follower in list(self.followers.values()):
-            try:
-                follower.show(entries)
-            except LinkClosed:
-                pass  # the client's own end is on its way
+        stored = asyncio.Event()
+        self._stored.append((self._state.last, stored.set))
+        self._waiting.add(stored)
+        try:
+            await stored.wait()
+        finally:
+            self._waiting.discard(stored)
+        if self.gone.is_set() and self.log.last < self._state.last:
+            raise JournalError("the session was closed before everything was stored")
+
+    def _on_stored(self, first: int, runs: Sequence[Run]) -> None:
+        """Do what waited for each entry before it is shown to clients, and behind all entries before it."""
+        number, begin, shown = first, first, 0
+        for place, run in enumerate(runs):
+            number += len(run.frames)
+            if self._effects and self._effects[0].after < number:
+                begin = self._show(begin, runs[shown:place])
+                shown = place
+                self._do_until(number - 1)
+        self._show(begin, runs[shown:])
+        self._do_until(self.log.last)
+        self._confirm()
+        if self.log.last == self._state.last:
+            self.on_rest()
+
+    def on_rest(self) -> None:
+        """Everything is stored for the moment."""
+        if self._state.listed_state != self.listed:
+            self.on_change()
+        if not self._state.is_busy:
+            self.hub.resting(self)
+
+    def _confirm(self) -> None:
+        last = self.log.last
+        while self._receipts and self._receipts[0][0] <= last:
+            _, life, receipt = self._receipts.popleft()
+            life.stored(receipt)
+        while self._stored and self._stored[0][0] <= last:
+            self._stored.popleft()[1]()
         if self._held and not self.log.is_full and self.life is not None:
             self._held = False
             self.life.release(self)
 
-    def give_up_start(self) -> None:
-        """Whoever waits for the prompt that is on its way was told that it failed."""
-        self._cancelled = self.starting is not None
+    def _show(self, first: int, runs: Sequence[Run]) -> int:
+        """Returns the number behind them."""
+        if not runs:
+            return first
+        page = RunPage(first, runs)
+        for follower in list(self.followers.values()):
+            try:
+                follower.show(page)
+            except LinkClosed:
+                pass  # the client's own end is on its way
+        return first + len(page)
 
-    def _unstored(self, error: JournalError) -> bool:
+    def _on_failure(self, error: JournalError, certain: bool) -> bool:
         """Nothing can be acted upon now; whether it is tried again."""
         log.error("session %s cannot be stored: %s", self.id, error)
-        return self.hub.unstored(self, error)
+        if not self.hub.on_failed_append(self, error):
+            return False
+        if certain:
+            self.dispatch(ev.NotStored(stored=self.log.last, error=self.hub.desk.unstored_error(error)))
+        return True
 
-    def title_from(self, item: Waiting) -> None:
-        if not self.memory.title:
-            title = title_of(item.params)
-            if title:
-                self.memory.title = title
-                self.say("renamed", title=title)
-                self.hub.describe(self, title=title)
+    # Effects.
 
-    def changed(self) -> None:
-        """Its state may have."""
-        state = self.current_state()
-        if state != self.state:
-            self.state = state
-            self.hub.describe(self, state=state)
-        self.hub.noticed(self)
+    def _do_until(self, last: int) -> None:
+        """What waited for entries up to this one, which are stored."""
+        self._acted_upon = last
+        while self._effects and self._effects[0].after <= last:
+            effect = self._effects.popleft()
+            try:
+                self._do(effect)
+            except LinkClosed:
+                pass  # the end of whoever it was for is on its way
+            except Exception:  # one effect that fails must not take the rest with it
+                log.exception("session %s: %s failed", self.id, type(effect).__name__)
+
+    def _do(self, effect: ev.Effect) -> None:
+        match effect:
+            case ev.StartTurn(key=key):
+                if self._state.start == key:
+                    self.hub.owner.start(self._start(key))
+            case ev.SendToAgent():
+                self._send(effect)
+            case ev.OpenRequestReceived(after=sequence):
+                one = self._state.requests.get(sequence)
+                if one is not None:
+                    self.hub.desk.asked(self, one)
+            case ev.RequestSettled():
+                self._on_settled(effect)
+            case ev.TurnEnded(key=key):
+                self.hub.changes.end(self.id, key)
+                if self.life is not None:
+                    self.pending.confirm(self.life)
+            case ev.DropOriginals(sequences=sequences):
+                self.pending.settle(*sequences)
+            case ev.CloseInAgent(deletes=deletes):
+                self.hub.owner.start(self._close_in_agent(deletes))
+            case ev.Forget(deletes=deletes):
+                self.hub.owner.start(self.hub.forget_closed(self, deletes=deletes))
+
+    def _send(self, effect: ev.SendToAgent) -> None:
+        life = self.life
+        if life is None or life.over or life.process != effect.process:
+            self.pending.settle(effect.after)
+            return
+        if life.survives:
+            self.pending.give(effect.after)
+        if effect.prompt_id is not None:
+            life.expect(effect.prompt_id, self)
+        life.say(self, effect.frame, effect.after)
+
+    def _on_settled(self, effect: ev.RequestSettled) -> None:
+        one: OpenRequest = effect.request
+        if effect.result is not None and one.method == "fs/write_text_file":
+            self.hub.changes.on_write(self.id, one.params)
+        self.hub.desk.settled(self, one, effect.outcome)
 
 
 def _cut_short(life: Life) -> dict[str, Any]:
     """The error of a turn whose agent has ended."""
     message = f"the turn was cut short: {life.over}"
     return {"code": INTERNAL_ERROR, "message": message, "data": life.failure().details}
-
-
-def _answer(request_id: Id, result: Raw | None, error: Any) -> bytes:
-    if result is not None:
-        return response(request_id, bytes(result))[:-1]
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(request_id), encoded(error))

@@ -17,12 +17,11 @@ from msgspec import UNSET, Raw
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
 from dragoman.hub.checking import check_kinds, check_open
 from dragoman.hub.forking import fork
-from dragoman.hub.session.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
 from dragoman.hub.gate import HUB, agent_in
 from dragoman.hub.making import loaded, made_once, make, widen
 from dragoman.hub.methods_hub import HubMethods
-from dragoman.hub.queueing import withdraw
 from dragoman.hub.rendering import Position, read_cursor
+from dragoman.hub.session.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
 from dragoman.version import VERSION
 from dragoman.wire import error_object, failure, response
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
@@ -31,7 +30,7 @@ from dragoman.wire.envelope import Id
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
-    from dragoman.hub.live_session import HubSession
+    from dragoman.hub.live_session import LiveSession
 
 Params = dict[str, Raw]
 Result = dict[str, Any] | bytes | None
@@ -141,7 +140,7 @@ class Methods:
 
     # Sessions.
 
-    async def _session(self, client: HubClient, params: Params) -> HubSession:
+    async def _session(self, client: HubClient, params: Params) -> LiveSession:
         session = await self._hub.session(client.text(params, "sessionId"))
         client.may_reach(session)
         return session
@@ -199,13 +198,13 @@ class Methods:
             follower.catch_up()
         return None
 
-    def _bring(self, client: HubClient, session: HubSession, params: Params) -> None:
+    def _bring(self, client: HubClient, session: LiveSession, params: Params) -> None:
         """What a client brings along counts for the next process of the agent, if it may drive one: MCP
         servers are commands.
         """
         if not client.grant.may("prompt"):
             return
-        self._hub.desk.judge.check_servers(params, agent=session.memory.agent, cwd=session.memory.cwd)
+        self._hub.desk.judge.check_servers(params, agent=session.state.agent, cwd=session.state.cwd)
         if "mcpServers" in params:
             session.setup["mcpServers"] = value_of(params["mcpServers"], [])
         if "after" not in ours_in(params):  # who comes back has brought its folders already
@@ -228,7 +227,7 @@ class Methods:
 
     async def _fork(self, client: HubClient, params: Params, request_id: Id) -> Result:
         source = await self._session(client, params)
-        self._hub.desk.judge.check_servers(params, agent=source.memory.agent, cwd=source.memory.cwd)
+        self._hub.desk.judge.check_servers(params, agent=source.state.agent, cwd=source.state.cwd)
         ours = ours_in(params)
         key = key_in(ours)
         new = partial(fork, self._hub, source, without_ours(params), ours.get("before"), key=key)
@@ -239,7 +238,7 @@ class Methods:
         return {**self._hub.showing.standing(session), "sessionId": session.id}
 
     async def _close(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        await self._hub.close(await self._session(client, params))
+        await (await self._session(client, params)).close()
         return {}
 
     async def _delete(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -249,7 +248,7 @@ class Methods:
             if error.code != -32002:
                 raise
             return {}  # it is gone, as was asked for
-        await self._hub.delete(session)
+        await session.close(deletes=True)
         return {}
 
     async def _set_mode(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -296,7 +295,7 @@ class Methods:
         except DragomanError:
             client.tell(failure(request_id, error_object(INTERNAL_ERROR)))
 
-    def _prompt(self, client: HubClient, request_id: Id, params: Params, session: HubSession) -> None:
+    def _prompt(self, client: HubClient, request_id: Id, params: Params, session: LiveSession) -> None:
         if not isinstance(value_of(params.get("prompt")), list):
             raise invalid_params("prompt is missing")
         key = key_in(ours_in(params)) or uuid.uuid4().hex
@@ -304,16 +303,16 @@ class Methods:
         if follower is None:
             follower = self._hub.attach(client, session, Position(session.log.last))
         follower.own.add(key)
-        answer = session.memory.answers.get(key)
+        answer = session.state.answers.get(key)
         if answer is not None and follower.position.sequence >= answer.sequence:
             client.send(answer.to(request_id))
-        elif answer is not None or session.knows(key):
-            client.waiting[session.id, key] = request_id
-        elif len(session.memory.queue) >= self._hub.options.prompts_queued:
-            raise invalid_request("too many prompts wait in this session already")
         else:
+            match session.submit(client, params, key=key, by=client.grant.name):
+                case "closing":
+                    raise invalid_request("the session is being closed; load it again before the next prompt")
+                case "full":
+                    raise invalid_request("too many prompts wait in this session already")
             client.waiting[session.id, key] = request_id
-            session.submit(client, params, key=key, by=client.grant.name)
         follower.came_again(key)
 
     def cancel(self, client: HubClient, params: Params) -> None:
@@ -323,8 +322,8 @@ class Methods:
         mine = [key for (of, key) in client.waiting if of == session.id]
         ours = ours_in(params)
         meant = texts_in(ours, "prompts") if "prompts" in ours else None
-        queued = [key for key in (mine if meant is None else meant) if key in mine and withdraw(session, key)]
-        turn = session.memory.turn or session.starting
+        queued = [key for key in (mine if meant is None else meant) if key in mine and session.withdraw(key)]
+        turn = session.state.current
         if turn is None:
             return
         if turn.key in (mine if meant is None else meant) or (meant is None and not queued):
@@ -336,7 +335,7 @@ class Methods:
         for (session_id, key), waiting in list(client.waiting.items()):
             if waiting == wanted and session_id in self._hub.sessions:
                 session = self._hub.sessions[session_id]
-                if not withdraw(session, key):
+                if not session.withdraw(key):
                     session.cancel()
 
     def told(self, client: HubClient, method: str, members: Params, params: Raw | None) -> None:
@@ -345,7 +344,7 @@ class Methods:
         if session is not None:
             self._hub.pass_on(session, method, members)
 
-    def _followed(self, client: HubClient, params: Params) -> HubSession | None:
+    def _followed(self, client: HubClient, params: Params) -> LiveSession | None:
         """The session that a notification is about."""
         follower = client.followed.get(str(value_of(params.get("sessionId"), "")))
         return None if follower is None else follower.session

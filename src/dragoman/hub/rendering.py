@@ -26,13 +26,13 @@ from dragoman.hub.session.frames import (
     with_ours,
 )
 from dragoman.hub.session.notes import TOLD, Note, event_of, read_note
-from dragoman.hub.recall import ASKED
+from dragoman.hub.session.state import QUESTIONS
 from dragoman.journal.runs import Run, RunPage, text_of
 from dragoman.wire import Notification, Request, decode, notification, request, response
 from dragoman.wire.envelope import Id
 
 if TYPE_CHECKING:
-    from dragoman.hub.recall import OpenRequest
+    from dragoman.hub.session.state import OpenRequest
     from dragoman.journal import Stored
 
 Member: TypeAlias = Literal["params", "result", ""]
@@ -178,7 +178,7 @@ def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
     if not isinstance(asked, UnsetType):
         ours = {"request": name, **UNJUDGED, **view.judged(stored.sequence)}
         yield Said(request(asked, message.method, params)[:-1], ours=ours)
-    if view.events and message.method in ASKED:
+    if view.events and message.method in QUESTIONS:
         members = {"request": name, "method": message.method, "params": Raw(params)}
         yield _event(session, {"event": "asked", **members, **view.judged(stored.sequence)})
 

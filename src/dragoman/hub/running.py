@@ -176,12 +176,12 @@ async def drain(hub: Hub, *, cluster: Cluster | None = None, within: float = DRA
     """Let turns that run come to their end; new prompts are refused meanwhile, and sessions in which nothing
     goes on are given to other nodes.
     """
-    hub.draining = True
+    hub.begin_draining()
     if cluster is not None:
         await cluster.drain()
     try:
         async with asyncio.timeout(within):
-            while any(session.is_busy for session in hub.sessions.values()):
+            while any(session.state.is_busy for session in hub.sessions.values()):
                 await hub.rested.wait()
                 hub.rested.clear()
     except TimeoutError:

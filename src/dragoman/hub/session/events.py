@@ -58,6 +58,18 @@ class RequestAnswered(_Event, frozen=True):
     reason: str = ""
 
 
+class SessionMade(_Event, frozen=True):
+    """The first event of a session: `process` of the agent has made it, or is asked to load it."""
+
+    agent: str
+    cwd: str
+    folders: tuple[str, ...]
+    session: str
+    """The agent's own id for it."""
+    process: int
+    result: Any = None
+
+
 class Renamed(_Event, frozen=True):
     title: str
 
@@ -141,7 +153,8 @@ class AgentBound(_Event, frozen=True):
 class BroughtBack(_Event, frozen=True):
     session: str
     result: Any
-    remembers: bool
+    remembers: bool | None
+    """Whether the process knows what was said before; None if clients need not hear of it."""
 
 
 class AgentUnbound(_Event, frozen=True):
@@ -153,6 +166,12 @@ class AgentGone(_Event, frozen=True):
 
     error: Any
     reason: str = ""
+
+
+class TurnFailed(_Event, frozen=True):
+    """The turn that runs cannot be brought to its end."""
+
+    error: Any
 
 
 class AgentClosed(_Event, frozen=True):
@@ -220,6 +239,7 @@ Event: TypeAlias = (
     | PromptWithdrawn
     | CancelReceived
     | RequestAnswered
+    | SessionMade
     | Renamed
     | FoldersChanged
     | CloseReceived
@@ -233,6 +253,7 @@ Event: TypeAlias = (
     | AgentBound
     | AgentUnbound
     | AgentGone
+    | TurnFailed
     | AgentClosed
     | QuestionAsked
     | RequestAnnotated
@@ -272,11 +293,12 @@ class StartTurn(_Effect, frozen=True):
 
 
 class SendToAgent(_Effect, frozen=True):
-    """Give the process that is bound to the session this frame, which is stored as entry `after`. `request`
-    is the id of a prompt: the answer to it belongs to the session.
+    """Give `process` this frame, which is stored as entry `after`, unless it has ended. `prompt_id` is the
+    id of a prompt: the answer to it belongs to the session.
     """
 
     frame: bytes
+    process: int
     prompt_id: int | None = None
 
 

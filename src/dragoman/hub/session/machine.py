@@ -60,7 +60,7 @@ def step(state: SessionState, event: Event, now: float) -> Step:
         return Step(state, verdict="closing")
     work = _Work(state, now)
     verdict = _HANDLERS[type(event)](work, event)
-    return Step(work.state, tuple(work.entries), tuple(work.effects), verdict or "done")
+    return Step(work.state, tuple(work.entries), tuple(work.effects), verdict)
 
 
 def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
@@ -95,7 +95,8 @@ class _Work:
     def say(self, frame: bytes, *, prompt_id: int | None = None, said: bytes | None = None) -> None:
         """Give the agent a frame, once it is stored."""
         sequence = self.append("to_agent", frame, pending=self.state.survives)
-        self.do(ev.SendToAgent(after=sequence, frame=said or frame, prompt_id=prompt_id))
+        process = self.state.process
+        self.do(ev.SendToAgent(after=sequence, frame=said or frame, process=process, prompt_id=prompt_id))
 
     def do(self, effect: Effect) -> None:
         self.effects.append(effect)
@@ -358,8 +359,9 @@ def _agent_bound(work: _Work, event: ev.AgentBound) -> Verdict:
     back = event.note
     if back is not None:
         work.note("bound", session=back.session, result=back.result, n=event.process)
-        work.note("agent_back", remembers=back.remembers)
-        work.state = replace(work.state, remind=not back.remembers)
+        if back.remembers is not None:
+            work.note("agent_back", remembers=back.remembers)
+            work.state = replace(work.state, remind=not back.remembers)
     return "done"
 
 
@@ -378,6 +380,14 @@ def _agent_gone(work: _Work, event: ev.AgentGone) -> Verdict:
         if event.reason:
             work.note("agent_gone", reason=event.reason)
         _end_prompt(work, turn.key, by=turn.by, error=event.error)
+    return "done"
+
+
+def _turn_failed(work: _Work, event: ev.TurnFailed) -> Verdict:
+    turn = work.state.turn
+    if turn is None:
+        return "ignored"
+    _end_prompt(work, turn.key, by=turn.by, error=event.error)
     return "done"
 
 
@@ -477,6 +487,13 @@ def _folders_changed(work: _Work, event: ev.FoldersChanged) -> Verdict:
     return "done"
 
 
+def _session_made(work: _Work, event: ev.SessionMade) -> Verdict:
+    members: dict[str, Any] = {"agent": event.agent, "cwd": event.cwd, "folders": list(event.folders)}
+    result = {} if event.result is None else {"result": event.result}
+    work.note("made", **members, session=event.session, **result, n=event.process)
+    return "done"
+
+
 def _renamed(work: _Work, event: ev.Renamed) -> Verdict:
     work.note("renamed", title=event.title)
     return "done"
@@ -511,6 +528,7 @@ _HANDLERS: Mapping[type[Event], Callable[[_Work, Any], Verdict]] = {
     ev.PromptWithdrawn: _prompt_withdrawn,
     ev.CancelReceived: _cancel_received,
     ev.RequestAnswered: _request_answered,
+    ev.SessionMade: _session_made,
     ev.Renamed: _renamed,
     ev.FoldersChanged: _folders_changed,
     ev.CloseReceived: _close_received,
@@ -523,6 +541,7 @@ _HANDLERS: Mapping[type[Event], Callable[[_Work, Any], Verdict]] = {
     ev.AgentBound: _agent_bound,
     ev.AgentUnbound: _agent_unbound,
     ev.AgentGone: _agent_gone,
+    ev.TurnFailed: _turn_failed,
     ev.AgentClosed: _agent_closed,
     ev.QuestionAsked: _question_asked,
     ev.RequestAnnotated: _request_annotated,

@@ -217,6 +217,11 @@ class SessionState(Struct, frozen=True, kw_only=True):
         """Whether a prompt with this key waits or runs."""
         return (self.turn is not None and self.turn.key == key) or any(one.key == key for one in self.queue)
 
+    @property
+    def current(self) -> OpenTurn | QueuedPrompt | None:
+        """The prompt that is with the agent, or on its way to it."""
+        return self.turn or (self.queue[0] if self.start else None)
+
     def update(self, kind: bytes) -> dict[str, Raw]:
         """The latest update of a kind, its members unread."""
         return object_of(object_of(object_of(self.latest.get(kind)).get("params")).get("update"))
@@ -452,6 +457,28 @@ def restore(
     }
     queue = tuple(_restored_prompt(one, originals.get(one.sequence, b""), is_redacted) for one in state.queue)
     return replace(state, requests=requests, queue=queue)
+
+
+def opened(
+    state: SessionState,
+    *,
+    title: str,
+    cwd: str,
+    is_closed: bool,
+    is_redacted: Callable[[bytes], bool],
+) -> SessionState:
+    """The state with what a listing knows of the session. Names in a stream may be redacted, because a
+    folder may be called like a key; those in listings are not. A folder of which only a redacted name is
+    left is left out, until a client brings it again.
+    """
+    is_cwd_lost = is_redacted(state.cwd.encode(errors="replace"))
+    return replace(
+        state,
+        title=state.title or title,
+        cwd=(cwd or state.cwd) if is_cwd_lost else state.cwd,
+        folders=tuple(one for one in state.folders if not is_redacted(one.encode(errors="replace"))),
+        process=0 if is_closed else state.process,  # whoever knew a closed session was told to forget it
+    )
 
 
 def _restored_request(
