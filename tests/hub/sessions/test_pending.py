@@ -343,7 +343,7 @@ async def test_a_prompt_that_is_edited_or_taken_back_leaves_nothing(tmp_path: Pa
         gate.open.set()
 
 
-async def test_a_copy_of_the_journal_and_a_checkpoint_have_no_secret_of_what_is_pending(
+async def test_a_copy_of_the_journal_and_a_checkpoint_have_no_secret_that_is_pending(
     tmp_path: Path,
 ) -> None:
     gate = Gate()
