@@ -1,6 +1,6 @@
-"""What a hub 0.1.0 has left on disks and on NATS is opened: nothing that clients were told is lost or changes.
+"""What a hub 0.1.0 has left on disks and on NATS is opened: nothing that clients were told is lost.
 
-The fixtures were made by that version and are never made again; `expected.json` is what its clients were told.
+The fixtures were made by that version and are not made again; `expected.json` is what its clients were told.
 Its agent host is gone here: turns end and say so, and prompts that waited are run by a new process.
 """
 
