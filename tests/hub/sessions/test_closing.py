@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.journal import StreamInfo
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import Held, staged
@@ -22,10 +23,10 @@ class SlowJournal(MemoryJournal):
             await pass_turns(50)
         return await super().append(stream, entries, after=after)
 
-    async def describe(self, stream: str, **fields: Any) -> None:
+    async def describe(self, stream: str, **fields: Any) -> StreamInfo:
         if self.slow:
             await pass_turns(10)
-        await super().describe(stream, **fields)
+        return await super().describe(stream, **fields)
 
 
 async def pass_turns(count: int) -> None:
