@@ -21,6 +21,7 @@ from dragoman.hub.keeping.kept import find_kept
 from tests.hub.fixtures import host_protocol
 from tests.hub.fixtures.make import real_host
 from tests.hub.fixtures.scenes import OLD, OldScene, OldWatcher, opened, started_host
+from tests.hub.fixtures.scripted_agent import ScriptedAgent, lines_of
 from tests.hub.fixtures.scripted_hub import Line, play
 from tests.hub.keeping.hearing import Journal
 
@@ -154,6 +155,39 @@ async def test_an_adopted_host_is_greeted_as_before_and_ends_with_the_hub_that_e
         assert (hello["kind"], hello["number"]) == ("HELLO", host_protocol.VERSION)
         assert "START" in [line["kind"] for line in rest]
         assert not old_scene.socket.exists()
+
+
+@pytest.mark.parametrize("old_scene", ["sqlite"], indirect=True)
+async def test_a_prompt_that_was_stored_and_did_not_reach_the_agent_is_given_once(
+    old_scene: OldScene,
+) -> None:
+    session = old_scene.sessions["queue"]
+    old_scene.host["taken"].pop(session["id"])
+    old_scene.host["state"]["turns"].pop(session["id"])
+    with old_scene.old_host() as host:
+        async with opened(old_scene) as (_, watcher):
+            await watcher.load(session)
+            await watcher.until(lambda _: len(watcher.texts(session=session["id"])) == 4)
+            assert host.prompts(session["id"]) == [session["turn"]["prompt"]]
+
+
+@pytest.mark.parametrize("old_scene", ["sqlite"], indirect=True)
+async def test_frames_whose_acknowledgement_was_lost_are_not_told_twice(old_scene: OldScene) -> None:
+    session = old_scene.sessions["secret"]
+    (frames,) = old_scene.host["records"]
+    again = ScriptedAgent({"asked": 2}).receive(
+        {"id": 1, "method": "session/prompt", "params": {"sessionId": session["id"], **session["turn"]}}
+    )
+    frames["number"] -= len(again)
+    frames["payload"] = lines_of(again).decode() + frames["payload"]
+    with old_scene.old_host():
+        async with opened(old_scene) as (_, watcher):
+            await watcher.load(old_scene.sessions["open"])
+            await watcher.event(old_scene.sessions["open"], "turn_ended")
+            await watcher.load(session)
+            assert len(watcher.told(session)) == len(session["told"])
+            inbox = (await watcher.call("_dragoman/hub/inbox"))["requests"]
+            assert [request["sessionId"] for request in inbox].count(session["id"]) == 1
 
 
 # No host is left alone.
