@@ -144,6 +144,8 @@ class Hub:
                 await session.log.flush(STORE_SECONDS)
             await session.aclose()
         self.sessions.clear()
+        await self.owner.finish(STORE_SECONDS)  # what was stored last has changed how sessions stand
+        await self.owner.aclose()
         await self.changes.aclose()
         await self.desk.aclose()
 
