@@ -88,6 +88,7 @@ class LiveSession:
         """Effects of entries up to this one are done."""
         self._timer: asyncio.TimerHandle | None = None
         self._held = False
+        self._trouble = ""  # why the journal does not store what happens
         if hub.draining:
             self.dispatch(ev.Draining())
 
@@ -156,8 +157,10 @@ class LiveSession:
 
     def on_change(self) -> None:
         """Tell listings and whoever watches how the session stands."""
-        listed = self._state.listed_state
-        if listed != self.listed and (listed not in CALM or self.log.is_idle) and self._state.phase == "open":
+        state = self._state
+        listed = state.listed_state
+        is_certain = listed not in CALM or self.log.last == state.last
+        if listed != self.listed and is_certain and state.phase == "open":
             self.listed = listed
             self.hub.describe(self, state=listed)
         self.hub.on_session_change(self)
@@ -416,6 +419,9 @@ class LiveSession:
         self._show(begin, runs[shown:])
         self._do_until(self.log.last)
         self._confirm()
+        if self._trouble:
+            self._trouble = ""
+            log.info("session %s is stored again", self.id)
         if self.log.last == self._state.last:
             self.on_rest()
 
@@ -451,7 +457,9 @@ class LiveSession:
 
     def _on_failure(self, error: JournalError, certain: bool) -> bool:
         """Nothing can be acted upon now; whether it is tried again."""
-        log.error("session %s cannot be stored: %s", self.id, error)
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            log.error("session %s cannot be stored, it is tried again: %s", self.id, error)
         if not self.hub.on_failed_append(self, error):
             return False
         if certain:
