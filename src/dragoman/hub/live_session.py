@@ -217,6 +217,8 @@ class LiveSession:
 
     def _keep_receipt(self, life: Life, receipt: Receipt, verdict: Verdict) -> None:
         """The process is told when what it said is stored."""
+        if self._state.phase == "lost":
+            return  # whoever has the session hears it again
         if life.survives and verdict == "done":
             self._receipts.append((self._state.last, life, receipt))
         else:
