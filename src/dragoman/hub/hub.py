@@ -46,6 +46,9 @@ from dragoman.wire.codes import INTERNAL_ERROR
 
 log = logging.getLogger(__name__)
 
+RELEASE_LOOK_SECONDS = 15.0
+"""Between two looks for sessions that nobody uses, at most."""
+
 Trace: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str], Mapping[str, Any] | None]
 """From session, key, `_meta` and agent of a prompt to the `_meta` that it is to have."""
 
@@ -64,6 +67,8 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     """The file in which decisions of the policy are written down; none if it is empty."""
     on_last_leave: str = "go-on"
     leave_after: float = 0.0
+    release_after: float = 300.0
+    """Seconds after which an idle session without clients is closed in its agent; 0 keeps it there."""
     lender_grace: float = 30.0
     """Seconds that a request for a client's files waits for the client to come back."""
     originals_kept: float = 7 * 86400.0
@@ -121,6 +126,7 @@ class Hub:
         self.owner = Owner("hub")
         self.pool.start()
         self.pool.find = self._find
+        self.owner.start(self._release_unused())
         await self.changes.open()
         await recover(self)
         self.owner.start(drop_overdue(self))
@@ -196,6 +202,7 @@ class Hub:
             if client.seat is not None:
                 client.seat.stands(session.id, None)
         self.desk.parted(client, session)
+        session.used = asyncio.get_running_loop().time()
         if not session.followers:
             self._alone(session)
 
@@ -272,6 +279,18 @@ class Hub:
         await asyncio.sleep(0)
         if session.is_forgettable and self.sessions.get(session.id) is session:
             await self._forget(session)
+
+    async def _release_unused(self) -> None:
+        """Agents hold memory and processes for each open session: those that nobody uses are closed there."""
+        while True:
+            seconds = self.options.release_after
+            await asyncio.sleep(min(max(seconds / 4, 0.05), RELEASE_LOOK_SECONDS))
+            if seconds <= 0:
+                continue
+            now = asyncio.get_running_loop().time()
+            for session in list(self.sessions.values()):
+                if now - session.used >= seconds and session.is_releasable:
+                    self.owner.start(session.release())
 
     async def _find(self, life: Life, session_id: str) -> None:
         """An agent speaks of a session that nobody has open."""

@@ -77,6 +77,8 @@ class LiveSession:
         self.setup: dict[str, Any] = {}
         """What a client brought along for its agent, such as MCP servers; kept in memory only."""
         self.binding = Turnstile()
+        self.used = asyncio.get_running_loop().time()
+        """When a client or a turn of it was there last."""
         self.gone = asyncio.Event()
         """The session is closed, or lost: nothing happens here any more."""
         self.pending = PendingEntries(hub, state.id)
@@ -101,8 +103,18 @@ class LiveSession:
         """Whether nothing would be lost by forgetting it until somebody asks for it again."""
         state = self._state
         quiet = not (state.is_busy or state.queue or state.requests or self.followers or self.life)
-        at_rest = quiet and state.phase == "open" and self.log.is_idle and not self._effects
+        at_rest = quiet and state.phase == "open" and self.log.last == state.last and not self._effects
         return at_rest and not self.binding.in_use
+
+    @property
+    def is_releasable(self) -> bool:
+        """Whether nobody would notice that its agent has closed it: it is loaded again on demand."""
+        state, life = self._state, self.life
+        if life is None or life.over or state.phase != "open" or self.followers or self.binding.in_use:
+            return False
+        quiet = not (state.is_busy or state.queue or state.requests)
+        returns = life.can("sessionCapabilities", "resume") or life.can("loadSession")
+        return quiet and returns and life.can("sessionCapabilities", "close")
 
     # Events.
 
@@ -353,6 +365,25 @@ class LiveSession:
         self.dispatch(ev.CloseReceived(by=time.time() + CLOSE_SECONDS, deletes=deletes))
         await self.gone.wait()
 
+    async def release(self) -> None:
+        """Let the agent close the session. A prompt that comes meanwhile waits, and has it loaded again."""
+        async with self.binding:
+            life = self.life
+            if life is None or self._state.is_busy or self._state.phase != "open":
+                return
+            own = life.bound.get(self.id, self.id)
+            try:
+                await life.call("session/close", {"sessionId": own}, within=CLOSE_SECONDS)
+            except (DragomanError, TimeoutError) as error:
+                log.info("agent %s did not close unused session %s: %s", life.agent, self.id, error)
+                self.used = asyncio.get_running_loop().time()  # it is asked again, later
+                return
+            if self.life is life:
+                self.life = None
+                life.parted.add(life.forget(self))
+                self.dispatch(ev.AgentReleased())
+        self.hub.resting(self)
+
     async def _close_in_agent(self, deletes: bool) -> None:
         life = self.life
         try:
@@ -496,6 +527,7 @@ class LiveSession:
             case ev.RequestSettled():
                 self._on_settled(effect)
             case ev.TurnEnded(key=key):
+                self.used = asyncio.get_running_loop().time()
                 self.hub.changes.end(self.id, key)
                 if self.life is not None:
                     self.pending.confirm(self.life)

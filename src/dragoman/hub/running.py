@@ -201,6 +201,7 @@ def options_of(settings: HubSettings) -> HubOptions:
         audit=places().audit,
         on_last_leave=settings.detached.on_last_leave,
         leave_after=settings.detached.after,
+        release_after=settings.detached.release_after,
         prompt_rate=Buckets(settings.limits.prompt_rate).take,
         changes=True,
     )

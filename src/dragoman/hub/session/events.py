@@ -161,6 +161,10 @@ class AgentUnbound(_Event, frozen=True):
     """The process is let go of on purpose; nothing of the session runs in it."""
 
 
+class AgentReleased(_Event, frozen=True):
+    """The process has closed the session because nobody uses it; it is loaded again when somebody does."""
+
+
 class AgentGone(_Event, frozen=True):
     """The process has ended, or is not there after a crash. `reason` is empty if nobody knows one."""
 
@@ -252,6 +256,7 @@ Event: TypeAlias = (
     | StartFailed
     | AgentBound
     | AgentUnbound
+    | AgentReleased
     | AgentGone
     | TurnFailed
     | AgentClosed

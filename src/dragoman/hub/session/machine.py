@@ -370,6 +370,12 @@ def _agent_unbound(work: _Work, event: ev.AgentUnbound) -> Verdict:
     return "done"
 
 
+def _agent_released(work: _Work, event: ev.AgentReleased) -> Verdict:
+    work.note("released")
+    work.state = replace(work.state, is_bound=False)
+    return "done"
+
+
 def _agent_gone(work: _Work, event: ev.AgentGone) -> Verdict:
     """A turn ends with the process, and is not repeated."""
     work.state = replace(work.state, is_bound=False)
@@ -540,6 +546,7 @@ _HANDLERS: Mapping[type[Event], Callable[[_Work, Any], Verdict]] = {
     ev.StartFailed: _start_failed,
     ev.AgentBound: _agent_bound,
     ev.AgentUnbound: _agent_unbound,
+    ev.AgentReleased: _agent_released,
     ev.AgentGone: _agent_gone,
     ev.TurnFailed: _turn_failed,
     ev.AgentClosed: _agent_closed,

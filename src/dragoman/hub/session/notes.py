@@ -7,11 +7,12 @@ from its beginning knows the session as the hub knew it, and what its clients we
 |---|---|
 | `made` | agent, folder, and what the agent, process `n`, answered to `session/new` |
 | `bound` | by which id an agent's process, `n`, knows the session from here on |
+| `released` | no process knows the session any more: it was closed there because nobody used it |
 | `folders` | which folders it has from here on besides its own |
 | `heard` | up to which of its frames the agent is in this stream |
 | `taken`, `queued`, `edited`, `withdrawn` | prompts: at once on their way, or waiting |
 | `turn_ended` | the key of a prompt and its result or error |
-| `gist` | all that the entries up to `upto` say; see `gists.py` |
+| `gist` | a checkpoint: all that the entries up to `upto` say |
 | `owned` | another node has taken the session over |
 | `judged` | what the reviewer's rules found in a request, where that was known only after it was told |
 | `settled` | a request of the agent has its answer, or needs none any more |

@@ -429,6 +429,7 @@ _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "withdrawn": _withdrawn,
     "made": _made,
     "bound": _bound,
+    "released": lambda state, note: replace(state, process=0),
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
     "renamed": lambda state, note: replace(state, title=note.title),
 }
