@@ -348,16 +348,16 @@ def _heard(state: SessionState, note: Note) -> SessionState:
 def _turn_ended(state: SessionState, note: Note) -> SessionState:
     ran = state.turn is not None and state.turn.key == note.key
     was_open = ran or any(one.key == note.key for one in state.queue)
-    is_error = isinstance(note.error, Raw)
     answers = {**state.answers, note.key: PromptAnswer(state.last, note)}
     while len(answers) > ANSWERS:
-        del answers[next(iter(answers))]
+        # The oldest by its number: the end of a refused prompt is written in the place of that prompt.
+        del answers[min(answers, key=lambda key: answers[key].sequence)]
     return replace(
         state,
         turn=None if ran else state.turn,
         queue=_without(state.queue, note.key),
-        # A prompt that was taken back says nothing of how the last turn ended.
-        failed=is_error if was_open or is_error else state.failed,
+        # A prompt that was taken back, or refused, says nothing of how the last turn ended.
+        failed=isinstance(note.error, Raw) if was_open else state.failed,
         answers=answers,
     )
 
