@@ -158,7 +158,9 @@ class BroughtBack(_Event, frozen=True):
 
 
 class AgentUnbound(_Event, frozen=True):
-    """The process is let go of on purpose; nothing of the session runs in it."""
+    """The process is let go of on purpose; nothing of the session runs in it. It is told to close the session
+    once the entry is stored: after a crash before that, it still knows the session.
+    """
 
 
 class AgentReleased(_Event, frozen=True):

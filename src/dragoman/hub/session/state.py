@@ -169,7 +169,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
     agent_session: str = ""
     """The id by which the agent knows the session."""
     process: int = 0
-    """The process that knew the session last, and since which entry."""
+    """The process that knew the session last, and since which entry; 0 if it was told to close it."""
     bound_at: int = 0
     made: dict[str, Raw] = {}
     """What the agent answered when the session was made or brought back."""
@@ -418,6 +418,10 @@ def _bound(state: SessionState, note: Note) -> SessionState:
     )
 
 
+def _unbound(state: SessionState, note: Note) -> SessionState:
+    return replace(state, process=0, bound_at=state.last)
+
+
 _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "heard": _heard,
     "turn_ended": _turn_ended,
@@ -430,7 +434,10 @@ _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "made": _made,
     "bound": _bound,
     "released": lambda state, note: replace(state, process=0),
+    "unbound": _unbound,
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
+    # A hub that finds this has only to delete the stream: the one before it did not come to that.
+    "deleted": lambda state, note: replace(state, phase="closed", deletes=True),
     "renamed": lambda state, note: replace(state, title=note.title),
 }
 """What changes with each kind of note; the others only tell clients something."""
