@@ -142,7 +142,8 @@ class StartFailed(_Event, frozen=True):
 
 class AgentBound(_Event, frozen=True):
     """A process knows the session from here on. `note` is what is written down of it: the answer with which
-    the session was brought back; None if the stream says it already.
+    the session was brought back; None if the stream says it already. It is ignored while the session is being
+    closed: the process is told to close it then.
     """
 
     process: int

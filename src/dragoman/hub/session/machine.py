@@ -366,6 +366,8 @@ def _request_assessed(work: _Work, event: ev.RequestAssessed) -> Verdict:
 
 
 def _agent_bound(work: _Work, event: ev.AgentBound) -> Verdict:
+    if work.state.phase != "open":  # the start of a prompt that the close has ended
+        return "ignored"
     state = replace(work.state, is_bound=True, survives=event.survives)
     if state.process != event.process:  # it counts its frames anew
         state = replace(state, process=event.process, heard=0)
