@@ -197,7 +197,9 @@ class Model:
             may.append(("close", False))
         if budget.delete:
             may.append(("close", True))
-        if budget.drain and not state.is_draining:
+        if state.is_draining:
+            must.append(("crash",))  # it is drained because it is to end
+        elif budget.drain and budget.crash:
             may.append(("drain",))
         if budget.unbind and state.is_bound and not state.is_busy and not state.queue and not world.starts:
             may.append(("unbind",))
@@ -384,7 +386,7 @@ class Move:
             return
         if sequence <= process.since:
             raise BrokenPromise("frames-for-their-process", f"entry {sequence} is for another process")
-        if not process.knows:
+        if not process.knows and item[2] != "response":
             raise BrokenPromise(
                 "agent-knows-session", f"entry {sequence} was sent to a process that closed it"
             )
@@ -456,7 +458,9 @@ class Move:
                 process = process._replace(delivered=process.acknowledged)
             else:
                 process = ProcessModel(number=process.number + 1)
-            self.step("bound", process.number, True)
+            verdict = self.step("bound", process.number, True)
+            if verdict == "ignored":
+                self.starts = ()
             self.process = process._replace(since=tables.states[self.session].bound_at)
             return
         key, self.starts = self.starts[0], self.starts[1:]
@@ -619,7 +623,7 @@ class Move:
         self._check_fold()
         if process.is_alive and process.number == state.process:
             self.outbox = tables.for_agent(self.journal, max(process.taken, state.bound_at))
-            self.process = process._replace(delivered=process.acknowledged)
+            self.process = process._replace(delivered=process.acknowledged, since=state.bound_at)
             self.step("bound", process.number, False)
             self.asked = tuple(state.requests)
         else:
