@@ -1,12 +1,12 @@
 """Every world that can be reached, the nearest first.
 
-Worlds are remembered by a hash of 64 bits each, and by five bytes that say how each was reached; so the story of
-a broken promise is the shortest one there is. With two processes, each looks behind the worlds whose hash is its
-own, and hands the others over between two distances.
+Worlds are remembered by a hash of 64 bits each, and by five bytes that say how each was reached. The nearest
+come first, so the story of a broken promise is the shortest one there is.
 """
 
 from __future__ import annotations
 
+import gc
 import time
 from array import array
 from collections.abc import Callable
@@ -49,61 +49,88 @@ def explore(
     scope: Scope, *, most: int = 0, on_level: Callable[[int, int], None] | None = None
 ) -> Exploration:
     """Look at all worlds, or at the `most` nearest ones; stop at the first broken promise."""
-    began = time.monotonic()
-    model = Model(scope)
-    first = model.first()
-    seen = {hash(first)}
-    parents, choices = array("I", [0]), array("B", [0])
-    level: list[tuple[int, HubWorld]] = [(0, first)]
-    depth = moves_made = resting = 0
-    found: Found | None = None
-    is_exhausted = True
-    moves, perform, check_rest = model.moves, model.perform, model.check_rest
-    while level and found is None:
-        behind: list[tuple[int, HubWorld]] = []
-        for number, world in level:
-            must, may = moves(world)
-            choice = 0
+    gc.disable()  # millions of tuples, none of which is garbage as long as this runs
+    try:
+        return _Search(Model(scope), most).run(on_level)
+    finally:
+        gc.enable()
+
+
+class _Search:
+    def __init__(self, model: Model, most: int) -> None:
+        self.model = model
+        self.most = most
+        first = model.first()
+        self.seen = {hash(first)}
+        self.level: list[tuple[int, HubWorld]] = [(0, first)]
+        self.behind: list[tuple[int, HubWorld]] = []
+        # For each world its parent, and the place of the action among those that were possible there.
+        self.parents = array("I", [0])
+        self.choices = array("B", [0])
+        self.moves = self.resting = 0
+
+    def run(self, on_level: Callable[[int, int], None] | None) -> Exploration:
+        began = time.monotonic()
+        depth = 0
+        found: Found | None = None
+        while self.level and found is None and not self._is_over:
+            found = self._next_level()
+            self.level, self.behind = self.behind, []
+            depth += 1
+            if on_level is not None:
+                on_level(depth, len(self.parents))
+        return Exploration(
+            worlds=len(self.parents),
+            moves=self.moves,
+            steps=self.model.tables.steps,
+            depth=depth,
+            resting=self.resting,
+            seconds=time.monotonic() - began,
+            is_exhausted=found is None and not self.level,
+            found=found,
+        )
+
+    @property
+    def _is_over(self) -> bool:
+        return 0 < self.most <= len(self.parents)
+
+    def _next_level(self) -> Found | None:
+        """Everything that follows from the worlds of this distance."""
+        model, perform = self.model, self.model.perform
+        for number, world in self.level:
             action: Action | None = None
             try:
-                if not must:
-                    resting += 1
-                    check_rest(world)
-                for action in must + may:
+                must, may = model.moves(world)
+                is_resting = True
+                for choice, action in enumerate(must):
                     reached = perform(world, action)
                     if reached is not None:
-                        moves_made += 1
-                        mark = hash(reached)
-                        if mark not in seen:
-                            seen.add(mark)
-                            behind.append((len(parents), reached))
-                            parents.append(number)
-                            choices.append(choice)
-                    choice += 1
+                        is_resting = False
+                        self._add(number, choice, reached)
+                action = None
+                if is_resting:
+                    self.resting += 1
+                    model.check_rest(world)
+                for choice, action in enumerate(may, len(must)):
+                    reached = perform(world, action)
+                    if reached is not None:
+                        self._add(number, choice, reached)
             except BrokenPromise as broken:
-                last = () if action is None else (action,)
-                path = (*path_to(model, parents, choices, number), *last)
-                found = Found(scope, path, broken.name, broken.why)
+                path = path_to(model, self.parents, self.choices, number)
+                path = path if action is None else (*path, action)
+                return Found(model.scope, path, broken.name, broken.why)
+            if self._is_over:
                 break
-            if most and len(parents) >= most:
-                is_exhausted = False
-                break
-        if not is_exhausted:
-            break
-        level = behind
-        depth += 1
-        if on_level is not None:
-            on_level(depth, len(parents))
-    return Exploration(
-        worlds=len(parents),
-        moves=moves_made,
-        steps=model.tables.steps,
-        depth=depth,
-        resting=resting,
-        seconds=time.monotonic() - began,
-        is_exhausted=is_exhausted and found is None,
-        found=found,
-    )
+        return None
+
+    def _add(self, number: int, choice: int, world: HubWorld) -> None:
+        self.moves += 1
+        mark = hash(world)
+        if mark not in self.seen:
+            self.seen.add(mark)
+            self.behind.append((len(self.parents), world))
+            self.parents.append(number)
+            self.choices.append(choice)
 
 
 def path_to(model: Model, parents: array[int], choices: array[int], number: int) -> tuple[Action, ...]:

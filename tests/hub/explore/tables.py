@@ -1,7 +1,7 @@
 """The machine of the hub, remembered: every step of it is taken once, by the very code that runs in the hub.
 
-A world of the model is a tuple of numbers. States, entries and journals have numbers here, and a step from one
-state by one event is looked up when it was taken before. So a world costs microseconds, and is hashed fast.
+A world of the model is a tuple of numbers. States, entries and journals have numbers here, and a step from
+one state by one event is looked up if it was taken before. So a world costs microseconds, and is hashed fast.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session import machine
 from dragoman.hub.session import state as states
 from dragoman.hub.session.events import Effect, Event
-from dragoman.hub.session.invariants import Fact, check_accepted, facts_of, outcome_of, stored_part
+from dragoman.hub.session.invariants import (
+    BrokenPromise,
+    Fact,
+    check_accepted,
+    facts_of,
+    outcome_of,
+    stored_part,
+)
 from dragoman.hub.session.notes import note, read_note
 from dragoman.hub.session.state import Direction, SessionState
 from dragoman.wire import Failure, Notification, Request, Response, decode
@@ -128,7 +135,10 @@ class Tables:
         self.steps += 1
         before = self.states[number]
         event, now = EVENTS[label[0]](*label[1:])
-        after, entries, effects, verdict = machine.step(before, event, now)
+        try:
+            after, entries, effects, verdict = machine.step(before, event, now)
+        except Exception as error:  # whatever it is, it would end the session's engine
+            raise BrokenPromise("no-failure", f"{type(event).__name__} raised {error!r}") from error
         if label[0] == "prompt":
             check_accepted(before, verdict)
         rows = tuple((entry.direction, frame) for entry in entries for frame in entry.frames)
@@ -216,19 +226,19 @@ def _sent(frame: bytes) -> tuple[Any, ...]:
 # Events by their names.
 
 
-def _prompt(key: str) -> Event:
-    params = b'{"sessionId":"s","prompt":[{"type":"text","text":"%b\\nsecret"}],' % key.encode()
-    ours = b'"_meta":{"dragoman":{"key":"%b","by":"%b"}}}' % (key.encode(), b"client " + key.encode())
-    return ev.PromptReceived(key=key, by=f"client {key}", params=Raw(params + ours))
+def _params(key: str, text: str) -> Raw:
+    """The title is the first line, which is in the journal as it is; what is secret is behind it."""
+    prompt = b'{"sessionId":"s","prompt":[{"type":"text","text":"%b\\nsecret"}],' % text.encode()
+    return Raw(prompt + b'"_meta":{"dragoman":{"key":"%b","by":"client"}}}' % key.encode())
 
 
-def _updates(process: int, numbers: tuple[int, ...]) -> Event:
+def _updates(process: int, counts: tuple[int, ...], number: int) -> Event:
     frames = [
         b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":'
-        b'"agent_message_chunk","content":{"type":"text","text":"%d.%02d"}}}}' % (process, number)
-        for number in numbers
+        b'"agent_message_chunk","content":{"type":"text","text":"%d.%02d"}}}}' % (process, count)
+        for count in counts
     ]
-    return ev.UpdatesReceived(frames=frames, number=numbers[-1])
+    return ev.UpdatesReceived(frames=frames, number=number)
 
 
 def _request(process: int, number: int) -> Event:
@@ -256,11 +266,13 @@ def _settle(sequence: int) -> Event:
 
 
 EVENTS: Mapping[str, Callable[..., tuple[Event, float]]] = {
-    "prompt": lambda key: (_prompt(key), 0.0),
+    "prompt": lambda key: (ev.PromptReceived(key=key, by="client", params=_params(key, key)), 0.0),
+    "edit": lambda key: (ev.PromptEdited(key=key, params=_params(key, f"{key} edited")), 0.0),
+    "withdraw": lambda key: (ev.PromptWithdrawn(key=key), 0.0),
     "cancel": lambda: (ev.CancelReceived(), 0.0),
     "close": lambda deletes: (ev.CloseReceived(by=CLOSE_BY, deletes=deletes), 0.0),
     "settle": lambda sequence: (_settle(sequence), 0.0),
-    "updates": lambda process, numbers: (_updates(process, numbers), 0.0),
+    "updates": lambda process, counts, number: (_updates(process, counts, number), 0.0),
     "request": lambda process, number: (_request(process, number), 0.0),
     "reply": lambda prompt_id, outcome, number: (_answer(prompt_id, outcome, number), 0.0),
     "ready": lambda key, number: (ev.AgentReady(key=key, id=number), 0.0),

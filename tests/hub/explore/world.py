@@ -1,13 +1,13 @@
 """One session and all that is around it, as one value, and everything that can happen next.
 
 The session is the hub's own code (see `tables`). The rest is a model: the engine that stores entries and does
-effects, the journal, an agent in a process that outlives the hub, and clients that send their prompt again when
-they had no answer. `moves` gives what can happen, `perform` the world behind it; `perform` raises `BrokenPromise`
-where a promise of the hub is not kept.
+effects, the journal, an agent in a process that outlives the hub, and clients that send their prompt again
+when they had no answer. `moves` gives what can happen, `perform` the world behind it; `perform` raises
+`BrokenPromise` where a promise of the hub is not kept.
 
-What must happen in the end (a store, an answer of the agent, a client's second try) is told from what may happen
-(a crash, a cut, a cancel). All counts are bounded, so that worlds in which nothing must happen any more are where
-every run ends: the hub has to be at rest there.
+What must happen in the end (a store, an answer of the agent, a client's second try) is told from what may
+happen (a crash, a cut, a cancel). All of it is bounded, so every run comes to a world in which nothing must
+happen any more, whatever the order was: the hub has to be at rest there.
 """
 
 from __future__ import annotations
@@ -43,11 +43,15 @@ class Scope(NamedTuple):
     start_fails: int = 0
     unbind: int = 0
     drain: int = 0
+    edit: int = 0
+    withdraw: int = 0
+    deaf: int = 0
+    """1 if the host never hears that its frames are stored, and sends them all to the next hub."""
 
 
 class ProcessModel(NamedTuple):
-    """An agent and its host. The host numbers frames, keeps those that no hub has acknowledged, and drops what
-    it has taken already.
+    """An agent and its host. The host numbers frames, keeps those that no hub has acknowledged, and drops
+    what it has taken already.
     """
 
     number: int = 1
@@ -65,6 +69,8 @@ class ProcessModel(NamedTuple):
     is_cancelled: bool = False
     asks: str = ""
     """A request without an answer."""
+    updates: int = 0
+    """So many updates has it sent."""
 
     @property
     def last(self) -> int:
@@ -142,7 +148,9 @@ class Model:
         may: list[Action] = []
         budget, process, clients = world.budget, world.process, world.clients
         if process.is_alive and process.prompt:
-            must.append(("reply",))
+            # An agent waits for what it has asked, and may be deaf to a cancel: a close does not wait for it.
+            is_free = not process.asks and self.tables.states[world.session].phase == "open"
+            (must if is_free else may).append(("reply",))
             if budget.update:
                 may.append(("update",))
             if budget.ask and not process.asks:
@@ -154,6 +162,7 @@ class Model:
             return must, may
         if budget.crash:
             may.append(("crash",))
+        is_open = world.hub == "open"
         for client, phase in enumerate(clients):
             if phase == "lost":
                 must.append(("retry", client))
@@ -162,7 +171,11 @@ class Model:
                     may.append(("prompt", client))
             elif budget.cut:
                 may.append(("cut", client))
-        if world.hub == "open":
+            if phase == "waits" and is_open and budget.edit:
+                may.append(("edit", client))
+            if phase == "waits" and is_open and budget.withdraw:
+                may.append(("withdraw", client))
+        if is_open:
             self._moves_of_engine(world, must, may)
         return must, may
 
@@ -201,7 +214,8 @@ class Model:
             must.append(("crash",))  # it is drained because it is to end
         elif budget.drain and budget.crash:
             may.append(("drain",))
-        if budget.unbind and state.is_bound and not state.is_busy and not state.queue and not world.starts:
+        is_quiet = not (state.is_busy or state.queue or world.starts or world.outbox or world.waiting)
+        if budget.unbind and state.is_bound and is_quiet:
             may.append(("unbind",))
 
     def perform(self, world: HubWorld, action: Action) -> HubWorld | None:
@@ -216,7 +230,7 @@ class Model:
         state, process = self.tables.states[world.session], world.process
         for client, phase in enumerate(world.clients):
             if phase == "waits":
-                raise BrokenPromise("comes-to-rest", f"prompt {key_of(client)} is never answered")
+                raise BrokenPromise("answered-once", f"prompt {key_of(client)} is never answered")
         if world.closers:
             raise BrokenPromise("comes-to-rest", "the close of the session is never answered")
         if world.hub != "open":
@@ -227,8 +241,10 @@ class Model:
             raise BrokenPromise("comes-to-rest", f"the session stays {state.phase}, with something undone")
         if state.is_bound and process.asks:
             raise BrokenPromise("request-answered-once", f"request {process.asks} is never answered")
-        if state.is_bound and process.acknowledged < process.last:
-            raise BrokenPromise("updates-complete", "a frame of the agent is not stored")
+        if state.is_bound and process.updates:
+            text = f"{process.number}.{process.updates:02}"
+            if world.history.update != text:
+                raise BrokenPromise("updates-complete", f"update {text} is not stored")
         if state.is_bound and self.tables.for_agent(world.journal, max(process.since, process.taken)):
             raise BrokenPromise("frames-for-their-process", "a frame is stored for the agent and never sent")
 
@@ -441,7 +457,7 @@ class Move:
     def _on_ack(self, item: Item) -> None:
         """Its host need not keep frames up to this number any more."""
         process, (_, _, number, upto) = self.process, item
-        if process.number == number and upto > process.acknowledged:
+        if process.number == number and upto > process.acknowledged and not self.budget.deaf:
             frames = process.frames[upto - process.acknowledged :]
             self.process = process._replace(acknowledged=upto, frames=frames)
 
@@ -480,8 +496,8 @@ class Move:
         if kind == "update":
             rest = process.frames[begin:]
             count = next((at for at, frame in enumerate(rest) if frame[0] != "update"), len(rest))
-            numbers = tuple(range(process.delivered + 1, process.delivered + count + 1))
-            label: Label = ("updates", process.number, numbers)
+            counts = tuple(frame[1] for frame in rest[:count])
+            label: Label = ("updates", process.number, counts, process.delivered + count)
         elif kind == "request":
             label = ("request", process.number, process.delivered + 1)
         else:
@@ -494,7 +510,8 @@ class Move:
 
     def update(self) -> None:
         self._spend(update=self.budget.update - 1)
-        self._say(("update",))
+        self.process = self.process._replace(updates=self.process.updates + 1)
+        self._say(("update", self.process.updates))
 
     def ask(self) -> None:
         self._spend(ask=self.budget.ask - 1)
@@ -521,8 +538,10 @@ class Move:
         self.closing = False
         self.step("closed")
 
-    def timeout(self) -> None:
+    def timeout(self) -> bool:
+        before = self.session
         self.step("time")
+        return self.session != before
 
     def unbind(self) -> None:
         """Nobody needs it now: the agent closes the session, and loads it for the next prompt."""
@@ -572,6 +591,14 @@ class Move:
     def cut(self, client: int) -> None:
         self._spend(cut=self.budget.cut - 1)
         self._set_client(client, "lost")
+
+    def edit(self, client: int) -> bool:
+        self._spend(edit=self.budget.edit - 1)
+        return self.step("edit", key_of(client)) == "done"
+
+    def withdraw(self, client: int) -> bool:
+        self._spend(withdraw=self.budget.withdraw - 1)
+        return self.step("withdraw", key_of(client)) == "done"
 
     def cancel(self) -> bool:
         self._spend(cancel=self.budget.cancel - 1)

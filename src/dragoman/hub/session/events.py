@@ -159,8 +159,8 @@ class BroughtBack(_Event, frozen=True):
 
 
 class AgentUnbound(_Event, frozen=True):
-    """The process is let go of on purpose; nothing of the session runs in it. It is told to close the session
-    once the entry is stored: after a crash before that, it still knows the session.
+    """The process is let go of on purpose: nothing of the session runs in it, and no start is under way. The
+    agent is told to close the session once the entry is stored: a crash before that changes nothing.
     """
 
 

@@ -40,7 +40,8 @@ PROMISES = {
     "state-is-fold": "The state is the fold of the entries, so the next hub knows what this one knew.",
     "closing-accepts-nothing": "A session that is being closed accepts no prompt.",
     "deleted-is-gone": "Nothing follows in a session that was deleted.",
-    "comes-to-rest": "Every prompt and every close ends, whatever happens around it.",
+    "comes-to-rest": "Every turn and every close ends, whatever happens around it.",
+    "no-failure": "The machine has an answer to every event in every state.",
 }
 """Each promise by its name; docs/hub.md cites the names."""
 
@@ -159,8 +160,13 @@ class SessionHistory(NamedTuple):
         return self._replace(settled=(*self.settled, request))
 
     def _update(self, _: str, text: str) -> SessionHistory:
+        """Updates of an agent under test say the number of its process and their own: `2.07`."""
+        process, _, count = text.partition(".")
+        before, _, last = self.update.partition(".")
         if text <= self.update:
             raise BrokenPromise("updates-in-order", f"update {text} is stored behind {self.update}")
+        if int(count) > (int(last) if process == before else 0) + 1:
+            raise BrokenPromise("updates-complete", f"update {text} is stored, and one before it is not")
         return self._replace(update=text)
 
     def _deleted(self, _: str, __: str) -> SessionHistory:
