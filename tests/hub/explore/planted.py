@@ -1,4 +1,4 @@
-"""Bugs that are planted into the code, one at a time: an exploration that does not find them is worth nothing.
+"""Bugs that are planted into the code, one at a time: an exploration must find each of them.
 
 Each is a small change of the text of one or two functions, of the hub's machine or of the model of what is
 around it. When the code changes so that a text is not there any more, planting it fails, and the bug is
@@ -445,7 +445,8 @@ PLANTED = (
         _in_machine(
             "_prompt_received",
             "_begin_next(work)",
-            "work.do(ev.DropOriginals(after=work.state.last, sequences=(work.state.last,)))\n    _begin_next(work)",
+            "last = work.state.last\n    work.do(ev.DropOriginals(after=last, sequences=(last,)))\n"
+            "    _begin_next(work)",
         ),
     ),
     PlantedBug(

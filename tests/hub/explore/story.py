@@ -1,4 +1,4 @@
-"""A broken promise as a story: what happened, one sentence after the other, with nothing that could be left out."""
+"""A broken promise as a story: a sentence for each action, and no action that could be left out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CLIENTS = {
 
 
 def replay(scope: Scope, actions: Sequence[Action]) -> BrokenPromise | None:
-    """What breaks when these happen one after the other; None if nothing does, or one of them cannot happen."""
+    """What breaks when these happen one after the other; None if nothing does, or one cannot happen."""
     model = Model(scope)
     world = model.first()
     try:

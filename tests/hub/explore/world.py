@@ -520,7 +520,8 @@ class Move:
 
     def reply(self) -> None:
         process = self.process
-        self._say(("reply", process.prompt[-1], "cancelled" if process.is_cancelled else "end_turn"))
+        assert process.prompt
+        self._say(("reply", process.prompt[1], "cancelled" if process.is_cancelled else "end_turn"))
         self.process = self.process._replace(prompt=(), is_cancelled=False)
 
     def _say(self, frame: tuple[Any, ...]) -> None:
