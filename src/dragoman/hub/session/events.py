@@ -159,8 +159,11 @@ class BroughtBack(_Event, frozen=True):
 
 
 class AgentUnbound(_Event, frozen=True):
-    """The process is let go of on purpose: nothing of the session runs in it, and no start is under way. The
-    agent is told to close the session once the entry is stored: a crash before that changes nothing.
+    """The process is let go of on purpose: nothing of the session runs in it, and no start is under way."""
+
+    is_closed: bool = False
+    """Whether the agent is told to close the session. It may hear of that when the entry is stored, and not
+    before: a hub that finds no such entry takes the process for one that knows the session.
     """
 
 

@@ -382,9 +382,8 @@ def _agent_bound(work: _Work, event: ev.AgentBound) -> Verdict:
 
 
 def _agent_unbound(work: _Work, event: ev.AgentUnbound) -> Verdict:
-    if not work.state.is_bound:
-        return "ignored"
-    work.note("unbound")
+    if event.is_closed and work.state.is_bound:
+        work.note("unbound")
     work.state = replace(work.state, is_bound=False)
     return "done"
 
@@ -448,6 +447,7 @@ def _close_if_quiet(work: _Work) -> None:
         if state.is_bound:
             # Before the agent hears of it: after a crash nobody knows whether it has closed the session.
             work.note("unbound")
+            work.state = replace(work.state, is_bound=False)
         work.do(ev.CloseInAgent(after=work.state.last, deletes=state.deletes))
 
 
