@@ -138,9 +138,9 @@ def _effect(item: Item) -> str:
     match name, arguments:
         case "start", [key]:
             return f"the hub begins to bring the agent there for {key}"
-        case "send", ["prompt", key, *_]:
+        case "send", [_, "prompt", key, *_]:
             return f"entry {sequence} is sent to the agent: prompt {key}"
-        case "send", [what, *_]:
+        case "send", [_, what, *_]:
             return f"entry {sequence} is sent to the agent: {what}"
         case "answer", [key, outcome]:
             return f"entry {sequence} is shown to clients: prompt {key} ended ({outcome})"

@@ -168,10 +168,9 @@ class Tables:
 
     def for_agent(self, journal: int, after: int) -> tuple[Item, ...]:
         """What is stored for the agent behind an entry."""
-        rows = enumerate(self.rows(journal), 1)
-        return tuple(
-            (at, "send", *_sent(frame)) for at, (way, frame) in rows if way == "to_agent" and at > after
-        )
+        process = self.states[self.folded[journal]].process
+        rows = [(at, frame) for at, (way, frame) in enumerate(self.rows(journal), 1) if way == "to_agent"]
+        return tuple((at, "send", process, *_sent(frame)) for at, frame in rows if at > after)
 
 
 def _fold(state: SessionState, rows: Iterable[Row]) -> SessionState:
@@ -191,8 +190,8 @@ def _item(effect: Effect) -> Item | None:
     match effect:
         case ev.StartTurn(after=after, key=key):
             return after, "start", key
-        case ev.SendToAgent(after=after, frame=frame):
-            return after, "send", *_sent(frame)
+        case ev.SendToAgent(after=after, frame=frame, process=process):
+            return after, "send", process, *_sent(frame)
         case ev.OpenRequestReceived(after=after):
             return after, "ask", after
         case ev.RequestSettled(after=after, request=request):
@@ -278,7 +277,7 @@ EVENTS: Mapping[str, Callable[..., tuple[Event, float]]] = {
     "ready": lambda key, number: (ev.AgentReady(key=key, id=number), 0.0),
     "start failed": lambda key: (ev.StartFailed(key=key, error=STOPPED), 0.0),
     "bound": lambda process, is_new: (_bound(process, is_new), 0.0),
-    "unbound": lambda: (ev.AgentUnbound(), 0.0),
+    "unbound": lambda: (ev.AgentUnbound(is_closed=True), 0.0),
     "gone": lambda: (ev.AgentGone(error=STOPPED), 0.0),
     "closed": lambda: (ev.AgentClosed(), 0.0),
     "drain": lambda: (ev.Draining(), 0.0),

@@ -397,26 +397,27 @@ class Move:
 
     def _on_send(self, item: Item) -> None:
         """The host takes each frame once, by its number; a process that has ended takes nothing."""
-        process, sequence = self.process, item[0]
-        if not process.is_alive or sequence <= process.taken:
+        process, (sequence, _, number, kind, *arguments) = self.process, item
+        if not process.is_alive or process.number != number or sequence <= process.taken:
             return
         if sequence <= process.since:
             raise BrokenPromise("frames-for-their-process", f"entry {sequence} is for another process")
-        if not process.knows and item[2] != "response":
+        if not process.knows and kind != "response":
             raise BrokenPromise(
                 "agent-knows-session", f"entry {sequence} was sent to a process that closed it"
             )
         process = process._replace(taken=sequence)
-        if item[2] == "prompt":
-            key, number, is_whole = item[3:]
+        if kind == "prompt":
+            key, prompt_id, is_whole = arguments
             current = process.prompt[0] if process.prompt else ""
             self.history = self.history.on_prompt_given(key, is_with_agent=current, is_whole=is_whole)
-            process = process._replace(prompt=(key, number), is_cancelled=False)
-        elif item[2] == "cancel":
+            process = process._replace(prompt=(key, prompt_id), is_cancelled=False)
+        elif kind == "cancel":
             process = process._replace(is_cancelled=bool(process.prompt))
         else:
-            self.history = self.history.on_request_answered(item[3])
-            process = process._replace(asks="" if process.asks == item[3] else process.asks)
+            request = arguments[0]
+            self.history = self.history.on_request_answered(request)
+            process = process._replace(asks="" if process.asks == request else process.asks)
         self.process = process
 
     def _on_answer(self, item: Item) -> None:
