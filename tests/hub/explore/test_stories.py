@@ -1,7 +1,7 @@
 """Stories that an exploration has told: what went wrong once, in the fewest steps, and must not again.
 
-Each belongs to a planted bug. With the bug the promise breaks, so the story is still one of this model; without
-it, all ends well.
+Each belongs to a planted bug. With the bug the promise breaks, so the story is still one of this model;
+without it, all ends well.
 """
 
 from __future__ import annotations

@@ -1,16 +1,18 @@
-"""Promises have names, sentences that the documentation repeats, and observers that see when one is broken."""
+"""Promises have names, sentences that the documentation repeats, and observers that see one broken."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from dragoman.hub.session.invariants import (
     PROMISES,
     BrokenPromise,
+    FactKind,
     SessionHistory,
     check_accepted,
     check_state,
@@ -57,7 +59,8 @@ def test_an_entry_says_what_it_means_for_promises(
 
 def stored(*facts: str) -> SessionHistory:
     """`ended k end_turn` as the journal would say it."""
-    return SessionHistory().on_stored([tuple((*fact.split(), "", ""))[:3] for fact in facts])  # type: ignore[misc]
+    words = [(*fact.split(), "", "") for fact in facts]
+    return SessionHistory().on_stored([(cast(FactKind, kind), name, text) for kind, name, text, *_ in words])
 
 
 @pytest.mark.parametrize(
