@@ -159,16 +159,13 @@ class BroughtBack(_Event, frozen=True):
 
 
 class AgentUnbound(_Event, frozen=True):
-    """The process is let go of on purpose: nothing of the session runs in it, and no start is under way."""
-
-    is_closed: bool = False
-    """Whether the agent is told to close the session. It may hear of that when the entry is stored, and not
-    before: a hub that finds no such entry takes the process for one that knows the session.
-    """
+    """The process is let go of on purpose; nothing of the session runs in it."""
 
 
 class AgentReleased(_Event, frozen=True):
-    """The process has closed the session because nobody uses it; it is loaded again when somebody does."""
+    """Nobody uses the session: the process is told to close it once this is stored; it is loaded again when
+    somebody does. A hub that finds no such entry takes the process for one that knows the session.
+    """
 
 
 class AgentGone(_Event, frozen=True):

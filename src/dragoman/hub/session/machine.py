@@ -382,8 +382,6 @@ def _agent_bound(work: _Work, event: ev.AgentBound) -> Verdict:
 
 
 def _agent_unbound(work: _Work, event: ev.AgentUnbound) -> Verdict:
-    if event.is_closed and work.state.is_bound:
-        work.note("unbound")
     work.state = replace(work.state, is_bound=False)
     return "done"
 
@@ -446,7 +444,7 @@ def _close_if_quiet(work: _Work) -> None:
     if state.phase == "closing" and not state.is_busy:
         if state.is_bound:
             # Before the agent hears of it: after a crash nobody knows whether it has closed the session.
-            work.note("unbound")
+            work.note("released")
             work.state = replace(work.state, is_bound=False)
         work.do(ev.CloseInAgent(after=work.state.last, deletes=state.deletes))
 

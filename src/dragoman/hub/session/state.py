@@ -418,7 +418,7 @@ def _bound(state: SessionState, note: Note) -> SessionState:
     )
 
 
-def _unbound(state: SessionState, note: Note) -> SessionState:
+def _released(state: SessionState, note: Note) -> SessionState:
     return replace(state, process=0, bound_at=state.last)
 
 
@@ -433,8 +433,7 @@ _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "withdrawn": _withdrawn,
     "made": _made,
     "bound": _bound,
-    "released": lambda state, note: replace(state, process=0),
-    "unbound": _unbound,
+    "released": _released,
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
     # A hub that finds this has only to delete the stream: the one before it did not come to that.
     "deleted": lambda state, note: replace(state, phase="closed", deletes=True),
