@@ -279,7 +279,7 @@ PLANTED = (
         "the journal does not say that the agent was told to close the session",
         "agent-knows-session",
         CLOSE,
-        _in_machine("_close_if_quiet", 'work.note("unbound")'),
+        _in_machine("_close_if_quiet", 'work.note("released")'),
     ),
     PlantedBug(
         "a process is bound to a session that is being closed",
@@ -290,8 +290,8 @@ PLANTED = (
     PlantedBug(
         "the journal does not say that a quiet session was closed in its agent",
         "agent-knows-session",
-        Scope(clients=2, unbind=1, crash=1),
-        _in_machine("_agent_unbound", 'work.note("unbound")'),
+        Scope(clients=2, release=1, crash=1),
+        _in_machine("_agent_released", 'work.note("released")'),
     ),
     PlantedBug(
         "a prompt that has its answer is refused while the session is forgotten",

@@ -22,7 +22,7 @@ SCOPES = {
     "a host that sends all again, an update and two crashes": Scope(update=1, crash=2, deaf=1),
     "prompts that are edited or withdrawn, a refusal and a crash": Scope(edit=1, withdraw=1, fail=1, crash=1),
     "a hub that drains, a cancel and a crash": Scope(drain=1, cancel=1, crash=1),
-    "a quiet session, a cancel and a crash": Scope(unbind=1, cancel=1, crash=1),
+    "a quiet session, a cancel and a crash": Scope(release=1, cancel=1, crash=1),
 }
 
 AT_LEAST = 200_000

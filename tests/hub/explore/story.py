@@ -25,7 +25,7 @@ SENTENCES = {
     "gone": "the hub notices that the agent is dead",
     "closed": "the agent has closed the session",
     "timeout": "the time for the turn to end is over",
-    "unbind": "nobody needs the agent: the hub lets go of it",
+    "release": "nobody needs the agent: the hub lets go of it",
     "settle": "a person answers the agent's request",
     "cancel": "a client cancels",
     "drain": "the hub is told to end soon",

@@ -277,7 +277,7 @@ EVENTS: Mapping[str, Callable[..., tuple[Event, float]]] = {
     "ready": lambda key, number: (ev.AgentReady(key=key, id=number), 0.0),
     "start failed": lambda key: (ev.StartFailed(key=key, error=STOPPED), 0.0),
     "bound": lambda process, is_new: (_bound(process, is_new), 0.0),
-    "unbound": lambda: (ev.AgentUnbound(is_closed=True), 0.0),
+    "released": lambda: (ev.AgentReleased(), 0.0),
     "gone": lambda: (ev.AgentGone(error=STOPPED), 0.0),
     "closed": lambda: (ev.AgentClosed(), 0.0),
     "drain": lambda: (ev.Draining(), 0.0),

@@ -33,7 +33,7 @@ STORIES = {
         f"prompt 0, {TO_AGENT}, ask, hear, reply, hear, store, learn, do"
     ),
     "the journal does not say that a quiet session was closed in its agent": (
-        "unbind, do, prompt 0, store, crash, restart, do, start, store, learn, do"
+        "release, do, prompt 0, store, crash, restart, do, start, store, learn, do"
     ),
 }
 

@@ -41,7 +41,7 @@ class Scope(NamedTuple):
     """The journal says that it has not stored something."""
     die: int = 0
     start_fails: int = 0
-    unbind: int = 0
+    release: int = 0
     drain: int = 0
     edit: int = 0
     withdraw: int = 0
@@ -215,8 +215,8 @@ class Model:
         elif budget.drain and budget.crash:
             may.append(("drain",))
         is_quiet = not (state.is_busy or state.queue or world.starts or world.outbox or world.waiting)
-        if budget.unbind and state.is_bound and is_quiet:
-            may.append(("unbind",))
+        if budget.release and state.is_bound and is_quiet:
+            may.append(("release",))
 
     def perform(self, world: HubWorld, action: Action) -> HubWorld | None:
         """None if nothing comes of it."""
@@ -545,10 +545,10 @@ class Move:
         self.step("time")
         return self.session != before
 
-    def unbind(self) -> None:
+    def release(self) -> None:
         """Nobody needs it now: the agent closes the session, and loads it for the next prompt."""
-        self._spend(unbind=self.budget.unbind - 1)
-        self.step("unbound")
+        self._spend(release=self.budget.release - 1)
+        self.step("released")
         self.outbox = (*self.outbox, (self.tables.states[self.session].last, "release"))
 
     def settle(self, sequence: int) -> bool:
