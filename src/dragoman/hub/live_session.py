@@ -372,16 +372,20 @@ class LiveSession:
             if life is None or self._state.is_busy or self._state.phase != "open":
                 return
             own = life.bound.get(self.id, self.id)
+            # Stored before the agent hears of it: else the next hub takes it for one that knows the session.
+            self.dispatch(ev.AgentReleased())
             try:
+                await self.stored()
                 await life.call("session/close", {"sessionId": own}, within=CLOSE_SECONDS)
             except (DragomanError, TimeoutError) as error:
                 log.info("agent %s did not close unused session %s: %s", life.agent, self.id, error)
                 self.used = asyncio.get_running_loop().time()  # it is asked again, later
+                if self.life is life:
+                    self.bind(life, note=ev.BroughtBack(session=own, result=self._state.made, remembers=None))
                 return
             if self.life is life:
                 self.life = None
                 life.parted.add(life.forget(self))
-                self.dispatch(ev.AgentReleased())
         self.hub.resting(self)
 
     async def _close_in_agent(self, deletes: bool) -> None:

@@ -38,6 +38,9 @@ async def open_session(hub: Hub, session_id: str) -> LiveSession:
     claim = await hub.belonging.claim(session_id)
     try:
         reading = await _read(hub, session_id, info.last, taken=claim.taken)
+        if reading.state.phase == "closed":  # it was deleted, and the hub that did so was stopped meanwhile
+            await hub.journal.delete(session_id)
+            raise session_not_found(session_id)
     except BaseException:
         await hub.belonging.release(claim)
         raise

@@ -132,3 +132,17 @@ async def test_a_session_with_a_client_a_turn_or_a_question_stays() -> None:
         assert memory.calls == []
         assert {followed, running, asking} <= set(stage.hub.sessions)
         memory.gate.open.set()
+
+
+async def test_a_hub_that_is_killed_while_the_agent_closes_a_session_has_it_loaded_by_the_next() -> None:
+    memory = Memory()
+    memory.may_close.clear()
+    async with unused(memory) as (stage, session):
+        await until(memory.closing.is_set)
+        await stage.crash()
+        memory.may_close.set()
+        await stage.start()
+        client = await stage.client().begin()
+        await client.call("session/load", {"sessionId": session, **LOAD})
+        assert (await client.answer(client.prompt(session, "say 2")))["result"] == {"stopReason": "end_turn"}
+        assert memory.calls == ["close", "load"]

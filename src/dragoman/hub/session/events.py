@@ -142,7 +142,8 @@ class StartFailed(_Event, frozen=True):
 
 class AgentBound(_Event, frozen=True):
     """A process knows the session from here on. `note` is what is written down of it: the answer with which
-    the session was brought back; None if the stream says it already.
+    the session was brought back; None if the stream says it already. It is ignored while the session is being
+    closed: the process is told to close it then.
     """
 
     process: int
@@ -162,7 +163,9 @@ class AgentUnbound(_Event, frozen=True):
 
 
 class AgentReleased(_Event, frozen=True):
-    """The process has closed the session because nobody uses it; it is loaded again when somebody does."""
+    """Nobody uses the session: the process is told to close it once this is stored; it is loaded again when
+    somebody does. A hub that finds no such entry takes the process for one that knows the session.
+    """
 
 
 class AgentGone(_Event, frozen=True):

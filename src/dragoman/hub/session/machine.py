@@ -21,12 +21,14 @@ from dragoman.hub.session.notes import note
 from dragoman.hub.session.state import (
     OWN_ID,
     Direction,
+    OpenRequest,
     SessionState,
     apply,
     is_own_id,
     with_request,
 )
 from dragoman.wire import notification, request, response
+from dragoman.wire.codes import CANCELLED as REQUEST_CANCELLED
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
 from dragoman.wire.envelope import Id
 
@@ -57,7 +59,9 @@ class Step(NamedTuple):
 def step(state: SessionState, event: Event, now: float) -> Step:
     """`now` is the time of the entries, and decides what is due."""
     if state.phase in ("closed", "lost"):
-        return Step(state, verdict="closing")
+        # A prompt that has its answer is not refused: whoever sends it again takes a refusal for "not run".
+        known = isinstance(event, ev.PromptReceived) and event.key in state.answers
+        return Step(state, verdict="known" if known else "closing")
     work = _Work(state, now)
     verdict = _HANDLERS[type(event)](work, event)
     return Step(work.state, tuple(work.entries), tuple(work.effects), verdict)
@@ -218,11 +222,9 @@ def _cancel(work: _Work) -> bool:
     if state.turn is None or not state.is_bound:
         return False
     work.say(notification("session/cancel", encoded({"sessionId": state.id}))[:-1])
-    for sequence, one in work.state.requests.items():
-        if one.is_question:
-            permission = one.method == "session/request_permission"
-            refusal = CANCELLED_PERMISSION if permission else CANCELLED_ELICITATION
-            _settle(work, sequence, outcome="cancelled", result=refusal)
+    for open_request in work.state.requests.values():
+        if open_request.is_question:
+            _cancel_request(work, open_request)
     return True
 
 
@@ -234,8 +236,8 @@ def _end_prompt(work: _Work, key: str, **ending: Any) -> None:
 
 
 def _write_end(work: _Work, key: str, **ending: Any) -> None:
-    for sequence in work.state.requests:
-        _settle(work, sequence, outcome="cancelled")
+    for open_request in work.state.requests.values():
+        _cancel_request(work, open_request)
     waiting = tuple(one.sequence for one in work.state.queue if one.key == key)
     if work.state.start == key:
         work.state = replace(work.state, start="")
@@ -326,6 +328,18 @@ def _settle(
     work.do(ev.RequestSettled(after=last, request=one, outcome=outcome, by=by, result=result))
 
 
+def _cancel_request(work: _Work, open_request: OpenRequest) -> None:
+    """Nobody decides this any more, because the turn ends. The agent gets its answer all the same."""
+    sequence, method = open_request.sequence, open_request.method
+    if not open_request.is_question:
+        error = {"code": REQUEST_CANCELLED, "message": "Request cancelled: the turn has ended"}
+        _settle(work, sequence, outcome="cancelled", error=error)
+    elif method == "session/request_permission":
+        _settle(work, sequence, outcome="cancelled", result=CANCELLED_PERMISSION)
+    else:
+        _settle(work, sequence, outcome="cancelled", result=CANCELLED_ELICITATION)
+
+
 def _request_annotated(work: _Work, event: ev.RequestAnnotated) -> Verdict:
     one = work.state.requests.get(event.sequence)
     if one is None:
@@ -352,6 +366,8 @@ def _request_assessed(work: _Work, event: ev.RequestAssessed) -> Verdict:
 
 
 def _agent_bound(work: _Work, event: ev.AgentBound) -> Verdict:
+    if work.state.phase != "open":  # the start of a prompt that the close has ended
+        return "ignored"
     state = replace(work.state, is_bound=True, survives=event.survives)
     if state.process != event.process:  # it counts its frames anew
         state = replace(state, process=event.process, heard=0)
@@ -426,7 +442,11 @@ def _close_received(work: _Work, event: ev.CloseReceived) -> Verdict:
 def _close_if_quiet(work: _Work) -> None:
     state = work.state
     if state.phase == "closing" and not state.is_busy:
-        work.do(ev.CloseInAgent(after=state.last, deletes=state.deletes))
+        if state.is_bound:
+            # Before the agent hears of it: after a crash nobody knows whether it has closed the session.
+            work.note("released")
+            work.state = replace(work.state, is_bound=False)
+        work.do(ev.CloseInAgent(after=work.state.last, deletes=state.deletes))
 
 
 def _agent_closed(work: _Work, event: ev.AgentClosed) -> Verdict:

@@ -7,7 +7,7 @@ from its beginning knows the session as the hub knew it, and what its clients we
 |---|---|
 | `made` | agent, folder, and what the agent, process `n`, answered to `session/new` |
 | `bound` | by which id an agent's process, `n`, knows the session from here on |
-| `released` | no process knows the session any more: it was closed there because nobody used it |
+| `released` | no process is to know the session from here on: the one that did is told to close it |
 | `folders` | which folders it has from here on besides its own |
 | `heard` | up to which of its frames the agent is in this stream |
 | `taken`, `queued`, `edited`, `withdrawn` | prompts: at once on their way, or waiting |

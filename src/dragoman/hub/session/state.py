@@ -169,7 +169,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
     agent_session: str = ""
     """The id by which the agent knows the session."""
     process: int = 0
-    """The process that knew the session last, and since which entry."""
+    """The process that knew the session last, and since which entry; 0 if it was told to close it."""
     bound_at: int = 0
     made: dict[str, Raw] = {}
     """What the agent answered when the session was made or brought back."""
@@ -348,16 +348,16 @@ def _heard(state: SessionState, note: Note) -> SessionState:
 def _turn_ended(state: SessionState, note: Note) -> SessionState:
     ran = state.turn is not None and state.turn.key == note.key
     was_open = ran or any(one.key == note.key for one in state.queue)
-    is_error = isinstance(note.error, Raw)
     answers = {**state.answers, note.key: PromptAnswer(state.last, note)}
     while len(answers) > ANSWERS:
-        del answers[next(iter(answers))]
+        # The oldest by its number: the end of a refused prompt is written in the place of that prompt.
+        del answers[min(answers, key=lambda key: answers[key].sequence)]
     return replace(
         state,
         turn=None if ran else state.turn,
         queue=_without(state.queue, note.key),
-        # A prompt that was taken back says nothing of how the last turn ended.
-        failed=is_error if was_open or is_error else state.failed,
+        # A prompt that was taken back, or refused, says nothing of how the last turn ended.
+        failed=isinstance(note.error, Raw) if was_open else state.failed,
         answers=answers,
     )
 
@@ -418,6 +418,10 @@ def _bound(state: SessionState, note: Note) -> SessionState:
     )
 
 
+def _released(state: SessionState, note: Note) -> SessionState:
+    return replace(state, process=0, bound_at=state.last)
+
+
 _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "heard": _heard,
     "turn_ended": _turn_ended,
@@ -429,8 +433,10 @@ _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "withdrawn": _withdrawn,
     "made": _made,
     "bound": _bound,
-    "released": lambda state, note: replace(state, process=0),
+    "released": _released,
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
+    # A hub that finds this has only to delete the stream: the one before it did not come to that.
+    "deleted": lambda state, note: replace(state, phase="closed", deletes=True),
     "renamed": lambda state, note: replace(state, title=note.title),
 }
 """What changes with each kind of note; the others only tell clients something."""
