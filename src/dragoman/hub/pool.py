@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -290,7 +291,9 @@ class Pool:
             if own is None:
                 note = await self._bring_back(session, life)
                 own = note.session
-            if session.state.phase in ("closed", "lost"):
+            if session.state.phase != "open":
+                if self._owner is not None:
+                    self._owner.start(_close_again(life, own))
                 raise LinkClosed("the session was closed while its agent was being started")
             self.join(session, life, own, note=note)
             session.is_strange = False
@@ -384,6 +387,13 @@ async def _opened(spec: AgentSpec) -> Line:
         message = f"agent {spec.name}: {error}"
         log.warning("%s", message)
         raise AgentFailed(message, AgentEnd(agent=spec.name).details()) from error
+
+
+async def _close_again(life: Life, own: str) -> None:
+    """A session was closed while the agent brought it back: nobody wants it there."""
+    if life.can("sessionCapabilities", "close"):
+        with suppress(DragomanError, TimeoutError):
+            await life.call("session/close", {"sessionId": own})
 
 
 async def _nobody(life: Life, session_id: str) -> None:
