@@ -121,7 +121,9 @@ def test_chat_ends_with_the_pane_of_tmux_that_it_runs_in(tmp_path: Path) -> None
 COMMANDS: dict[str, Callable[[list[str]], list[str]]] = {
     "run": lambda agent: ["run", "--no-history", "--agent", shlex.join(agent), "hello"],
     "doctor": lambda agent: ["doctor", "--", *agent],
-    "check": lambda agent: ["check", "agent", "--", *agent],
+    "check agent": lambda agent: ["check", "agent", "--", *agent],
+    "check client": lambda client: ["check", "client", "--", *client, "{agent}"],
+    "check translate": lambda agent: ["check", "translate", "--", *agent],
     "tap": lambda agent: ["tap", "--", *agent],
     "login": lambda agent: ["agents", "login", shlex.join(agent)],
     "logout": lambda agent: ["agents", "logout", shlex.join(agent)],
