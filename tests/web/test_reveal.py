@@ -1,4 +1,4 @@
-"""The page shows the invisible characters that terminals show, in the same places and in every mode."""
+"""The page shows the invisible characters that terminals show, in every mode and wherever it shows a text."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ import pytest
 from dragoman.testing.pace import patience
 from dragoman.text.sanitize import sanitize, sanitize_line
 from tests.text.test_sanitize import HOSTILE, ORDINARY
+from tests.web.conftest import RunningHub, Visitor, send, start_session
+from tests.web.seeing import text_of
 
 WEB = Path(__file__).parents[2] / "web"
 NODE = shutil.which("node")
@@ -105,3 +107,77 @@ def _in_a_terminal(text: str) -> Iterator[tuple[str, str]]:
     yield "exact", sanitize(text, exact=True)
     yield "line", sanitize_line(text)
     yield "exact line", sanitize_line(text, exact=True)
+
+
+# Every text and every attribute that a person reads or hears, with a character in it that they cannot see.
+UNSEEN = r"""() => {
+    const unseen = /[\u034f\u202e]/;
+    const found = unseen.test(document.title) ? [`title: ${document.title}`] : [];
+    const walk = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) if (unseen.test(walk.currentNode.data)) found.push(walk.currentNode.data);
+    const read = /^(title|aria-.*|alt|placeholder|label|data-exit)$/;
+    for (const element of document.querySelectorAll("*"))
+        for (const { name, value } of element.attributes)
+            if (read.test(name) && unseen.test(value)) found.push(`${name}: ${value}`);
+    return found;
+}"""
+
+
+@pytest.mark.timeout(240)
+def test_nothing_that_a_person_reads_or_approves_hides_a_character(visitor: Visitor, hub: RunningHub) -> None:
+    page = visitor.open()
+    start_session(page, hub.folder)
+    send(page, "invisible")
+    page.wait_for_selector(".dock .card")
+    page.evaluate("() => document.querySelectorAll('.timeline details').forEach(one => (one.open = true))")
+    page.wait_for_function("() => document.querySelector('.timeline').innerText.includes('out')")
+    assert page.evaluate(UNSEEN) == []
+    card = page.inner_text(".dock .card")
+    for words in ("asksU+034F forU+00A0it", "rmU+00A0-rfU+034F /", "/homeU+034F", "allowU+034F onceU+202E"):
+        assert words in card
+    conversation = text_of(page)
+    for word in (
+        "plan",
+        "tool",
+        "path",
+        "old",
+        "place",
+        "in",
+        "out",
+        "link",
+        "hologram",
+        "prose",
+        "block",
+        "run",
+    ):
+        assert f"{word}U+034F" in conversation
+    assert "newU+00A0U+202E" in conversation
+    assert page.inner_text(".diff .removed .text") == "oldU+034F"
+    assert "pathU+034FLFfile" in page.inner_text(".tool .path")
+    assert page.title().startswith("(1) session\\u034f title\\u202e")
+    assert "option\\u034f" in page.inner_text(".settings")
+
+    page.fill(".composer textarea", "/")
+    page.wait_for_selector(".completion .option")
+    assert page.inner_text(".completion .option") == "/commandU+034F\naboutU+202E it · hintU+034F"
+    assert page.evaluate(UNSEEN) == []
+    page.fill(".composer textarea", "")
+
+    page.click(".dock .choice.allow_once")
+    page.wait_for_selector(".dock .card form")
+    assert page.evaluate(UNSEEN) == []
+    form = page.inner_text(".dock .card")
+    for words in (
+        "messageU+034F",
+        "fieldU+034F",
+        "hintU+202E",
+        "filledU+00A0in",
+        "listU+034F",
+        "entryU+034F",
+    ):
+        assert words in form
+    page.click("a.brand")
+    page.wait_for_selector(".inbox .card")
+    assert page.evaluate(UNSEEN) == []
+    assert "session\\u034f title" in page.inner_text(".sessions")
+    page.click(".inbox .choice.reject_once")
