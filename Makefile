@@ -155,8 +155,9 @@ bench-cluster: $(READY_PY)
 schema: setup
 	@$(PY) tools/generate_schema.py $(ARGS)
 
-# Checks the types of the page and builds it into src/dragoman/web/static.
-web: $(READY_WEB)
+# Writes the table of characters for the page, checks its types and builds it into src/dragoman/web/static.
+web: $(READY_PY) $(READY_WEB)
+	@$(PY) tools/generate_characters.py
 	@cd $(WEB) && node_modules/.bin/tsc --noEmit && node build.mjs
 
 clean:
