@@ -18,6 +18,8 @@ from dragoman.hub.admission import Grant
 from dragoman.hub.checking import check_version
 from dragoman.hub.frames import encoded, object_of, value_of
 from dragoman.hub.gate import check, check_session
+from dragoman.hub.questions import can_be_asked, is_answer
+from dragoman.hub.recall import ASKED
 from dragoman.runtime.owner import Owner
 from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.contract import Transport
@@ -32,12 +34,13 @@ from dragoman.wire import (
     failure,
     response,
 )
-from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES, invalid_request
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, NAMES, invalid_request
 from dragoman.wire.envelope import Envelope, Id
 
 if TYPE_CHECKING:
     from dragoman.hub.follower import Follower
     from dragoman.hub.hub import Hub
+    from dragoman.hub.recall import OpenRequest
     from dragoman.hub.rendering import Position
     from dragoman.hub.session import HubSession
 
@@ -91,6 +94,8 @@ class HubClient:
         self.name = ""
         """What it calls itself when it comes back; empty if it does not."""
         self.capabilities: dict[str, Any] = {}
+        self.unable: set[str] = set()
+        """What agents ask people and it does not know, as it said itself."""
         self.initialized = False
         self.seat: Seat | None = None
         self.is_guest = False
@@ -268,11 +273,21 @@ class HubClient:
             return  # too late, or never asked
         session, sequence = found
         one = session.requests.get(sequence)
-        if one is not None and result is not None and bytes(result) == b"null":
+        if one is None:
+            return  # somebody else was first
+        if result is not None and bytes(result) == b"null":
             result, error = _without_result(one.method)
-        if one is None or (error is not None and self.hub.desk.others_may_answer(self, session, one)):
-            return  # whoever cannot answer does not decide for those who can
+        if one.method in ASKED and (error is not None or not is_answer(one, result)):
+            self._gave_no_answer(one, error)
+            return
         session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
+
+    def _gave_no_answer(self, request: OpenRequest, error: Any) -> None:
+        """Whoever cannot answer decides nothing: the question stays open for others and for the inbox."""
+        code = None if error is None else object_of(encoded(error)).get("code")
+        if value_of(code) == METHOD_NOT_FOUND:
+            self.unable.add(request.method)
+        log.info("a client of %s gave no answer to %s; it stays open", self.grant.name, request.method)
 
     # Rights.
 
@@ -280,10 +295,10 @@ class HubClient:
         """The methods that it announced to answer for agents."""
         return [method for method, path in LENT.items() if _has(self.capabilities, path)]
 
-    def can_answer(self, method: str) -> bool:
-        """Whether it may decide what an agent asks people, and knows the question."""
-        knows = method != "elicitation/create" or isinstance(self.capabilities.get("elicitation"), dict)
-        return knows and self.grant.may("approve")
+    def can_answer(self, request: OpenRequest) -> bool:
+        """Whether it may decide what an agent asks people, and can put the question to a person."""
+        is_able = request.method not in self.unable and can_be_asked(self.capabilities, request)
+        return is_able and self.grant.may("approve")
 
     def may_reach(self, session: HubSession) -> None:
         """Whether the session is among those that its token is for."""

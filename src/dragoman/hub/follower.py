@@ -17,6 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from dragoman.errors import DragomanError, LinkClosed
 from dragoman.hub.notes import read_note
+from dragoman.hub.questions import PERMISSION, is_told
 from dragoman.hub.recall import ASKED
 from dragoman.hub.rendering import Position, asked_again, block_of
 from dragoman.hub.risks import told
@@ -47,6 +48,7 @@ class Follower:
         self.expected: set[str] = set()  # keys of prompts that are about to come again, to be answered
         self._come = asyncio.Event()
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
+        self._noticed: set[int] = set()  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None
 
     def show(self, entries: Sequence[Stored]) -> None:
@@ -77,6 +79,13 @@ class Follower:
         ]
         if any(again):
             self.client.send(b"".join(again))
+
+    def take_over(self, before: Follower) -> None:
+        """Go on where another of the same client was: what it wrote, and what it is being asked."""
+        self.own |= before.own
+        self._asked, before._asked = before._asked, {}
+        self._noticed = before._noticed
+        before.leave()
 
     def leave(self) -> None:
         for number in self._asked.values():
@@ -155,12 +164,20 @@ class Follower:
         if method not in ASKED:
             if open_request.lender is not self.client:
                 return UNSET
-        elif not self.client.can_answer(method):
+        elif not self.client.can_answer(open_request):
             return UNSET
         number = self.client.next_id()
         self._asked[sequence] = number
         self.client.asked[number] = (self.session, sequence)
         return number
+
+    def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
+        open_request = self.session.requests.get(sequence)
+        is_new = open_request is not None and sequence not in self._noticed
+        if not is_new or method != PERMISSION or not is_told(self.client.capabilities):
+            return None
+        self._noticed.add(sequence)
+        return self.session.hub.desk.told(self.session, self.session.requests[sequence])
 
     def judged(self, sequence: int, /) -> dict[str, Any]:
         one = self.session.requests.get(sequence)
@@ -171,6 +188,7 @@ class Follower:
         return None if request is None else bytes(request.params)
 
     def settles(self, sequence: int, /) -> Id | UnsetType:
+        self._noticed.discard(sequence)
         number = self._asked.pop(sequence, None)
         if number is None or self.client.asked.pop(number, None) is None:
             return UNSET

@@ -179,12 +179,10 @@ class Hub:
     ) -> Follower:
         """`own` are the keys of prompts that the client wrote before."""
         before = client.followed.pop(session.id, None)
-        if before is not None:
-            before.leave()
         follower = Follower(session, client, position)
         follower.own |= set(own)
         if before is not None:
-            follower.own |= before.own
+            follower.take_over(before)
         client.followed[session.id] = session.followers[client] = follower
         if client.seat is not None:
             client.seat.stands(session.id, position)
