@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, UnsetType
 
 from dragoman.errors import DragomanError, LinkClosed
+from dragoman.hub.frames import encoded
 from dragoman.hub.notes import read_note
 from dragoman.hub.questions import PERMISSION, is_told
 from dragoman.hub.recall import ASKED
 from dragoman.hub.rendering import Position, asked_again, block_of
 from dragoman.hub.risks import told
 from dragoman.journal.runs import first_of, last_of
+from dragoman.wire import notification
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
@@ -80,12 +82,12 @@ class Follower:
         if any(again):
             self.client.send(b"".join(again))
 
-    def take_over(self, before: Follower) -> None:
-        """Go on where another of the same client was: what it wrote, and what it is being asked."""
-        self.own |= before.own
-        self._asked, before._asked = before._asked, {}
-        self._noticed = before._noticed
-        before.leave()
+    def withdraw(self) -> None:
+        """Take back what the client is being asked: it follows no more, or from another place."""
+        for number in self._asked.values():
+            if number in self.client.asked:
+                self.client.tell(notification("$/cancel_request", encoded({"requestId": number})))
+        self.leave()
 
     def leave(self) -> None:
         for number in self._asked.values():

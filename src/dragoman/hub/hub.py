@@ -179,10 +179,12 @@ class Hub:
     ) -> Follower:
         """`own` are the keys of prompts that the client wrote before."""
         before = client.followed.pop(session.id, None)
+        if before is not None:
+            before.withdraw()
         follower = Follower(session, client, position)
         follower.own |= set(own)
         if before is not None:
-            follower.take_over(before)
+            follower.own |= before.own
         client.followed[session.id] = session.followers[client] = follower
         if client.seat is not None:
             client.seat.stands(session.id, position)
@@ -193,7 +195,7 @@ class Hub:
         follower = client.followed.pop(session.id, None)
         session.followers.pop(client, None)
         if follower is not None:
-            follower.leave()
+            follower.withdraw()
             if client.seat is not None:
                 client.seat.stands(session.id, None)
         self.desk.parted(client, session)

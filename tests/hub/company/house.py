@@ -1,24 +1,29 @@
 """A hub seen from outside: its ASGI application, its journal on disk, and an agent that a test plays.
 
 Clients come as WebSockets, without a network: a `Socket` gives the application its events and keeps what it
-sends. The moment in which the hub takes a message is known, so that a test can say which answer came first.
-Nothing here looks into the hub.
+sends. The moment in which the hub takes a message is known, so that a test can say which answer came first. A
+`WireSocket` comes over a real listener, and can break off in the middle of a message. Nothing here looks into
+the hub.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.hub.app import HubApp
 from dragoman.hub.hub import Hub, HubOptions
 from dragoman.hub.line import DirectLine
+from dragoman.hub.listening import listening, open_socket
 from dragoman.hub.pool import AgentSpec
 from dragoman.journal.sqlite import open_journal
 from dragoman.testing.pace import deadline
@@ -96,6 +101,12 @@ class ScriptedAgent:
         update = {"sessionUpdate": "agent_message_chunk", "content": block}
         self._write(method="session/update", params={"sessionId": session, "update": update})
 
+    def announce(self, session: str, number: int) -> None:
+        """Say what tool call a question is going to be about."""
+        name = f"question-{number}"
+        update = {"sessionUpdate": "tool_call", "toolCallId": name, "title": name, "kind": "execute"}
+        self._write(method="session/update", params={"sessionId": session, "update": update})
+
     def ask(self, session: str, number: int, kind: str) -> None:
         self.answers[number], self._session_of[number] = [], session
         name = f"question-{number}"
@@ -140,10 +151,8 @@ class Socket:
         self._events.put_nowait(({"type": "websocket.connect"}, None))
         self.is_closed_by_hub = False
         self.is_left = False
-        query = f"cwd={house.folder}" + (f"&dialect={dialect}" if dialect else "")
-        self._task = asyncio.get_running_loop().create_task(
-            house.app(house.scope(query), self._take, self._send)
-        )
+        serving = house.app(house.scope(dialect), self._take, self._send)
+        self._task = asyncio.get_running_loop().create_task(serving)
 
     def say(self, frame: Frame, on_taken: Callable[[], None] | None = None) -> None:
         """`on_taken` is called in the moment in which the hub takes it."""
@@ -173,19 +182,105 @@ class Socket:
             self._house.news.set()
 
 
-class House:
-    """The hub, its agent, and a clock that counts what happens."""
+class WireSocket:
+    """The same over TCP, written by hand: RFC 6455 without extensions."""
 
-    def __init__(self, app: HubApp, agent: ScriptedAgent, token: str, folder: Path) -> None:
+    def __init__(self, house: House, hear: Callable[[Frame], None], *, dialect: str = "") -> None:
+        self._house = house
+        self._hear = hear
+        self._dialect = dialect
+        self.is_closed_by_hub = False
+        self._said: list[bytes] = []
+        self._writer: asyncio.StreamWriter | None = None
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def say(self, frame: Frame, on_taken: Callable[[], None] | None = None) -> None:
+        self._write(_masked(0x81, json.dumps(frame).encode()))
+
+    async def break_off(self, frame: Frame) -> None:
+        """Say the beginning of a frame, and be gone. Returns when the hub knows."""
+        text = json.dumps(frame).encode()
+        assert self._writer is not None
+        self._write(_masked(0x01, text[: len(text) // 2]))
+        await self._writer.drain()
+        self._writer.transport.abort()
+        async with deadline(WITHIN):
+            await self._task
+            await self._house.served[self._dialect].wait()
+
+    def _write(self, data: bytes) -> None:
+        if self._writer is None:
+            self._said.append(data)
+        else:
+            self._writer.write(data)
+
+    async def _run(self) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._house.port)
+        key = b64encode(b"sixteen bytes, ok").decode()[:22] + "=="
+        upgrade = {"upgrade": "websocket", "connection": "Upgrade", "sec-websocket-version": "13"}
+        headers = {**upgrade, "sec-websocket-key": key, **self._house.headers}
+        lines = [f"GET /acp?{self._house.query(self._dialect)} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 101"), head
+        self._writer = writer
+        writer.writelines(self._said)
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            while True:
+                opcode, payload = await _read_message(reader)
+                if opcode == 1:
+                    self._hear(json.loads(payload))
+                    self._house.news.set()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+def _masked(first: int, payload: bytes) -> bytes:
+    size = bytes([0x80 | len(payload)]) if len(payload) < 126 else b"\xfe" + len(payload).to_bytes(2, "big")
+    return bytes([first]) + size + bytes(4) + payload  # a mask of zeros changes nothing
+
+
+async def _read_message(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    first, size = await reader.readexactly(2)
+    if size >= 126:
+        size = int.from_bytes(await reader.readexactly(2 if size == 126 else 8), "big")
+    return first & 0x0F, await reader.readexactly(size)
+
+
+class House:
+    """The hub and its agent."""
+
+    def __init__(self, app: HubApp, agent: ScriptedAgent, token: str, folder: Path, port: int = 1) -> None:
         self.app = app
         self.agent = agent
+        self.port = port
+        self.served: dict[str, asyncio.Event] = {}
+        """Connections over the network that the hub has let go of, by their dialects."""
         self.folder = folder
         self.news = agent.news
         self._token = token
 
-    def scope(self, query: str) -> Frame:
-        headers = [(b"host", b"127.0.0.1:1"), (b"authorization", b"Bearer " + self._token.encode())]
-        return {"type": "websocket", "path": "/acp", "query_string": query.encode(), "headers": headers}
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"host": f"127.0.0.1:{self.port}", "authorization": f"Bearer {self._token}"}
+
+    def query(self, dialect: str) -> str:
+        return f"cwd={self.folder}" + (f"&dialect={dialect}" if dialect else "")
+
+    def scope(self, dialect: str) -> Frame:
+        headers = [(name.encode(), value.encode()) for name, value in self.headers.items()]
+        query = self.query(dialect).encode()
+        return {"type": "websocket", "path": "/acp", "query_string": query, "headers": headers}
+
+    async def serve(self, scope: Any, receive: Any, send: Any) -> None:
+        """The application for a listener; it says when it is through with a connection."""
+        dialect = parse_qs(scope.get("query_string", b"").decode()).get("dialect", [""])[0]
+        self.served[dialect] = asyncio.Event()
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self.served[dialect].set()
 
     async def until(self, is_so: Callable[[], object], what: str) -> None:
         """Wait until something is so; what is waited for is in the error if it never is."""
@@ -208,13 +303,23 @@ class Ticks:
 
 
 @asynccontextmanager
-async def open_house(folder: Path, tick: Callable[[], int] | None = None) -> AsyncIterator[House]:
+async def listening_house(folder: Path) -> AsyncIterator[House]:
+    """One with a listener, for a `WireSocket`."""
+    bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
+    async with open_house(folder, port=bound.getsockname()[1]) as house, listening(house.serve, bound):
+        yield house
+
+
+@asynccontextmanager
+async def open_house(
+    folder: Path, tick: Callable[[], int] | None = None, *, port: int = 1
+) -> AsyncIterator[House]:
     agent = ScriptedAgent(tick or Ticks())
     spec = AgentSpec(name="scripted", open=agent.open)
     token = new_token()
-    admission = Admission({hashed(token): Grant("owner")}, hosts=local_hosts(1))
+    admission = Admission({hashed(token): Grant("owner")}, hosts=local_hosts(port))
     async with (
         open_journal(folder / "hub.db", durability="normal") as journal,
         Hub(journal, {"scripted": spec}, options=HubOptions(default_agent="scripted")) as hub,
     ):
-        yield House(HubApp(hub, admission), agent, token, folder)
+        yield House(HubApp(hub, admission), agent, token, folder, port)

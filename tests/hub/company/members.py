@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
-from tests.hub.company.house import QUESTION, Frame, House, Socket
+from tests.hub.company.house import QUESTION, Frame, House, Socket, WireSocket
 
 WORD = re.compile(r"word-(\d+)\.")
 FORM = {"elicitation": {"form": {}}}
 PERMISSION, ELICITATION = "permission", "elicitation"
+
+
+Connect: TypeAlias = type[Socket] | type[WireSocket]
 
 
 class Seen:
@@ -38,7 +41,7 @@ class Member:
     """Whether its dialect has words for a question that it cannot be asked."""
     capabilities: ClassVar[Frame] = {}
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: House, *, connect: Connect = Socket) -> None:
         self.house = house
         self.seen: dict[int, Seen] = {}
         self.words: list[int] = []
@@ -47,7 +50,7 @@ class Member:
         self.session = ""
         self._answers: dict[Any, Frame] = {}
         self._id = 0
-        self.socket = Socket(house, self._hear, dialect=self.dialect if self.dialect != "v1" else "")
+        self.socket: Any = connect(house, self._hear, dialect="" if self.dialect == "v1" else self.dialect)
 
     # Coming.
 
@@ -89,10 +92,13 @@ class Member:
         self.say({"method": "session/cancel", "params": {"sessionId": self.session}}, on_taken)
         return True
 
-    def answer(self, number: int, choice: str, on_taken: Any) -> None:
+    def answer(self, number: int, choice: str, on_taken: Any = None) -> None:
         """`choice` is one of the options, or `cancelled`; a form is filled in, or cancelled."""
+        self.seen[number].has_answered = True
+        self.say(self.answer_frame(number, choice), on_taken)
+
+    def answer_frame(self, number: int, choice: str) -> Frame:
         seen = self.seen[number]
-        seen.has_answered = True
         if seen.kind == ELICITATION:
             accepted = {"action": "accept", "content": {"word": choice}}
             result: Frame = {"action": "cancel"} if choice == "cancelled" else accepted
@@ -100,7 +106,7 @@ class Member:
             result = {"outcome": {"outcome": "cancelled"}}
         else:
             result = {"outcome": {"outcome": "selected", "optionId": choice}}
-        self.say({"id": seen.handle, "result": result}, on_taken)
+        return {"id": seen.handle, "result": result}
 
     def give_no_answer(self, number: int, how: str) -> None:
         """Say something that is no answer: an error, or a choice that was not offered."""
@@ -221,18 +227,14 @@ class CrowMember(Member):
         self.say({"id": self._id, "method": "cancel", "params": {"session_id": self.session}}, on_taken)
         return True
 
-    def answer(self, number: int, choice: str, on_taken: Any) -> None:
-        which = {"outcome": "cancelled"} if choice == "cancelled" else {"option_id": choice}
-        self._respond(number, which, on_taken)
-        self.seen[number].has_answered = True
-
     def give_no_answer(self, number: int, how: str) -> None:
-        self._respond(number, {"option_id": "sure"}, None)  # and may answer still
+        self.say(self.answer_frame(number, "sure"))  # and may answer still
 
-    def _respond(self, number: int, which: Frame, on_taken: Any) -> None:
+    def answer_frame(self, number: int, choice: str) -> Frame:
         self._id += 1
+        which = {"outcome": "cancelled"} if choice == "cancelled" else {"option_id": choice}
         params = {"session_id": self.session, "tool_call_id": self.seen[number].handle, **which}
-        self.say({"id": self._id, "method": "permission_response", "params": params}, on_taken)
+        return {"id": self._id, "method": "permission_response", "params": params}
 
     def hear(self, frame: Frame) -> None:
         update = frame["params"]["update"] if frame["method"] == "session/update" else {}
@@ -300,10 +302,17 @@ class Inbox:
         await self._call("initialize", {"protocolVersion": 1, "clientCapabilities": {}, "_meta": ours})
         await self._call("_dragoman/hub/watch", {})
 
-    async def _call(self, method: str, params: Frame) -> None:
+    async def _call(self, method: str, params: Frame) -> Any:
         request = self._ask(method, params)
         await self.house.until(lambda: request in self._answers, f"inbox: an answer to {method}")
-        assert "result" in self._answers[request], self._answers[request]
+        return self._answers[request]["result"]
+
+    async def open_questions(self) -> list[int]:
+        """What the list shows."""
+        listed = (await self._call("_dragoman/hub/inbox", {}))["requests"]
+        for request in listed:
+            self._learn(request)
+        return [self._ids[one["sessionId"] + one["request"]] for one in listed]
 
     def answer(
         self, session: str, number: int, choice: str, on_taken: Any, on_answer: Any, *, kind: str
@@ -328,16 +337,18 @@ class Inbox:
             if (on_answer := self._on_answer.get(frame["id"])) is not None:
                 on_answer(frame["result"]["settled"])
         elif frame["method"] == "_dragoman/hub/asked":
-            request = frame["params"]["request"]
-            found = QUESTION.search(str(request["params"]))
-            assert found is not None
-            number = int(found[1])
-            self.asked.append(number)
-            self.names[number] = request["request"]
-            self._ids[request["sessionId"] + request["request"]] = number
+            self.asked.append(self._learn(frame["params"]["request"]))
         elif frame["method"] == "_dragoman/hub/settled":
             told = frame["params"]
             self.settled.append(self._ids[told["sessionId"] + told["request"]])
+
+    def _learn(self, request: Frame) -> int:
+        found = QUESTION.search(str(request["params"]))
+        assert found is not None
+        number = int(found[1])
+        self.names[number] = request["request"]
+        self._ids[request["sessionId"] + request["request"]] = number
+        return number
 
 
 async def yield_some(times: int) -> None:

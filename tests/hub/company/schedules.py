@@ -129,6 +129,8 @@ class Schedule:
         kind = self._chance.choice((PERMISSION, PERMISSION, ELICITATION))
         self.trace.append(f"the agent asks {number}: {kind}")
         self.kinds[number], self.asked_at[number] = kind, self._tick()
+        if kind == PERMISSION and self._chance.random() < 0.5:
+            self.house.agent.announce(self._agents_session, number)
         self.house.agent.ask(self._agents_session, number, kind)
 
     async def _cancel(self) -> None:
@@ -225,7 +227,7 @@ class Schedule:
     # The oracle.
 
     def _decisions(self, number: int) -> list[Input]:
-        """The first that a person did about a question, by what the hub took; several if they were at once."""
+        """What a person did first about a question, by what the hub took; several if they were at once."""
         since = self.asked_at[number]
         about = [one for one in self.inputs if one.number in (number, None) and one.tick > since]
         first = min((one.done for one in about), default=0)
