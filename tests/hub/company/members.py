@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 from tests.hub.company.house import QUESTION, Frame, House, Socket, WireSocket
 
 WORD = re.compile(r"word-(\d+)\.")
-FORM = {"elicitation": {"form": {}}}
+FORM: Frame = {"elicitation": {"form": {}}}
 PERMISSION, ELICITATION = "permission", "elicitation"
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -245,7 +246,7 @@ class Schedule:
         self._words += 1
         self.house.agent.say(self._agents_session, f"word-{self._words}.")
         for member in self.members:
-            await self.house.until(lambda m=member: self._has_heard(m), f"{member.dialect} hears the word")
+            await self.house.until(partial(self._has_heard, member), f"{member.dialect} hears the word")
         for member in self.members:
             self._check_words(member)
             for number in set(still_open) & set(self.open_questions):

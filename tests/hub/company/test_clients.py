@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.hub.company.members import (
     Member,
     PlainMember,
     SecondMember,
+    ThreadsMember,
 )
 
 KINDS = (PERMISSION, ELICITATION)
@@ -55,9 +57,10 @@ class Room:
         self._words += 1
         self.house.agent.say(self._agents, f"word-{self._words}.")
         for member in self.members:
-            await self.house.until(
-                lambda m=member: m.words[-1:] == [self._words], f"{member.dialect}: the word"
-            )
+            await self.house.until(partial(self._has_heard, member), f"{member.dialect}: the word")
+
+    def _has_heard(self, member: Member) -> bool:
+        return member.words[-1:] == [self._words]
 
     async def answered(self, number: int) -> Any:
         """What the agent was answered, which is one thing."""
@@ -260,8 +263,6 @@ async def test_a_client_that_opens_its_session_again_has_one_open_question_of_ea
 
 
 async def test_a_client_of_the_thread_protocol_that_leaves_does_not_cancel_its_turn(tmp_path: Path) -> None:
-    from tests.hub.company.members import ThreadsMember
-
     async with open_house(tmp_path) as house, room(house, ThreadsMember, LegacyMember) as session:
         await session.leave(session.members[0])
         await session.gather()
