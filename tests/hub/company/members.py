@@ -41,7 +41,8 @@ class Member:
     """Whether its dialect has words for a question that it cannot be asked."""
     capabilities: ClassVar[Frame] = {}
 
-    def __init__(self, house: House, *, connect: Connect = Socket) -> None:
+    def __init__(self, house: House, *, connect: Connect = Socket, is_named: bool = True) -> None:
+        """`is_named`: whether its address names its dialect, or the hub has to find out."""
         self.house = house
         self.seen: dict[int, Seen] = {}
         self.words: list[int] = []
@@ -50,7 +51,8 @@ class Member:
         self.session = ""
         self._answers: dict[Any, Frame] = {}
         self._id = 0
-        self.socket: Any = connect(house, self._hear, dialect="" if self.dialect == "v1" else self.dialect)
+        named = self.dialect if is_named and self.dialect != "v1" else ""
+        self.socket: Any = connect(house, self._hear, dialect=named)
 
     # Coming.
 
@@ -152,6 +154,13 @@ class PlainMember(Member):
     dialect = "v1"
     can_ask = frozenset({PERMISSION, ELICITATION})
     capabilities = FORM
+
+
+class QuirkyMember(PlainMember):
+    """One that the hub knows for its mistakes, so that an interpreter stands before it."""
+
+    def greeting(self) -> Frame:
+        return {**super().greeting(), "clientInfo": {"name": "example-client", "version": "1"}}
 
 
 class KoogMember(Member):
@@ -281,6 +290,10 @@ MEMBERS: tuple[type[Member], ...] = (
     KoogMember,
     AcpexMember,
 )
+
+
+FOUND: tuple[type[Member], ...] = (SecondMember, CrowMember)
+"""Those whose dialect the hub finds out by itself."""
 
 
 class Inbox:

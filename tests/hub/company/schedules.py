@@ -21,7 +21,16 @@ from math import inf
 from typing import Any
 
 from tests.hub.company.house import OPTIONS, House
-from tests.hub.company.members import ELICITATION, MEMBERS, PERMISSION, Inbox, Member, yield_some
+from tests.hub.company.members import (
+    ELICITATION,
+    FOUND,
+    MEMBERS,
+    PERMISSION,
+    Inbox,
+    Member,
+    QuirkyMember,
+    yield_some,
+)
 
 EVENTS = 30
 MOST_MEMBERS = 6
@@ -95,8 +104,10 @@ class Schedule:
     async def _come(self) -> None:
         if len(self.members) >= MOST_MEMBERS:
             return
-        member = self._chance.choice(MEMBERS)(self.house)
-        self.trace.append(f"{member.dialect} comes")
+        kind = self._chance.choice((*MEMBERS, QuirkyMember))
+        is_named = kind not in FOUND or self._chance.random() < 0.5
+        member = kind(self.house, is_named=is_named)
+        self.trace.append(f"{member.dialect} comes" + ("" if is_named else ", unnamed"))
         await member.join(self._session)
         if not self._session:
             self._session, self._agents_session = member.session, self.house.agent.session
