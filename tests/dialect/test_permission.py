@@ -33,12 +33,16 @@ def edge(dialect: str = "crow", settings: Settings = ALONE) -> Any:
     return make_edge(dialect, "client", settings, Ledger())
 
 
-def asked(dialect: str, settings: Settings) -> tuple[Translator, list[Any]]:
-    """A client that was asked for permission and to fill in a form, and what was answered without it."""
+def asked(dialect: str, settings: Settings, *first: Any) -> tuple[Translator, list[Any]]:
+    """A client that was asked for permission and to fill in a form, and what was answered without it; `first`
+    is what it says before.
+    """
     ledger = Ledger()
     edges = [Quirks("client", settings, ledger), make_edge(dialect, "client", settings, ledger)]
     translator = Translator(edges, ledger)
     said: list[Any] = []
+    for frame in first:
+        translator.from_peer(json.dumps(frame).encode() + b"\n")
     for number, (method, params) in enumerate([(PERMISSION, QUESTION), ("elicitation/create", FORM)], 1):
         frame = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         said += frames(translator.from_inside(json.dumps(frame).encode() + b"\n").inside)
@@ -54,6 +58,23 @@ def test_where_others_are_asked_too_nothing_is_answered_for_a_client(dialect: st
     translator, said = asked(dialect, SHARED)
     assert not [frame for frame in said if "error" not in frame], "an error decides nothing"
     assert translator.peer_ended().inside == b"", "to leave is to say nothing"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"protocolVersion": 1, "capabilities": {}},
+        {"protocolVersion": 1, "capabilities": {"fileSystem": {"readTextFile": True}}},
+        {"protocolVersion": 1, "clientCapabilities": {}, "clientInfo": {"name": "example-client"}},
+        {"protocol_version": 1, "client_capabilities": {}},
+        {"protocolVersion": 2, "capabilities": {}, "info": {"name": "any", "version": "1"}},
+    ],
+)
+def test_that_holds_too_for_a_client_whose_dialect_has_to_be_found_out(params: Object) -> None:
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+    translator, said = asked("auto", SHARED, hello)
+    assert not [frame for frame in said if "error" not in frame]
+    assert translator.peer_ended().inside == b""
 
 
 @pytest.mark.parametrize("dialect", FOREIGN)

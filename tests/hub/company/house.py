@@ -42,7 +42,9 @@ Frame = dict[str, Any]
 class ScriptedAgent:
     """Does what a test says, and keeps every answer to what it asked, with the moment in which it came."""
 
-    def __init__(self, tick: Callable[[], int]) -> None:
+    def __init__(self, tick: Callable[[], int], folder: Path) -> None:
+        self.file = folder / "note.txt"
+        """What it reads."""
         self.session = ""
         """The session that was made last."""
         self.prompts: dict[str, Any] = {}
@@ -118,6 +120,9 @@ class ScriptedAgent:
                 "options": options,
             }
             method = "session/request_permission"
+        elif kind == "file":
+            params = {"path": str(self.file)}
+            method = "fs/read_text_file"
         else:
             schema = {"type": "object", "properties": {"word": {"type": "string"}}}
             params = {"mode": "form", "message": name, "requestedSchema": schema}
@@ -314,7 +319,7 @@ async def listening_house(folder: Path) -> AsyncIterator[House]:
 async def open_house(
     folder: Path, tick: Callable[[], int] | None = None, *, port: int = 1
 ) -> AsyncIterator[House]:
-    agent = ScriptedAgent(tick or Ticks())
+    agent = ScriptedAgent(tick or Ticks(), folder)
     spec = AgentSpec(name="scripted", open=agent.open)
     token = new_token()
     admission = Admission({hashed(token): Grant("owner")}, hosts=local_hosts(port))

@@ -46,6 +46,8 @@ class Member:
         self.house = house
         self.seen: dict[int, Seen] = {}
         self.words: list[int] = []
+        self.requests: list[str] = []
+        """The methods that it was asked for."""
         self.unable: set[str] = set()
         """What it said that it does not know."""
         self.session = ""
@@ -128,6 +130,7 @@ class Member:
     def _hear(self, frame: Frame) -> None:
         self.words += [int(word) for word in WORD.findall(str(frame))]
         if "method" in frame:
+            self.requests += [frame["method"]] if "id" in frame else []
             self.hear(frame)
         else:
             self._answers[frame["id"]] = frame

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -15,6 +15,7 @@ from tests.hub.company.members import (
     ELICITATION,
     MEMBERS,
     PERMISSION,
+    AcpexMember,
     CrowMember,
     Inbox,
     LegacyMember,
@@ -260,6 +261,20 @@ async def test_a_client_that_opens_its_session_again_has_one_open_question_of_ea
         assert (seen.asked, seen.ended) == (2, 1), "the first is taken back when the second is asked"
         client.answer(1, "once")
         assert await session.answered(1) == ALLOWED[PERMISSION]
+
+
+class LendingMember(AcpexMember):
+    capabilities: ClassVar[dict[str, Any]] = {"fs": {"readTextFile": True, "writeTextFile": True}}
+
+
+async def test_what_a_client_lends_is_waited_for_when_it_is_cut_off(tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house, room(house, LendingMember, PlainMember) as session:
+        lender = session.members[0]
+        session.ask(1, "file")
+        await house.until(lambda: lender.requests, "the lender is asked for a file")
+        await session.leave(lender, code=1006)
+        await session.gather()
+        assert house.agent.answers[1] == [], "it may come back"
 
 
 async def test_a_client_of_the_thread_protocol_that_leaves_does_not_cancel_its_turn(tmp_path: Path) -> None:
