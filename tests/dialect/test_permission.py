@@ -33,7 +33,7 @@ def edge(dialect: str = "crow", settings: Settings = ALONE) -> Any:
     return make_edge(dialect, "client", settings, Ledger())
 
 
-def asked(dialect: str, settings: Settings, *first: Any) -> tuple[Translator, list[Any]]:
+def ask_client(dialect: str, settings: Settings, *first: Any) -> tuple[Translator, list[Any]]:
     """A client that was asked for permission and to fill in a form, and what was answered without it; `first`
     is what it says before.
     """
@@ -55,7 +55,7 @@ def frames(block: bytes) -> list[Any]:
 
 @pytest.mark.parametrize("dialect", FOREIGN)
 def test_where_others_are_asked_too_nothing_is_answered_for_a_client(dialect: str) -> None:
-    translator, said = asked(dialect, SHARED)
+    translator, said = ask_client(dialect, SHARED)
     assert not [frame for frame in said if "error" not in frame], "an error decides nothing"
     assert translator.peer_ended().inside == b"", "to leave is to say nothing"
 
@@ -72,14 +72,14 @@ def test_where_others_are_asked_too_nothing_is_answered_for_a_client(dialect: st
 )
 def test_that_holds_too_for_a_client_whose_dialect_has_to_be_found_out(params: Object) -> None:
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
-    translator, said = asked("auto", SHARED, hello)
+    translator, said = ask_client("auto", SHARED, hello)
     assert not [frame for frame in said if "error" not in frame]
     assert translator.peer_ended().inside == b""
 
 
 @pytest.mark.parametrize("dialect", FOREIGN)
 def test_where_a_client_is_alone_its_permission_is_answered_when_it_leaves(dialect: str) -> None:
-    translator, said = asked(dialect, ALONE)
+    translator, said = ask_client(dialect, ALONE)
     said += frames(translator.peer_ended().inside)
     results = [frame["result"]["outcome"] for frame in said if frame["id"] == 1 and "result" in frame]
     if dialect == "koog":  # its questions pass as they are, and end with the connection

@@ -142,7 +142,7 @@ class Edge:
         """Who takes the next block: an edge that only had to find something out hands over to another."""
         return self
 
-    def introduced(self, params: Object) -> Object:
+    def announce_limits(self, params: Object) -> Object:
         """The v1 params of its client's `initialize`, for whoever decides: a client that cannot be asked for
         permission says so, and is told of questions instead.
         """

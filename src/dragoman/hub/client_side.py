@@ -35,7 +35,7 @@ from dragoman.wire import (
     response,
 )
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, NAMES, invalid_request
-from dragoman.wire.envelope import Envelope, Id
+from dragoman.wire.envelope import Envelope, ErrorObject, Id
 
 if TYPE_CHECKING:
     from dragoman.hub.follower import Follower
@@ -94,7 +94,7 @@ class HubClient:
         self.name = ""
         """What it calls itself when it comes back; empty if it does not."""
         self.capabilities: dict[str, Any] = {}
-        self.unable: set[str] = set()
+        self.unknown_questions: set[str] = set()
         """What agents ask people and it does not know, as it said itself."""
         self.initialized = False
         self.seat: Seat | None = None
@@ -278,15 +278,14 @@ class HubClient:
         if result is not None and bytes(result) == b"null":
             result, error = _without_result(one.method)
         if one.method in ASKED and (error is not None or not is_answer(one, result)):
-            self._gave_no_answer(one, error)
+            self._on_no_answer(one, error)
             return
         session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
 
-    def _gave_no_answer(self, request: OpenRequest, error: Any) -> None:
+    def _on_no_answer(self, request: OpenRequest, error: ErrorObject | None) -> None:
         """Whoever cannot answer decides nothing: the question stays open for others and for the inbox."""
-        code = None if error is None else object_of(encoded(error)).get("code")
-        if value_of(code) == METHOD_NOT_FOUND:
-            self.unable.add(request.method)
+        if error is not None and error.code == METHOD_NOT_FOUND:
+            self.unknown_questions.add(request.method)
         log.info("a client of %s gave no answer to %s; it stays open", self.grant.name, request.method)
 
     # Rights.
@@ -297,7 +296,7 @@ class HubClient:
 
     def can_answer(self, request: OpenRequest) -> bool:
         """Whether it may decide what an agent asks people, and can put the question to a person."""
-        is_able = request.method not in self.unable and can_be_asked(self.capabilities, request)
+        is_able = request.method not in self.unknown_questions and can_be_asked(self.capabilities, request)
         return is_able and self.grant.may("approve")
 
     def may_reach(self, session: HubSession) -> None:

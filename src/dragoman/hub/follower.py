@@ -50,7 +50,7 @@ class Follower:
         self.expected: set[str] = set()  # keys of prompts that are about to come again, to be answered
         self._come = asyncio.Event()
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
-        self._noticed: set[int] = set()  # open questions of which it was told, because it cannot be asked
+        self._notices: set[int] = set()  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None
 
     def show(self, entries: Sequence[Stored]) -> None:
@@ -175,10 +175,10 @@ class Follower:
 
     def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
         open_request = self.session.requests.get(sequence)
-        is_new = open_request is not None and sequence not in self._noticed
+        is_new = open_request is not None and sequence not in self._notices
         if not is_new or method != PERMISSION or not is_told(self.client.capabilities):
             return None
-        self._noticed.add(sequence)
+        self._notices.add(sequence)
         return self.session.hub.desk.told(self.session, self.session.requests[sequence])
 
     def judged(self, sequence: int, /) -> dict[str, Any]:
@@ -190,7 +190,7 @@ class Follower:
         return None if request is None else bytes(request.params)
 
     def settles(self, sequence: int, /) -> Id | UnsetType:
-        self._noticed.discard(sequence)
+        self._notices.discard(sequence)
         number = self._asked.pop(sequence, None)
         if number is None or self.client.asked.pop(number, None) is None:
             return UNSET

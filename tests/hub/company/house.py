@@ -317,14 +317,16 @@ async def listening_house(folder: Path) -> AsyncIterator[House]:
 
 @asynccontextmanager
 async def open_house(
-    folder: Path, tick: Callable[[], int] | None = None, *, port: int = 1
+    folder: Path, tick: Callable[[], int] | None = None, *, port: int = 1, expire: float = 0.0
 ) -> AsyncIterator[House]:
+    """`expire`: seconds until a question is rejected that nobody answers; 0 never."""
     agent = ScriptedAgent(tick or Ticks(), folder)
     spec = AgentSpec(name="scripted", open=agent.open)
+    options = HubOptions(default_agent="scripted", expire=expire)
     token = new_token()
     admission = Admission({hashed(token): Grant("owner")}, hosts=local_hosts(port))
     async with (
         open_journal(folder / "hub.db", durability="normal") as journal,
-        Hub(journal, {"scripted": spec}, options=HubOptions(default_agent="scripted")) as hub,
+        Hub(journal, {"scripted": spec}, options=options) as hub,
     ):
         yield House(HubApp(hub, admission), agent, token, folder, port)

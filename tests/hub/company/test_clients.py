@@ -231,6 +231,19 @@ async def test_whoever_comes_late_is_asked_what_is_open_and_nothing_else(
         assert late.question(2).notices == int(late.hears_notices)
 
 
+async def test_everybody_hears_that_a_question_has_expired(tmp_path: Path) -> None:
+    async with open_house(tmp_path, expire=0.3) as house, room(house, *MEMBERS) as session:
+        for number, kind in enumerate(KINDS, 1):
+            session.ask(number, kind)
+            rejected = {"outcome": {"outcome": "selected", "optionId": "no"}}
+            assert await session.answered(number) == (
+                rejected if kind == PERMISSION else {"action": "decline"}
+            )
+            for one in session.members:
+                seen = one.question(number)
+                assert seen.asked == seen.ended == int(kind in one.can_ask), one.dialect
+
+
 @pytest.mark.parametrize("dialect", [PlainMember, SecondMember, CrowMember], ids=lambda kind: kind.dialect)
 async def test_a_cancel_is_not_an_answer_to_questions_of_another_turn(
     dialect: type[Member], tmp_path: Path

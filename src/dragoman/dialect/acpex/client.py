@@ -74,7 +74,7 @@ class AcpexClient(SpeakingEdge):
         self._asked_inside.owe(message.id, (str(message.method), as_text(params.get("sessionId"))))
         if message.method == "initialize":
             read = read_greeting(params, self.form, self.note)
-            return [("inside", with_params(message, self.introduced(read)))]
+            return [("inside", with_params(message, self.announce_limits(read)))]
         if message.method == "authenticate":
             return self._login(message, params)
         if message.method in ("session/new", "session/load"):
@@ -91,7 +91,7 @@ class AcpexClient(SpeakingEdge):
         if message.method == "session/update":
             return self._updated(message)
         if message.method == NOTICE:
-            return self._noticed(question_in(message))
+            return self._show_call(question_in(message))
         if str(message.method).startswith("_"):
             return [("peer", message)]
         self.note(NOTIFICATION)
@@ -130,10 +130,10 @@ class AcpexClient(SpeakingEdge):
     def _asked(self, message: Message) -> list[Out]:
         method = str(message.method)
         if method == "session/request_permission":
+            outs = [] if self.settings.answers_for_peer else self._show_call(as_object(message.params))
             if self.settings.answers_for_peer:
                 self.note(PERMISSION)
-                return [("inside", answer_unasked(message, self))]
-            return [*self._noticed(as_object(message.params)), ("inside", answer_unasked(message, self))]
+            return [*outs, ("inside", answer_unasked(message, self))]
         if method not in TAKEN and not method.startswith("_"):
             self.note(REQUEST)
             why = "Method not found: the client's dialect does not have it"
@@ -141,7 +141,7 @@ class AcpexClient(SpeakingEdge):
         self._asked_peer.owe(message.id, (method, ""))
         return [("peer", message)]
 
-    def _noticed(self, question: Object) -> list[Out]:
+    def _show_call(self, question: Object) -> list[Out]:
         """Somebody else is asked about a tool call. The client sees the call, unless it has seen it before:
         the dialect says of a call only that it begins and how it ends.
         """

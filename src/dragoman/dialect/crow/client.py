@@ -130,14 +130,16 @@ class CrowClient(Edge):
         choice = read_choice(params)
         is_cancelled = choice is None and params.get("outcome") in ("cancelled", {"outcome": "cancelled"})
         if choice not in question.options and not is_cancelled:
-            return self._unchosen(message, question, call_id, choice)
+            return self._on_wrong_choice(message, question, call_id, choice)
         self._questions.settle(session, call_id)
         if is_cancelled:
             return [_unanswered(question), *self._told(message, _done(message))]
         outcome = {"outcome": {"outcome": "selected", "optionId": choice}}
         return [("inside", answer(question.request_id, outcome)), *self._told(message, _done(message))]
 
-    def _unchosen(self, message: Message, question: Question, name: str, choice: str | None) -> list[Out]:
+    def _on_wrong_choice(
+        self, message: Message, question: Question, name: str, choice: str | None
+    ) -> list[Out]:
         """The client chose nothing that was offered. Where others are asked too, its question stays open."""
         other = ParamError("option_id", "is none of the options that were offered")
         told = self._told(message, invalid_params(message.id, other))
@@ -162,7 +164,7 @@ class CrowClient(Edge):
         if method == "session/request_permission" and message.is_request:
             return self._ask(message)
         if method == "$/cancel_request":
-            return self._withdrawn(as_object(message.params).get("requestId"))
+            return self._on_withdrawal(as_object(message.params).get("requestId"))
         if method.startswith("_"):
             if message.is_request:
                 self._extensions.owe(message.id, method)
@@ -173,7 +175,7 @@ class CrowClient(Edge):
         self.note(NO_METHOD)
         return [("inside", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
 
-    def _withdrawn(self, request_id: Json) -> list[Out]:
+    def _on_withdrawal(self, request_id: Json) -> list[Out]:
         """A question is settled elsewhere. The client is told in the word that it would have used."""
         found = self._questions.withdraw(request_id)
         outs: list[Out] = [_unanswered(one) for _, one in found if self.settings.answers_for_peer]

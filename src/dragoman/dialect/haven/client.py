@@ -74,13 +74,11 @@ class HavenClient(Edge):
     def _asking(self, message: Message) -> Message:
         params = as_object(message.params)
         if message.method == "initialize":
-            said = (
-                renamed(params, {"capabilities": "clientCapabilities"})
-                if "capabilities" in params
-                else params
-            )
-            introduced = self.introduced(said)
-            return message if introduced is params else with_params(message, introduced)
+            read = params
+            if "capabilities" in params:
+                read = renamed(params, {"capabilities": "clientCapabilities"})
+            read = self.announce_limits(read)
+            return message if read is params else with_params(message, read)
         if message.method == "session/prompt" and "prompt" in params:
             return with_params(message, {**params, "prompt": read_blocks(params["prompt"], self)})
         return message

@@ -59,7 +59,7 @@ class IntroducingEdge(ThreadsEdge):
             "clientInfo": {"name": "dragoman-threads", "version": "1"},
         }
         self.note(Repaired.INTRODUCTION)
-        return [self.ask_inside("initialize", self.introduced(params), self._introduced)]
+        return [self.ask_inside("initialize", self.announce_limits(params), self._introduced)]
 
     def _introduced(self, answer: Message) -> list[Out]:
         held, self._held, self._held_bytes = self._held, [], 0
