@@ -18,7 +18,7 @@ from dragoman.hub.admission import Grant
 from dragoman.hub.checking import check_version
 from dragoman.hub.frames import encoded, object_of, value_of
 from dragoman.hub.gate import check, check_session
-from dragoman.hub.questions import can_be_asked, is_answer
+from dragoman.hub.questions import can_be_asked, is_answer, is_cancelled
 from dragoman.hub.recall import ASKED
 from dragoman.runtime.owner import Owner
 from dragoman.schema.v1.methods import METHODS
@@ -105,6 +105,7 @@ class HubClient:
         """Its prompts that have no answer: session and key → the id it waits under."""
         self.asked: dict[int, tuple[HubSession, int]] = {}
         """What it was asked: our id → whose request, and which."""
+        self._dismissed: set[int] = set()  # of these, the ones that it may have to answer without a person
         self.since = asyncio.get_running_loop().time()
         """When its connection came, by our clock."""
         self.gone = asyncio.Event()
@@ -275,6 +276,9 @@ class HubClient:
         one = session.requests.get(sequence)
         if one is None:
             return  # somebody else was first
+        if request_id in self._dismissed and is_cancelled(result):
+            session.followers[self].ask_anew(sequence)
+            return
         if result is not None and bytes(result) == b"null":
             result, error = _without_result(one.method)
         if one.method in ASKED and (error is not None or not is_answer(one, result)):
@@ -287,6 +291,13 @@ class HubClient:
         if error is not None and error.code == METHOD_NOT_FOUND:
             self.unknown_questions.add(request.method)
         log.info("a client of %s gave no answer to %s; it stays open", self.grant.name, request.method)
+
+    def on_withdrawal(self, session: HubSession) -> None:
+        """It cancelled prompts of its own that waited, and the turn of another goes on. The protocol demands
+        that it answers with `cancelled` whatever it is asked in the session; no person has decided that.
+        """
+        waiting = {number for number, (asking, _) in self.asked.items() if asking is session}
+        self._dismissed = waiting | (self._dismissed & self.asked.keys())
 
     # Rights.
 

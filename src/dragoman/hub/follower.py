@@ -82,6 +82,11 @@ class Follower:
         if any(again):
             self.client.send(b"".join(again))
 
+    def ask_anew(self, sequence: int) -> None:
+        """Its answer does not count: it is asked under another id."""
+        del self._asked[sequence]
+        self.ask_again()
+
     def withdraw(self) -> None:
         """Take back what the client is being asked: it follows no more, or from another place."""
         for number in self._asked.values():

@@ -47,11 +47,17 @@ def is_answer(request: OpenRequest, result: Raw | None) -> bool:
     """Whether somebody chose something that was offered, or chose to give no answer."""
     if request.method == ELICITATION:
         return value_of(object_of(result).get("action")) in ACTIONS
-    outcome = object_of(object_of(result).get("outcome"))
-    if value_of(outcome.get("outcome")) == "cancelled":
+    if is_cancelled(result):
         return True
+    outcome = object_of(object_of(result).get("outcome"))
     is_selected = value_of(outcome.get("outcome")) == "selected"
     return is_selected and value_of(outcome.get("optionId")) in _offered(request)
+
+
+def is_cancelled(result: Raw | None) -> bool:
+    """Whether a request for permission is answered without a choice."""
+    outcome = object_of(object_of(result).get("outcome"))
+    return bool(value_of(outcome.get("outcome")) == "cancelled")
 
 
 def _offered(request: OpenRequest) -> list[str]:

@@ -17,7 +17,9 @@ from tests.hub.company.members import (
     PERMISSION,
     AcpexMember,
     CrowMember,
+    HavenMember,
     Inbox,
+    KoogMember,
     LegacyMember,
     Member,
     PlainMember,
@@ -229,6 +231,25 @@ async def test_whoever_comes_late_is_asked_what_is_open_and_nothing_else(
         assert late.question(1).asked == late.question(1).ended == 0
         assert late.question(2).asked == int(PERMISSION in late.can_ask)
         assert late.question(2).notices == int(late.hears_notices)
+
+
+@pytest.mark.parametrize("dialect", [PlainMember, HavenMember, KoogMember], ids=lambda kind: kind.dialect)
+async def test_an_answer_that_the_protocol_demands_of_whoever_cancels_decides_nothing(
+    dialect: type[Member], tmp_path: Path
+) -> None:
+    """A client that cancels answers what it is asked with `cancelled`, also where it cancels in the queue."""
+    async with open_house(tmp_path) as house, room(house, PlainMember, dialect) as session:
+        running, queued = session.members
+        session.ask(1, PERMISSION)
+        await session.gather()
+        queued.prompt()
+        queued.cancel(None)
+        queued.answer(1, "cancelled")
+        await house.until(lambda: queued.seen[1].asked == 2, "the person is asked again")
+        assert house.agent.answers[1] == []
+        queued.answer(1, "once")
+        assert await session.answered(1) == ALLOWED[PERMISSION]
+        assert (running.seen[1].ended, queued.seen[1].ended) == (1, 0)
 
 
 async def test_everybody_hears_that_a_question_has_expired(tmp_path: Path) -> None:
