@@ -107,6 +107,8 @@ class Follower:
         try:
             while self.position.sequence < session.log.last:
                 async for page in session.hub.journal.replay(session.stream, after=self.position.sequence):
+                    # The journal may know of more than the session has acted upon: that is told when it has.
+                    page = page[: max(0, session.log.last - first_of(page) + 1)]
                     for part in self._up_to_answers(page):
                         await self._expect(part)
                         self._tell(part)
@@ -123,8 +125,8 @@ class Follower:
 
     def _up_to_answers(self, page: Sequence[Stored]) -> Iterator[Sequence[Stored]]:
         """The page in parts, each of which begins with the end of a turn that is expected."""
-        if not self.expected:
-            return iter((page,))
+        if not self.expected or not page:
+            return iter((page,) if page else ())
         ends = [place for place, stored in enumerate(page) if place and _ended(stored) in self.expected]
         return (page[first:last] for first, last in pairwise((0, *ends, len(page))))
 
