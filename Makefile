@@ -107,7 +107,7 @@ test:
 test-all:
 	@export HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-thorough} DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-300} \
 	    DRAGOMAN_DROPS=$${DRAGOMAN_DROPS:-100} DRAGOMAN_KILLS=$${DRAGOMAN_KILLS:-40} \
-	    DRAGOMAN_MUTATIONS=$${DRAGOMAN_MUTATIONS:-20000}; \
+	    DRAGOMAN_MUTATIONS=$${DRAGOMAN_MUTATIONS:-20000} DRAGOMAN_COMPANY=$${DRAGOMAN_COMPANY:-1200}; \
 	    $(MAKE) --no-print-directory test
 
 check-format: $(READY_PY)
@@ -159,8 +159,9 @@ bench-cluster: $(READY_PY)
 schema: setup
 	@$(PY) tools/generate_schema.py $(ARGS)
 
-# Checks the types of the page and builds it into src/dragoman/web/static.
-web: $(READY_WEB)
+# Writes the table of characters for the page, checks its types and builds it into src/dragoman/web/static.
+web: $(READY_PY) $(READY_WEB)
+	@$(PY) tools/generate_characters.py
 	@cd $(WEB) && node_modules/.bin/tsc --noEmit && node build.mjs
 
 clean:

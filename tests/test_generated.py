@@ -1,4 +1,4 @@
-"""The committed schema is what the generator writes today from the published schemas it pins."""
+"""What is generated and committed is what its generator writes today."""
 
 import subprocess
 import sys
@@ -15,3 +15,12 @@ PACKAGE = ROOT / "tests" / "interop" / "ts" / "node_modules" / "@agentclientprot
 def test_the_generated_schema_is_fresh() -> None:
     check = subprocess.run([sys.executable, GENERATOR, "--check"], cwd=ROOT, capture_output=True, text=True)
     assert check.returncode == 0, f"run make schema\n{check.stdout}{check.stderr}"
+
+
+@pytest.mark.skipif(
+    not (ROOT / "web").is_dir(), reason="the sources of the page are not part of this archive"
+)
+def test_the_page_has_the_terminals_table_of_characters() -> None:
+    generator = ROOT / "tools" / "generate_characters.py"
+    check = subprocess.run([sys.executable, generator, "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert check.returncode == 0, f"{check.stdout}{check.stderr}"

@@ -121,7 +121,9 @@ def test_chat_ends_with_the_pane_of_tmux_that_it_runs_in(tmp_path: Path) -> None
 COMMANDS: dict[str, Callable[[list[str]], list[str]]] = {
     "run": lambda agent: ["run", "--no-history", "--agent", shlex.join(agent), "hello"],
     "doctor": lambda agent: ["doctor", "--", *agent],
-    "check": lambda agent: ["check", "agent", "--", *agent],
+    "check agent": lambda agent: ["check", "agent", "--", *agent],
+    "check client": lambda client: ["check", "client", "--", *client, "{agent}"],
+    "check translate": lambda agent: ["check", "translate", "--", *agent],
     "tap": lambda agent: ["tap", "--", *agent],
     "login": lambda agent: ["agents", "login", shlex.join(agent)],
     "logout": lambda agent: ["agents", "logout", shlex.join(agent)],
@@ -154,11 +156,16 @@ def test_a_hub_ends_with_its_terminal(how: str, tmp_path: Path) -> None:
 @pytest.mark.bound(150)
 @together
 def test_a_hub_whose_terminal_is_there_reads_its_configuration_at_a_hangup(tmp_path: Path) -> None:
-    held = Held([*DRAGOMAN, "hub", "--listen", "127.0.0.1:0"], tmp_path)
+    policy, config = tmp_path / "policy.toml", tmp_path / "hub.toml"
+    policy.write_text('default = "deny"\n')
+    config.write_text(f'[approvals]\npolicy = "{policy}"\n')
+    held = Held([*DRAGOMAN, "hub", "--config", str(config), "--listen", "127.0.0.1:0"], tmp_path)
     try:
         held.wait_for(lambda: "The page:" in held.shown, "the hub's start")
+        policy.write_text("nonsense = 1\n")
         held.end("SIGHUP")
-        held.wait_for(lambda: "the configuration was read again" in held.shown, "another reading")
+        held.wait_for(lambda: "the policy stays as it was" in held.shown, "another reading of the policy")
+        assert "the configuration was read again" in held.shown
         assert held.process.poll() is None
     finally:
         held.close()

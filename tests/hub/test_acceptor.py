@@ -89,29 +89,34 @@ async def test_a_body_that_dribbles_behind_its_answer_does_not_keep_the_connecti
 
 
 async def test_a_reader_of_a_large_answer_that_gets_on_is_not_cut_off() -> None:
-    size = 4 * 1024 * 1024
+    size = 16 * 1024 * 1024  # more than the system takes of the hub at once
 
     async def app(scope: dict[str, object], receive: object, send: object) -> None:
         assert callable(send)
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": bytes(size)})
+        body = bytes(size) if scope["path"] == "/large" else b"the end"
+        length = (b"content-length", str(len(body)).encode())
+        await send({"type": "http.response.start", "status": 200, "headers": [length]})
+        await send({"type": "http.response.body", "body": body})
 
     async with door(app, connections=ConnectionLimits(head=0.15)) as at:
         line = socket.socket()
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)  # so that it is the hub that waits
         line.connect(("127.0.0.1", at.port))
         reader, writer = await asyncio.open_connection(sock=line, limit=65536)
-        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
-        heard = 0
+        writer.write(b"GET /large HTTP/1.1\r\nhost: x\r\n\r\n")
         loop = asyncio.get_running_loop()
-        begun = loop.time()
-        while data := await reader.read(65536):
-            heard += len(data)
-            if loop.time() - begun < 0.5:  # for three deadlines, a bit at a time
-                await asyncio.wait((loop.create_future(),), timeout=0.02)
+        begun, heard = loop.time(), 0
+        while loop.time() - begun < 0.5:  # for three deadlines, a bit at a time
+            heard += len(await reader.read(65536))
+            await asyncio.wait((loop.create_future(),), timeout=0.02)
+        assert heard < size
+        # The connection was not closed behind the answer either: it is good for another request.
+        writer.write(b"GET /small HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        rest = await reader.read()
         writer.close()
         await writer.wait_closed()
-    assert heard > size
+    assert heard + len(rest) > size
+    assert rest.endswith(b"the end")
 
 
 async def test_a_tls_handshake_that_is_never_finished_is_ended(tmp_path: Path) -> None:
@@ -126,6 +131,7 @@ async def test_handshakes_count_as_connections_without_a_token(tmp_path: Path) -
     async with door(connections=FEW, tls=certified(tmp_path)) as at, peers(at, 12) as strangers:
         for stranger in strangers[:4]:
             assert await stranger.closed()
+        assert at.refused.count("connections") == 4  # and not by the deadline
         assert strangers[-1].is_open
 
 

@@ -1,6 +1,7 @@
 /** A session as one HTML file: everything that was said, with its colours, without scripts and without us. */
 
 import type { Conversation } from "./model/conversation";
+import { plain } from "./text/reveal";
 import { el, shown } from "./view/dom";
 import { viewOf } from "./view/items";
 import { finishDrawing } from "./view/later";
@@ -11,7 +12,7 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; me
 export async function exported(open: Conversation): Promise<Blob> {
   const title = open.fold.title ?? open.info?.title ?? "A session";
   const under = `${open.info?.agent ?? ""} · ${open.info?.cwd ?? ""}`;
-  const head = el("header", "", el("h1", "", shown(title)), el("p", "faint", shown(under, true)));
+  const head = el("header", "", el("h1", "", shown(title, "line")), el("p", "faint", shown(under, "exact line")));
   const body = el("main", "exported", head);
   for (const item of open.fold.items) {
     // What is folded is drawn when it is opened; in a file nobody could.
@@ -24,7 +25,7 @@ export async function exported(open: Conversation): Promise<Blob> {
   await import("./view/highlight");
   await new Promise((resolve) => window.setTimeout(resolve));
   for (const button of body.querySelectorAll("button.copy, button.fork")) button.remove();
-  const named = el("title", "", title).outerHTML;
+  const named = el("title", "", plain(title)).outerHTML;
   const policy = `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`;
   const start = `<!doctype html>\n<html lang="en"><head><meta charset="utf-8">${policy}${named}<style>${styles()}</style></head>`;
   return new Blob([start, "<body>", body.outerHTML, "</body></html>\n"], { type: "text/html" });

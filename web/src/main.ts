@@ -11,7 +11,7 @@ import { plain } from "./text/reveal";
 import { showChanges } from "./view/changes";
 import { Composer } from "./view/composer";
 import { askText, confirm, help, leaving } from "./view/dialogs";
-import { el } from "./view/dom";
+import { el, shown } from "./view/dom";
 import { inbox, sessionList, sidebarHead } from "./view/home";
 import { blockView } from "./view/blocks";
 import { forgetCards } from "./view/question";
@@ -95,7 +95,7 @@ function pendingPrompts(tail: HTMLElement): void {
   if (tail.dataset.shown === key) return;
   tail.dataset.shown = key;
   const nodes: HTMLElement[] = open.sending.filter((one) => !open.fold.taken.has(one.key)).map((one) => {
-    const bubble = el("div", "bubble", ...one.prompt.map((block) => block.type === "text" ? el("div", "said", plain(block.text ?? "")) : blockView(block, true)));
+    const bubble = el("div", "bubble", ...one.prompt.map((block) => block.type === "text" ? el("div", "said", shown(block.text ?? "")) : blockView(block, true)));
     const made = el("div", `user sending ${one.error ? "bad" : ""}`, bubble, el("p", "faint", one.error ? `Not sent: ${plain(one.error)}` : "Sending …"));
     if (one.error) {
       const back = el("button", "small", "Take it back");
@@ -115,7 +115,7 @@ function pendingPrompts(tail: HTMLElement): void {
 
 function beginning(): HTMLElement {
   const hint = (key: string, what: string): HTMLElement => el("p", "faint", el("kbd", "", key), ` ${what}`);
-  const folder = plain(app.open!.info?.cwd ?? "");
+  const folder = plain(app.open!.info?.cwd ?? "", "exact line");
   return el("div", "empty", el("p", "empty-title", "What shall it do?"), el("p", "faint", folder), hint("/", "commands of the agent"), hint("@", "files of the folder"));
 }
 

@@ -23,7 +23,7 @@ export async function switchNotifications(): Promise<boolean> {
 }
 
 export function notifyOf(asked: Asked): void {
-  const title = plain(String(asked.params.toolCall?.title ?? asked.params.message ?? "An agent asks"));
+  const title = plain(String(asked.params.toolCall?.title ?? asked.params.message ?? "An agent asks"), "exact line");
   notify(title.slice(0, 120), plain(asked.title || asked.agent || ""), asked.sessionId, asked.request);
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { MOST_LINES, Screen } from "../src/text/ansi";
 import { changedPart, diffLines, hunksOf, parseUnified, sideBySide } from "../src/text/diff";
-import { plain, reveal } from "../src/text/reveal";
+import { type Piece, isBetween, placeToCut, plain, reveal } from "../src/text/reveal";
 import { chance } from "./random";
 
 function lines(screen: Screen): string[] {
@@ -10,15 +10,39 @@ function lines(screen: Screen): string[] {
 }
 
 test("characters that hide are shown", () => {
-  assert.equal(plain("a\u202eb\u0007\u200b\ufeff"), "a[U+202E]b[BEL][U+200B][U+FEFF]");
+  assert.equal(plain("a\u202eb\u0007\u200b\ufeff"), "a\\u202eb␇\\u200b\\ufeff");
   assert.deepEqual(reveal("tab\tline\r\nend"), ["tab\tline\nend"]);
-  assert.equal(plain("x\ry"), "x[CR]y");
-  assert.equal(plain("\ud800"), "[U+D800]");
+  assert.equal(plain("x\ry\nz"), "x␍y␊z");
+  assert.equal(plain("\ud800"), "\\ud800");
+  assert.deepEqual(reveal("\u034f"), [{ code: 0x34f, label: "U+034F", name: "combining grapheme joiner" }]);
 });
 
-test("joiners belong to prose and not to code", () => {
-  assert.deepEqual(reveal("👩‍💻"), ["👩‍💻"]);
-  assert.equal(reveal("rm\u200d -rf", true).length, 3);
+test("a blank is a blank in prose, and a mark where somebody approves", () => {
+  assert.deepEqual(reveal("voilà\u00a0!"), ["voilà\u00a0!"]);
+  assert.equal(plain("rm\u00a0-rf", "exact line"), "rm\\u00a0-rf");
+});
+
+test("joiners belong to emoji and not to commands", () => {
+  assert.deepEqual(reveal("👩‍💻", "exact"), ["👩‍💻"]);
+  assert.equal(reveal("rm\u200d -rf").length, 3);
+});
+
+test("a text that is cut at the places for it is shown as the whole", () => {
+  const letters = [..."a1é葛م😀👩🏴\u200d\u200c\ufe0f\u20e3\r\n\u202e", "\u{e0067}", "\u{e0100}", "\u{e007f}"];
+  const text = (pieces: Piece[]): string => pieces.map((piece) => (typeof piece === "string" ? piece : `[${piece.label}]`)).join("");
+  let cuts = 0;
+  for (let seed = 1; seed < 400; seed += 1) {
+    const next = chance(seed);
+    const whole = Array.from({ length: 20 }, () => letters[next(letters.length)]).join("");
+    for (let at = 1; at < whole.length; at += 1) {
+      const place = placeToCut(whole, at);
+      assert.ok(place <= at, `seed ${seed}`);
+      if (!isBetween(whole, place)) continue; // there is none nearby
+      cuts += 1;
+      assert.equal(text(reveal(whole.slice(0, place))) + text(reveal(whole.slice(place))), text(reveal(whole)), `seed ${seed}`);
+    }
+  }
+  assert.ok(cuts > 1000);
 });
 
 test("colours are taken apart, wherever the text is cut", () => {

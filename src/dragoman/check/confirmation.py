@@ -15,6 +15,7 @@ from dragoman.check.recording import Recording
 from dragoman.check.verdict import Finding, Verdict
 
 NOT_CONFIRMED = "it failed once, and not when the scene was played again"
+NOT_REPEATED = "it failed once, and the examination ended before the scene was played again"
 
 
 def scenes_to_repeat(verdicts: Iterable[Verdict], recordings: Sequence[Recording]) -> set[str] | None:
@@ -27,12 +28,14 @@ def scenes_to_repeat(verdicts: Iterable[Verdict], recordings: Sequence[Recording
     return names - {""} if failed else None
 
 
-def keep_confirmed(verdicts: Iterable[Verdict], again: Iterable[Verdict]) -> None:
-    """Turn failures that the second look does not show into warnings."""
+def keep_confirmed(
+    verdicts: Iterable[Verdict], again: Iterable[Verdict], *, is_interrupted: bool = False
+) -> None:
+    """Turn failures that the second look does not show into warnings; an interrupted one did not show all."""
     confirmed = {verdict.requirement for verdict in again if verdict.status == "failed"}
     for verdict in verdicts:
         if verdict.status == "failed" and verdict.requirement not in confirmed:
-            verdict.status, verdict.reason = "warned", NOT_CONFIRMED
+            verdict.status, verdict.reason = "warned", NOT_REPEATED if is_interrupted else NOT_CONFIRMED
 
 
 def blame_once(verdicts: Iterable[Verdict], recordings: Sequence[Recording]) -> None:

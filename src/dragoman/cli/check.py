@@ -22,6 +22,9 @@ exit status:
     2  the command line makes no sense, or a file cannot be read
     3  the peer wants a login, and most could not be tried
     4  the peer could not be examined at all
+
+SIGTERM, SIGHUP and Ctrl-C end an examination early. What was found until then is reported as incomplete, and
+the exit status is 128 and the number of the signal.
 """
 
 

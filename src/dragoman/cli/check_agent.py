@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import os
 import shlex
-import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, frame_lines
+from dragoman.cli.check_interruption import Interruption
+from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, frame_lines, say_progress
 from dragoman.cli.console import say
 from dragoman.cli.dialect import add_option
 from dragoman.cli.files import explain_error
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from dragoman.check.agent.examination import Examination
     from dragoman.check.agent.stage import Settings
     from dragoman.check.recording import Recording
-
-T = TypeVar("T")
 
 EPILOG = """examples:
   dragoman check agent -- my-agent --acp
@@ -37,9 +33,6 @@ triggered is "not exercised". With --save DIR each connection is kept as a recor
 
 An agent that wants a login is "blocked" (exit status 3): log in with its own command first, or name one of
 its methods with --login.
-
-SIGTERM, SIGHUP and Ctrl-C end an examination early: what was found so far is reported as incomplete. The exit
-status is then 128 and the number of the signal.
 """
 
 
@@ -83,7 +76,6 @@ def _seconds(text: str) -> float:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from dragoman.check.agent.examination import examine, examine_again
     from dragoman.errors import LocalMistake
 
     try:
@@ -93,84 +85,54 @@ def _run(chosen: argparse.Namespace) -> int:
     except (LocalMistake, OSError) as error:
         say(f"dragoman check agent: {explain_error(error)}", file=sys.stderr)
         return MISTAKEN
-    progress = None if chosen.quiet else _progress
-    stop = _Stop()
-    found = stop.run(lambda event: examine(settings, progress=progress, scenes=chosen.scene, stop=event))
+    with Interruption() as interruption:
+        return _examine(chosen, wishes, settings, interruption)
+
+
+def _examine(
+    chosen: argparse.Namespace, wishes: Wishes, settings: Settings, interruption: Interruption
+) -> int:
+    from dragoman.check.agent.examination import examine, examine_again
+
+    progress = None if chosen.quiet else say_progress
+    found = interruption.run(
+        lambda stop: examine(settings, progress=progress, scenes=chosen.scene, stop=stop)
+    )
     title = shlex.join(chosen.command)
     saved = _save(Path(chosen.save), found, title) if chosen.save else []
     if found.failure:
         say(f"dragoman check agent: cannot be examined: {found.failure}", file=sys.stderr)
         return UNEXAMINED
-    names = [f"{at:02} {one.facts.get('scene')}" for at, one in enumerate(found.recordings, 1)]
+    names = [f"{at:02} {recording.facts.get('scene')}" for at, recording in enumerate(found.recordings, 1)]
 
     def look_again(scenes: set[str]) -> list[Recording]:
-        if stop.number:
+        if interruption.reason:
             return []
         if not chosen.quiet:
             played = ", ".join(sorted(scenes))
             say(f"something failed: played again to be sure: {played}", file=sys.stderr, flush=True)
-        return stop.run(lambda event: examine_again(settings, scenes, stop=event))
+        return interruption.run(lambda stop: examine_again(settings, scenes, stop=stop))
 
-    status = wishes.finish(
+    return wishes.finish(
         found.recordings,
         sides=("agent",),
         title=title,
         names=saved or names,
         lines=[frame_lines(path) for path in saved],
-        blocked=stop.reason or _why_blocked(found),
+        blocked=_why_blocked(found),
         look_again=look_again,
+        interruption=interruption,
     )
-    if stop.number:
-        say(f"dragoman check agent: {stop.reason}", file=sys.stderr)
-    return 128 + stop.number if stop.number else status
-
-
-class _Stop:
-    """A signal ends an examination early, with a report of what it has. A second signal does not wait."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        names = () if os.name == "nt" else ("SIGINT", "SIGTERM", "SIGHUP")
-        self._signals: list[int] = [getattr(signal, name) for name in names]
-
-    def run(self, work: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
-        """Run work that ends when the event that it gets is set."""
-
-        async def run() -> T:
-            event = asyncio.Event()  # each loop needs its own
-            for number in self._signals:
-                asyncio.get_running_loop().add_signal_handler(number, self._ask, number, event)
-            return await work(event)
-
-        return asyncio.run(run())
-
-    def _ask(self, number: int, event: asyncio.Event) -> None:
-        self.number = number
-        event.set()
-        for handled in self._signals:
-            asyncio.get_running_loop().remove_signal_handler(handled)
-
-    @property
-    def reason(self) -> str:
-        """Why the report does not have everything; empty if it has."""
-        if not self.number:
-            return ""
-        name = signal.Signals(self.number).name
-        return f"{name} ended the examination: this report is incomplete, and failures were not played again"
 
 
 def _settings(chosen: argparse.Namespace) -> Settings:
     from dragoman.check.agent.prompts import read_prompts
-    from dragoman.check.agent.scenes import SCENES
     from dragoman.check.agent.stage import Settings
     from dragoman.errors import LocalMistake
 
     if not chosen.command:
         raise LocalMistake("name the agent's command after --")
-    known = [scene.name for scene in SCENES]
-    for name in chosen.scene or ():
-        if name not in known:
-            raise LocalMistake(f"no scene is called {name!r}; there are {', '.join(known)}")
+    check_scenes(chosen.scene or ())
     return Settings(
         command=_interpreted(chosen.command, chosen.dialect),
         cwd=chosen.cwd,
@@ -181,6 +143,17 @@ def _settings(chosen: argparse.Namespace) -> Settings:
         protocol=chosen.protocol,
         login=chosen.login,
     )
+
+
+def check_scenes(names: Sequence[str]) -> None:
+    """Raises `LocalMistake` for a scene that does not exist."""
+    from dragoman.check.agent.scenes import SCENES
+    from dragoman.errors import LocalMistake
+
+    known = [scene.name for scene in SCENES]
+    for name in names:
+        if name not in known:
+            raise LocalMistake(f"no scene is called {name!r}; there are {', '.join(known)}")
 
 
 def _interpreted(command: list[str], dialect: str) -> list[str]:
@@ -232,7 +205,3 @@ def _why_blocked(found: Examination) -> str:
     ids = [str(method.get("id")) for method in found.profile.login_methods if isinstance(method, dict)]
     offered = f"; it offers {', '.join(ids)}" if ids else ""
     return f"the agent answers {refused} with -32000: it wants a login first{offered}"
-
-
-def _progress(scene: str, number: int, count: int) -> None:
-    say(f"scene {number} of {count}: {scene}", file=sys.stderr, flush=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli import check_stand_in
+from dragoman.cli.check_interruption import Interruption
 from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, frame_lines
 from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
@@ -65,10 +67,10 @@ def _run(chosen: argparse.Namespace) -> int:
         _look_over(chosen)
         if not chosen.command:
             return _pointed(chosen, wishes)
-        with tempfile.TemporaryDirectory(prefix="dragoman-check-client-") as temporary:
-            folder = Path(chosen.save or temporary)
-            complaints = _start_all(chosen, folder)
-            return _finish(chosen, wishes, folder, complaints)
+        prefix = "dragoman-check-client-"
+        with tempfile.TemporaryDirectory(prefix=prefix) as temporary, Interruption() as interruption:
+            recorded, complaints = _start_all(chosen, Path(chosen.save or temporary), interruption)
+            return _finish(chosen, wishes, recorded, complaints, interruption)
     except SpawnFailed as error:
         return _say(str(error), UNEXAMINED)
     except (LocalMistake, OSError) as error:
@@ -93,23 +95,32 @@ def _look_over(chosen: argparse.Namespace) -> None:
 # A client that we start.
 
 
-def _start_all(chosen: argparse.Namespace, folder: Path) -> list[str]:
-    """One run for each profile; what was wrong with the runs themselves."""
-    import asyncio
-
+def _start_all(
+    chosen: argparse.Namespace, folder: Path, interruption: Interruption
+) -> tuple[list[Path], list[str]]:
+    """One run for each profile: their recordings, and what was wrong with the runs themselves. A run that a
+    signal ended is left out: what the client would have done in it is not known.
+    """
     from dragoman.check.client.profiles import PROFILES
     from dragoman.check.client.starting import filled, run_client
+    from dragoman.check.stopping import run_until
 
-    complaints = []
+    recorded: list[Path] = []
+    complaints: list[str] = []
     names = chosen.profile or list(PROFILES)
     for number, name in enumerate(names, 1):
         _progress(chosen, f"run {number} of {len(names)}: {PROFILES[name].about}")
         stand_in = _stand_in(chosen, folder.absolute(), name, people=chosen.timeout)
-        command = filled(chosen.command, stand_in)
-        run = asyncio.run(run_client(command, says=chosen.say, cwd=chosen.cwd, seconds=chosen.deadline))
+        client = run_client(
+            filled(chosen.command, stand_in), says=chosen.say, cwd=chosen.cwd, seconds=chosen.deadline
+        )
+        run = interruption.run(partial(run_until, work=client))
+        if run is None:
+            break
         _note(folder, name, run)
+        recorded += _paths(folder, name)
         complaints += _complaints(chosen, folder, name, run)
-    return complaints
+    return recorded, complaints
 
 
 def _stand_in(chosen: argparse.Namespace, folder: Path, profile: str, *, people: float) -> list[str]:
@@ -159,6 +170,8 @@ def _pointed(chosen: argparse.Namespace, wishes: Wishes) -> int:
 
     import msgspec
 
+    from dragoman.check.stopping import run_until
+
     folder = Path(chosen.save or tempfile.mkdtemp(prefix="dragoman-check-client-")).absolute()
     profile = (chosen.profile or ["full"])[0]
     words = _stand_in(chosen, folder, profile, people=600.0)
@@ -167,31 +180,39 @@ def _pointed(chosen: argparse.Namespace, wishes: Wishes) -> int:
     server = {"command": words[0], "args": words[1:], "env": {}}
     say(f"  {msgspec.json.encode(server).decode()}", file=sys.stderr)
     say(f"Recordings: {folder}. Ctrl-C judges what there is.", file=sys.stderr)
-    try:
-        _wait(folder)
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
-    return _finish(chosen, wishes, folder, [])
+    with Interruption() as interruption:
+        interruption.run(partial(run_until, work=_wait(folder)))
+        return _finish(chosen, wishes, _paths(folder), [], interruption)
 
 
-def _wait(folder: Path) -> None:
+async def _wait(folder: Path) -> None:
     """Until a connection was made, and all have ended."""
+    import asyncio
+
     from dragoman.cli.recordings import read_recording
 
-    while not (paths := _paths(folder)) or not all("over" in read_recording(path).facts for path in paths):
-        time.sleep(0.3)
+    is_over = False
+    while not is_over:
+        await asyncio.sleep(0.3)  # the files are written by processes that others start
+        recordings = [read_recording(path) for path in _paths(folder)]
+        is_over = bool(recordings) and all("over" in recording.facts for recording in recordings)
 
 
 # Both.
 
 
-def _finish(chosen: argparse.Namespace, wishes: Wishes, folder: Path, complaints: list[str]) -> int:
+def _finish(
+    chosen: argparse.Namespace,
+    wishes: Wishes,
+    paths: list[Path],
+    complaints: list[str],
+    interruption: Interruption,
+) -> int:
     from dragoman.check.story import Story
     from dragoman.cli.recordings import read_recording
 
-    paths = _paths(folder)
     recordings: list[Recording] = [read_recording(path) for path in paths]
-    if not any(Story(recording).initialize for recording in recordings):
+    if not interruption.reason and not any(Story(recording).initialize for recording in recordings):
         for complaint in complaints:
             _say(complaint, UNEXAMINED)
         return _say("no client has introduced itself to the stand-in", UNEXAMINED)
@@ -204,6 +225,7 @@ def _finish(chosen: argparse.Namespace, wishes: Wishes, folder: Path, complaints
         names=names,
         lines=[frame_lines(path) for path in paths] if chosen.save else (),
         complaints=complaints,
+        interruption=interruption,
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options
+from dragoman.cli.check_interruption import Interruption
+from dragoman.cli.check_report import MISTAKEN, UNEXAMINED, Wishes, add_options, say_progress
 from dragoman.cli.console import say
 from dragoman.cli.files import explain_error
 
@@ -42,6 +42,7 @@ def add_parser(parts: argparse._SubParsersAction[Any]) -> None:
     )
     endpoint.add_argument("--prompt", metavar="TEXT", help="what to say to the agent")
     endpoint.add_argument("--timeout", metavar="S", type=float, default=30.0, help="for each wait (30)")
+    endpoint.add_argument("--quiet", action="store_true", help="no progress on standard error")
     add_options(endpoint)
     endpoint.set_defaults(run=_run)
 
@@ -51,19 +52,24 @@ def _run(chosen: argparse.Namespace) -> int:
     from dragoman.check.endpoint.scenes import examine_endpoint
     from dragoman.errors import LocalMistake
 
-    try:
-        wishes, endpoint = Wishes(chosen), _endpoint(chosen)
-        recordings = asyncio.run(
-            examine_endpoint(endpoint, over_http=not chosen.url.lower().startswith("ws"))
+    with Interruption() as interruption:
+        try:
+            wishes, endpoint = Wishes(chosen), _endpoint(chosen)
+            over_http = not chosen.url.lower().startswith("ws")
+            progress = None if chosen.quiet else say_progress
+            recordings = interruption.run(
+                lambda stop: examine_endpoint(endpoint, over_http=over_http, progress=progress, stop=stop)
+            )
+        except Unreachable as error:
+            say(f"dragoman check endpoint: cannot be examined: {error}", file=sys.stderr)
+            return UNEXAMINED
+        except (LocalMistake, OSError, ValueError) as error:
+            say(f"dragoman check endpoint: {explain_error(error)}", file=sys.stderr)
+            return MISTAKEN
+        names = [str(recording.facts.get("scene")).replace("_", " ") for recording in recordings]
+        return wishes.finish(
+            recordings, sides=("server",), title=chosen.url, names=names, interruption=interruption
         )
-    except Unreachable as error:
-        say(f"dragoman check endpoint: cannot be examined: {error}", file=sys.stderr)
-        return UNEXAMINED
-    except (LocalMistake, OSError, ValueError) as error:
-        say(f"dragoman check endpoint: {explain_error(error)}", file=sys.stderr)
-        return MISTAKEN
-    names = [str(one.facts.get("scene")).replace("_", " ") for one in recordings]
-    return wishes.finish(recordings, sides=("server",), title=chosen.url, names=names)
 
 
 def _endpoint(chosen: argparse.Namespace) -> Endpoint:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from dragoman.cli.console import say
 from dragoman.cli.files import open_private
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dragoman.check.recording import Recording
     from dragoman.check.report import Report
     from dragoman.check.waivers import Waiver
+    from dragoman.cli.check_interruption import Interruption
 
 LookAgain: TypeAlias = "Callable[[set[str]], Sequence[Recording]]"
 """Plays scenes of these names once more."""
@@ -80,9 +82,10 @@ class Wishes:
         blocked: str = "",
         complaints: Sequence[str] = (),
         look_again: LookAgain | None = None,
+        interruption: Interruption | None = None,
     ) -> int:
         """Judge, waive, report; the exit status. `blocked` says why most could not be tried; `look_again`
-        plays scenes in which something failed once more.
+        plays scenes in which something failed once more; `interruption` says whether a signal came.
         """
         report = self.report(
             recordings,
@@ -92,10 +95,13 @@ class Wishes:
             lines=lines,
             blocked=blocked,
             look_again=look_again,
+            interruption=interruption,
         )
         report.complaints = [*complaints, *report.complaints]
         self.show(report)
-        return self.status(report)
+        if interruption is None or report.blocked != interruption.reason or not report.blocked:
+            return self.status(report)
+        return interruption.close_report()
 
     def report(
         self,
@@ -107,6 +113,7 @@ class Wishes:
         lines: Sequence[Sequence[int]] = (),
         blocked: str = "",
         look_again: LookAgain | None = None,
+        interruption: Interruption | None = None,
     ) -> Report:
         import datetime
 
@@ -126,8 +133,13 @@ class Wishes:
         for part in parts:
             scenes = scenes_to_repeat(part.verdicts, recordings)
             if scenes is not None and look_again is not None:
-                keep_confirmed(part.verdicts, judge(look_again(scenes), part.side, only=self.only))
+                again = judge(look_again(scenes), part.side, only=self.only)
+                keep_confirmed(
+                    part.verdicts, again, is_interrupted=bool(interruption and interruption.reason)
+                )
             blame_once(part.verdicts, recordings)
+        if interruption is not None:  # only now: a signal may come while scenes are played again
+            blocked = interruption.reason or blocked
         if blocked:
             for part in parts:
                 block(part.verdicts, blocked)
@@ -149,7 +161,8 @@ class Wishes:
         from dragoman.check.report import render
         from dragoman.check.report.text import as_text
 
-        for name, path in self.outputs:
+        # Files first: the terminal may be what is gone.
+        for name, path in sorted(self.outputs, key=lambda output: output[1] is None):
             text = as_text(report, details=self.details) if name == "text" else render(report, name)
             if path is None:
                 sys.stdout.write(text)
@@ -162,6 +175,11 @@ class Wishes:
         if counts["failed"] or (self.strict and counts["warned"]):
             return BROKEN
         return BLOCKED if report.blocked else CLEAN
+
+
+def say_progress(scene: str, number: int, count: int) -> None:
+    """On standard error, before a scene is played."""
+    say(f"scene {number} of {count}: {scene}", file=sys.stderr, flush=True)
 
 
 def _hiding() -> Callable[[bytes], bytes]:

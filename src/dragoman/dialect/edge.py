@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from dragoman.dialect.ledger import Ledger
-from dragoman.dialect.message import Message, Object
+from dragoman.dialect.message import Message, Object, as_object
 
 Toward: TypeAlias = Literal["inside", "peer", "host"]
 Out: TypeAlias = tuple[Toward, Message]
@@ -68,6 +68,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp_servers: tuple[dict[str, Any], ...] = ()
     """For sessions whose dialect names none."""
     consent: Consent = nobody_consents
+    answers_for_peer: bool = True
+    """Whether an edge answers questions in place of a client that has left, that chooses nothing, or that its
+    dialect cannot ask. Not where other clients are asked the same, as at a hub: there an answer comes from a
+    person or not at all. See `permission`.
+    """
     clock: Callable[[], str] | None = None
     """The time now, in RFC 3339, for dialects that tell times: an edge has no clock of its own."""
     as_written: bool | None = False
@@ -88,6 +93,8 @@ class Edge:
     """Passes everything; a dialect says what it changes. One that is no more than this costs nothing."""
 
     name: ClassVar[str] = "v1"
+    asks_permission: ClassVar[bool] = True
+    """Whether a client of the dialect can be asked for permission, and can answer."""
 
     PLAIN_FROM_PEER: ClassVar[Plain] = {}
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {}
@@ -121,7 +128,9 @@ class Edge:
         return []
 
     def peer_ended(self) -> list[Out]:
-        """The peer is gone: what the inside still waits for is answered now."""
+        """The peer is gone: what the inside still waits for is answered now. It is not called where an edge
+        does not answer for its peer: to leave is to say nothing.
+        """
         return []
 
     @property
@@ -132,6 +141,17 @@ class Edge:
     def succeeded_by(self) -> Edge:
         """Who takes the next block: an edge that only had to find something out hands over to another."""
         return self
+
+    def announce_limits(self, params: Object) -> Object:
+        """The v1 params of its client's `initialize`, for whoever decides: a client that cannot be asked for
+        permission says so, and is told of questions instead.
+        """
+        if self.asks_permission or self.settings.answers_for_peer:
+            return params
+        capabilities = as_object(params.get("clientCapabilities"))
+        meta = as_object(capabilities.get("_meta"))
+        ours = {**as_object(meta.get("dragoman")), "permission": "told"}
+        return {**params, "clientCapabilities": {**capabilities, "_meta": {**meta, "dragoman": ours}}}
 
     def lost(self, what: str, done: str) -> None:
         self.ledger.lost(what, done, dialect=self.name)

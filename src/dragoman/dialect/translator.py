@@ -80,10 +80,11 @@ class Translator:
         return work.done()
 
     def peer_ended(self) -> Passed:
-        """What is still to be said after the peer's last word."""
+        """What is still to be said after the peer's last word; nothing, where edges do not answer for it."""
         work = _Work(self)
         for position, edge in enumerate(self.edges):
-            work.add(position, self._guarded(edge.peer_ended))
+            if edge.settings.answers_for_peer:
+                work.add(position, self._guarded(edge.peer_ended))
         return work.done()
 
     def _pass(self, block: bytes, *, inward: bool) -> Passed:

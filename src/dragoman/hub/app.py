@@ -115,7 +115,8 @@ class HubApp:
             return transport
         history = HistoryApi(self.hub.journal, may_see=lambda info: _may_see(visit.grant, info))
         door = HistoryDoor(transport, history, self.hub.owner, grant=visit.grant)
-        settings = Settings(cwd=visit.query.get("cwd", "/"))
+        # Other clients may be in its sessions: what becomes of a question is for the hub to say.
+        settings = Settings(cwd=visit.query.get("cwd", "/"), answers_for_peer=False)
         return speaking(dialect, door, position="client", settings=settings, ledger=Ledger())
 
 

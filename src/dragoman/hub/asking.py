@@ -73,7 +73,7 @@ class Desk:
             if answer is not None:
                 session.settle(one.sequence, outcome="answered", by="policy", result=answer)
                 return
-        if one.method == "elicitation/create" and self._nobody_knows_how(session):
+        if one.method == "elicitation/create" and self._nobody_knows_how(session, one):
             session.settle(one.sequence, outcome="cancelled", by="hub", result=Raw(b'{"action":"cancel"}'))
             return
         self._risks.look(session, one)
@@ -81,21 +81,13 @@ class Desk:
         known = session.state.requests[one.sequence]
         self._announce("asked", {"request": self.told(session, known)}, session)
 
-    def _nobody_knows_how(self, session: LiveSession) -> bool:
+    def _nobody_knows_how(self, session: LiveSession, one: OpenRequest) -> bool:
         """Whether people are there, and none of their clients can show a form. When nobody is there, somebody
         may come.
         """
-        able = any(client.can_answer("elicitation/create") or client.events for client in session.followers)
+        able = any(client.can_answer(one) or client.events for client in session.followers)
         watched = any(client.watches and client.grant.may("approve") for client in self._hub.clients)
         return bool(session.followers) and not (able or watched)
-
-    def others_may_answer(self, client: HubClient, session: LiveSession, one: OpenRequest) -> bool:
-        """Whether somebody else is there who was asked the same."""
-        if not one.is_question:
-            return False
-        asked = [other for other in session.followers if other is not client and other.can_answer(one.method)]
-        watched = any(other.watches and other.grant.may("approve") for other in self._hub.clients)
-        return bool(asked) or watched
 
     def judged(self, session: LiveSession, one: OpenRequest) -> None:
         """The reviewer's rules have come to an end after it was told."""

@@ -17,6 +17,7 @@ from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, E
 from dragoman.hub.admission import Grant
 from dragoman.hub.checking import check_version
 from dragoman.hub.gate import check, check_session
+from dragoman.hub.questions import can_be_asked, is_answer, is_cancelled
 from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.runtime.owner import Owner
 from dragoman.schema.v1.methods import METHODS
@@ -32,14 +33,15 @@ from dragoman.wire import (
     failure,
     response,
 )
-from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES, invalid_request
-from dragoman.wire.envelope import Envelope, Id
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, NAMES, invalid_request
+from dragoman.wire.envelope import Envelope, ErrorObject, Id
 
 if TYPE_CHECKING:
     from dragoman.hub.follower import Follower
     from dragoman.hub.hub import Hub
     from dragoman.hub.live_session import LiveSession
     from dragoman.hub.rendering import Position
+    from dragoman.hub.session.state import OpenRequest
 
 log = logging.getLogger(__name__)
 
@@ -91,6 +93,8 @@ class HubClient:
         self.name = ""
         """What it calls itself when it comes back; empty if it does not."""
         self.capabilities: dict[str, Any] = {}
+        self.unknown_questions: set[str] = set()
+        """What agents ask people and it does not know, as it said itself."""
         self.initialized = False
         self.seat: Seat | None = None
         self.is_guest = False
@@ -100,6 +104,7 @@ class HubClient:
         """Its prompts that have no answer: session and key → the id it waits under."""
         self.asked: dict[int, tuple[LiveSession, int]] = {}
         """What it was asked: our id → whose request, and which."""
+        self._dismissed: set[int] = set()  # of these, the ones that it may have to answer without a person
         self.since = asyncio.get_running_loop().time()
         """When its connection came, by our clock."""
         self.gone = asyncio.Event()
@@ -268,11 +273,30 @@ class HubClient:
             return  # too late, or never asked
         session, sequence = found
         one = session.state.requests.get(sequence)
-        if one is not None and result is not None and bytes(result) == b"null":
+        if one is None:
+            return  # somebody else was first
+        if request_id in self._dismissed and is_cancelled(result):
+            session.followers[self].ask_anew(sequence)
+            return
+        if result is not None and bytes(result) == b"null":
             result, error = _without_result(one.method)
-        if one is None or (error is not None and self.hub.desk.others_may_answer(self, session, one)):
-            return  # whoever cannot answer does not decide for those who can
+        if one.is_question and (error is not None or not is_answer(one, result)):
+            self._on_no_answer(one, error)
+            return
         session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
+
+    def _on_no_answer(self, request: OpenRequest, error: ErrorObject | None) -> None:
+        """Whoever cannot answer decides nothing: the question stays open for others and for the inbox."""
+        if error is not None and error.code == METHOD_NOT_FOUND:
+            self.unknown_questions.add(request.method)
+        log.info("a client of %s gave no answer to %s; it stays open", self.grant.name, request.method)
+
+    def on_withdrawal(self, session: LiveSession) -> None:
+        """It cancelled prompts of its own that waited, and the turn of another goes on. The protocol demands
+        that it answers with `cancelled` whatever it is asked in the session; no person has decided that.
+        """
+        waiting = {number for number, (asking, _) in self.asked.items() if asking is session}
+        self._dismissed = waiting | (self._dismissed & self.asked.keys())
 
     # Rights.
 
@@ -280,10 +304,10 @@ class HubClient:
         """The methods that it announced to answer for agents."""
         return [method for method, path in LENT.items() if _has(self.capabilities, path)]
 
-    def can_answer(self, method: str) -> bool:
-        """Whether it may decide what an agent asks people, and knows the question."""
-        knows = method != "elicitation/create" or isinstance(self.capabilities.get("elicitation"), dict)
-        return knows and self.grant.may("approve")
+    def can_answer(self, request: OpenRequest) -> bool:
+        """Whether it may decide what an agent asks people, and can put the question to a person."""
+        is_able = request.method not in self.unknown_questions and can_be_asked(self.capabilities, request)
+        return is_able and self.grant.may("approve")
 
     def may_reach(self, session: LiveSession) -> None:
         """Whether the session is among those that its token is for."""

@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, UnsetType
 
 from dragoman.errors import DragomanError, LinkClosed
+from dragoman.hub.questions import PERMISSION, is_told
 from dragoman.hub.rendering import Position, asked_again, block_of
+from dragoman.hub.session.frames import encoded
 from dragoman.hub.session.notes import read_note
 from dragoman.journal.runs import first_of, last_of
+from dragoman.wire import notification
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
@@ -45,6 +48,7 @@ class Follower:
         self.expected: set[str] = set()  # keys of prompts that are about to come again, to be answered
         self._come = asyncio.Event()
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
+        self._notices: set[int] = set()  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None
 
     def show(self, entries: Sequence[Stored]) -> None:
@@ -76,6 +80,18 @@ class Follower:
         if any(again):
             self.client.send(b"".join(again))
 
+    def ask_anew(self, sequence: int) -> None:
+        """Its answer does not count: it is asked under another id."""
+        del self._asked[sequence]
+        self.ask_again()
+
+    def withdraw(self) -> None:
+        """Take back what the client is being asked: it follows no more, or from another place."""
+        for number in self._asked.values():
+            if number in self.client.asked:
+                self.client.tell(notification("$/cancel_request", encoded({"requestId": number})))
+        self.leave()
+
     def leave(self) -> None:
         for number in self._asked.values():
             self.client.asked.pop(number, None)
@@ -89,6 +105,8 @@ class Follower:
         try:
             while self.position.sequence < session.log.last:
                 async for page in session.hub.journal.replay(session.stream, after=self.position.sequence):
+                    # The journal may know of more than the session has acted upon: that is told when it has.
+                    page = page[: max(0, session.log.last - first_of(page) + 1)]
                     for part in self._up_to_answers(page):
                         await self._expect(part)
                         self._tell(part)
@@ -105,8 +123,8 @@ class Follower:
 
     def _up_to_answers(self, page: Sequence[Stored]) -> Iterator[Sequence[Stored]]:
         """The page in parts, each of which begins with the end of a turn that is expected."""
-        if not self.expected:
-            return iter((page,))
+        if not self.expected or not page:
+            return iter((page,) if page else ())
         ends = [place for place, stored in enumerate(page) if place and _ended(stored) in self.expected]
         return (page[first:last] for first, last in pairwise((0, *ends, len(page))))
 
@@ -154,12 +172,20 @@ class Follower:
             lender = self.session.hub.desk.lender(self.session, sequence)
             if lender is not self.client:
                 return UNSET
-        elif not self.client.can_answer(method):
+        elif not self.client.can_answer(open_request):
             return UNSET
         number = self.client.next_id()
         self._asked[sequence] = number
         self.client.asked[number] = (self.session, sequence)
         return number
+
+    def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
+        open_request = self.session.state.requests.get(sequence)
+        is_new = open_request is not None and sequence not in self._notices
+        if not is_new or method != PERMISSION or not is_told(self.client.capabilities):
+            return None
+        self._notices.add(sequence)
+        return self.session.hub.desk.told(self.session, self.session.state.requests[sequence])
 
     def judged(self, sequence: int, /) -> dict[str, Any]:
         request = self.session.state.requests.get(sequence)
@@ -170,6 +196,7 @@ class Follower:
         return None if request is None else bytes(request.params)
 
     def settles(self, sequence: int, /) -> Id | UnsetType:
+        self._notices.discard(sequence)
         number = self._asked.pop(sequence, None)
         if number is None or self.client.asked.pop(number, None) is None:
             return UNSET

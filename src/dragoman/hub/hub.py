@@ -183,7 +183,7 @@ class Hub:
         """`own` are the keys of prompts that the client wrote before."""
         before = client.followed.pop(session.id, None)
         if before is not None:
-            before.leave()
+            before.withdraw()
         follower = Follower(session, client, position)
         follower.own |= set(own)
         if before is not None:
@@ -198,7 +198,7 @@ class Hub:
         follower = client.followed.pop(session.id, None)
         session.followers.pop(client, None)
         if follower is not None:
-            follower.leave()
+            follower.withdraw()
             if client.seat is not None:
                 client.seat.stands(session.id, None)
         self.desk.parted(client, session)

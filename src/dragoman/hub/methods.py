@@ -328,6 +328,8 @@ class Methods:
             return
         if turn.key in (mine if meant is None else meant) or (meant is None and not queued):
             session.cancel()
+        else:
+            client.on_withdrawal(session)
 
     def cancel_request(self, client: HubClient, params: Params) -> None:
         """Only prompts last long enough to be cancelled."""

@@ -13,6 +13,7 @@ from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.folders import complete_folder
 from dragoman.hub.gate import HUB
 from dragoman.hub.log import STORE_SECONDS
+from dragoman.hub.questions import is_answer
 from dragoman.hub.rendering import Onlooker, Position, messages, read_cursor
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import value_of
@@ -191,6 +192,9 @@ class HubMethods:
         name, result = client.text(params, "request"), params.get("result")
         if not name.isdigit() or result is None:
             raise invalid_params("a request and a result are needed")
+        question = session.state.requests.get(int(name))
+        if question is not None and not is_answer(question, result):
+            raise invalid_params("the result is no answer to this request")
         done = session.settle(int(name), outcome="answered", by=client.grant.name, result=Raw(bytes(result)))
         if done:  # said when it is stored: until then it may still come to nothing
             await session.log.flush(STORE_SECONDS)

@@ -39,6 +39,8 @@ Member: TypeAlias = Literal["params", "result", ""]
 """Where a message has room for a cursor."""
 
 EVENT = "_dragoman/hub/event"
+NOTICE = "_dragoman/hub/asked"
+"""How a client hears of a question that it cannot be asked, and one that watches of every question."""
 
 UNJUDGED: dict[str, Any] = {"risks": UNSET, "risksNote": UNSET}
 """No agent may say in the hub's place what is risky about its request."""
@@ -79,6 +81,9 @@ class View(Protocol):
 
     def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
         """The id under which it is to be asked; UNSET if it is not."""
+
+    def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
+        """What it is told of a question that it cannot be asked; None if there is nothing to tell."""
 
     def judged(self, sequence: int, /) -> dict[str, Any]:
         """What the reviewer's rules say of a request that is open, as clients are told it."""
@@ -156,7 +161,8 @@ def asked_again(one: OpenRequest, view: View) -> bytes:
     """
     asked = view.asks(one.sequence, one.method)
     if isinstance(asked, UnsetType):
-        return b""
+        notice = view.notice(one.sequence, one.method)
+        return b"" if notice is None else notification(NOTICE, encoded({"request": notice}))
     message = request(asked, one.method, bytes(one.params))
     if not view.cursors:
         return message
@@ -178,6 +184,8 @@ def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
     if not isinstance(asked, UnsetType):
         ours = {"request": name, **UNJUDGED, **view.judged(stored.sequence)}
         yield Said(request(asked, message.method, params)[:-1], ours=ours)
+    elif (notice := view.notice(stored.sequence, message.method)) is not None:
+        yield Said(notification(NOTICE, encoded({"request": notice}))[:-1])
     if view.events and message.method in QUESTIONS:
         members = {"request": name, "method": message.method, "params": Raw(params)}
         yield _event(session, {"event": "asked", **members, **view.judged(stored.sequence)})
@@ -264,6 +272,9 @@ class Onlooker:
 
     def asks(self, sequence: int, method: str, /) -> UnsetType:
         return UNSET
+
+    def notice(self, sequence: int, method: str, /) -> None:
+        return None
 
     def judged(self, sequence: int, /) -> dict[str, Any]:
         return {}

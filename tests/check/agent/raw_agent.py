@@ -16,6 +16,7 @@
 | `strict` | refuses capabilities of the wrong type |
 | `kills` | can close sessions, and kills their MCP servers then |
 | `unsteady` | agrees to version 65535, once: a file in its folder remembers that |
+| `unsteady and silent` | the same, and then it does not answer that version any more |
 """
 
 import json
@@ -96,7 +97,9 @@ def initialize(request_id: Any, params: Any) -> None:
         return refuse(request_id, -32602)
     if fault != "second":
         can: Any = {"sessionCapabilities": {"close": {}}} if fault == "kills" else {}
-        version = params.get("protocolVersion") if fault == "unsteady" and is_first(params) else 1
+        version = params.get("protocolVersion") if fault.startswith("unsteady") and is_first(params) else 1
+        if fault == "unsteady and silent" and version == 1 and params.get("protocolVersion") == 65535:
+            return None
         return send(
             id=request_id, result={"protocolVersion": version, "agentCapabilities": can, "agentInfo": info}
         )

@@ -199,7 +199,9 @@ def test_a_client_that_leaves_has_allowed_nothing() -> None:
 def test_a_question_that_the_agent_withdraws_is_closed() -> None:
     side = asking()
     withdrawn = side.take(notification("$/cancel_request", {"requestId": "q"}))
-    assert withdrawn == [("inside", answer("q", CANCELLED))]
+    update = {"@type": "permission_response", "tool_call_id": CALL, "outcome": "settled"}
+    told = notification("session/update", {"sessionId": SESSION, "update": update})
+    assert withdrawn == [("inside", answer("q", CANCELLED)), ("peer", told)]
     assert side.hear(notification("permission_response", response(option_id="y"))) == []
 
 

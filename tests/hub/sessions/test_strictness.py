@@ -74,11 +74,24 @@ async def test_a_session_that_was_closed_is_brought_back_to_its_agent() -> None:
         assert known == {session}
 
 
-async def test_an_answer_without_a_result_is_no_yes_and_ends_the_question() -> None:
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"result": {}},
+        {"result": {"outcome": "allow"}},
+        {"result": {"outcome": {"outcome": "selected", "optionId": "not offered"}}},
+        {"error": {"code": -32603, "message": "Internal error"}},
+    ],
+)
+async def test_an_answer_that_chooses_nothing_leaves_the_question_to_others(answer: dict[str, Any]) -> None:
     async with staged({"one": obedient}) as stage:
         client = await stage.client().begin()
         session = await client.new()
         turn = client.prompt(session, "ask")
-        client.say({"id": (await client.asked())["id"]})
+        client.say({"id": (await client.asked())["id"], **answer})
+        other = await stage.client().begin()
+        await other.call("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        other.allow(await other.asked())
         assert "result" in await client.answer(turn)
-        assert client.texts() == ["no"]
+        assert client.texts() == ["yes"]

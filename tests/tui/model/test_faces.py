@@ -132,6 +132,12 @@ def test_names_without_end_do_not_fill_the_screen() -> None:
     assert in_chat(*updates)[-1].endswith("(and more that is not shown)")
 
 
+def test_an_unknown_plan_is_named() -> None:
+    update = {"sessionUpdate": "plan_update", "plan": {"type": "gantt", "planId": "p"}}
+    assert in_chat(update) == ['· unknown plan "gantt"']
+    assert in_run(update) == '· unknown plan "gantt"\n'
+
+
 def test_unknown_content_is_named() -> None:
     block = {"type": "hologram", "x": 1}
     assert in_chat(chunk(block)) == ['  [unknown content "hologram"]']

@@ -76,6 +76,9 @@ def test_restricting_finds_a_path_in_every_disguise(glob: str, path: str, *, exp
         ("src/secret", f"/{ANY}/../secret", True),
         ("src/secret", f"{ROOT}/s{RUN}/secret", True),
         ("src/secret", f"{ROOT}/test/s{RUN}", False),
+        ("SRC/Secret", f"{ROOT}/s{RUN}/secret", True),
+        (".env", f"{ROOT}/{'a' * 5000}{RUN}.py", True),  # too long to be looked at
+        (".env", "/" + "/".join([f"a{ANY}b"] * 16), True),  # too many ways to read it
     ],
 )
 def test_a_path_that_is_not_wholly_known_might_be_meant(glob: str, path: str, *, expected: bool) -> None:
@@ -102,3 +105,10 @@ def test_paths_are_worked_out_as_far_as_text_can_tell() -> None:
     assert absolute("../../../y", "/x") == "/y"
     assert absolute("~/a", "/x", home="/h") == "/h/a"
     assert absolute("~/a", "/x") == "/x/~/a"
+
+
+def test_a_root_is_no_pattern() -> None:
+    roots = ["/home/a[b]", "/home/c*"]
+    assert restricts(["src/*"], f"/home/a[b]/src/{RUN}", roots=roots) is Certainty.PERHAPS
+    assert restricts(["src/*"], f"/home/ab/src/{RUN}", roots=roots) is Certainty.NO
+    assert restricts(["src/*"], f"/home/cd/src/{RUN}", roots=roots) is Certainty.NO

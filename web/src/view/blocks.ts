@@ -1,6 +1,7 @@
 /** Content blocks other than text: pictures, sound, links to resources. What an agent sends is shown when asked for. */
 
 import type { ContentBlock } from "../model/types";
+import { plain } from "../text/reveal";
 import { button, copyButton, el, shown, sizeOf, unfolding } from "./dom";
 import { away, markdown } from "./markdown";
 
@@ -21,7 +22,7 @@ export function blockView(block: ContentBlock, own = false): HTMLElement {
     case "resource":
       return resource(block);
     default:
-      return el("div", "block odd", "Content of a kind that this page does not know: ", shown(String(block.type), true));
+      return el("div", "block odd", "Content of a kind that this page does not know: ", shown(String(block.type), "exact line"));
   }
 }
 
@@ -30,7 +31,7 @@ function media(block: ContentBlock, tag: "img" | "audio", kinds: RegExp, word: s
   const size = sizeOf(Math.floor(((block.data?.length ?? 0) * 3) / 4));
   const holder = el("div", "block media");
   if (!block.data || !kinds.test(type)) {
-    holder.append(el("span", "", `${word}, `, shown(type, true), `, ${size}: not a kind that is shown here`));
+    holder.append(el("span", "", `${word}, `, shown(type, "exact line"), `, ${size}: not a kind that is shown here`));
     return holder;
   }
   const open = (): void => {
@@ -49,8 +50,8 @@ function resourceLink(uri: string, name: string): HTMLElement {
   const path = /^file:\/\//.test(uri) ? decodeURI(uri.replace(/^file:\/\//, "")) : "";
   const label = name || path || uri;
   if (path || !/^https?:/.test(uri)) {
-    const made = el("span", "chip", shown(label, true));
-    made.title = path || uri;
+    const made = el("span", "chip", shown(label, "exact line"));
+    made.title = plain(path || uri, "exact line");
     return made;
   }
   return away(uri, "link chip", label);
@@ -65,7 +66,7 @@ function resource(block: ContentBlock): HTMLElement {
   }
   const pre = el("pre");
   pre.tabIndex = 0;
-  folded.addEventListener("toggle", () => pre.childNodes.length || unfolding(pre, text, true));
+  folded.addEventListener("toggle", () => pre.childNodes.length || unfolding(pre, text, "text"));
   folded.append(pre, copyButton(() => text));
   return folded;
 }

@@ -4,6 +4,7 @@ import type { App } from "../model/app";
 import type { Conversation } from "../model/conversation";
 import type { FileChange } from "../model/types";
 import { type Hunk, parseUnified } from "../text/diff";
+import { plain } from "../text/reveal";
 import { type Layout, diffTable, tally } from "./diff";
 import { dialog } from "./dialogs";
 import { button, el, shown } from "./dom";
@@ -46,8 +47,8 @@ function layoutSwitch(draw: () => void): HTMLElement {
 function fileView(app: App, open: Conversation, file: FileChange, draw: () => void): HTMLElement {
   const whole = parseUnified(file.diff ?? "");
   const head = el("div", "file-head", iconNode(file.kind === "added" ? "new" : file.kind === "removed" ? "delete" : "edit"));
-  const name = el("span", "path", shown(within(file.path, open.info?.cwd ?? ""), true));
-  name.title = file.path;
+  const name = el("span", "path", shown(within(file.path, open.info?.cwd ?? ""), "exact line"));
+  name.title = plain(file.path, "exact line");
   head.append(name, el("span", "faint", shown(file.kind)), tally(whole));
   const keep = button("Keep", "small", () => {
     open.keep(file);
@@ -55,7 +56,7 @@ function fileView(app: App, open: Conversation, file: FileChange, draw: () => vo
   });
   head.append(keep, revertButton(app, () => revert(app, open, file, undefined, draw), "Revert file"));
   const made = el("section", "file", head);
-  made.setAttribute("aria-label", file.path);
+  made.setAttribute("aria-label", plain(file.path, "exact line"));
   const hunks = file.hunks?.length ? file.hunks : [];
   if (!hunks.length) for (const hunk of whole) made.append(table(hunk));
   for (const hunk of hunks) made.append(hunkView(app, open, file, hunk, draw));
@@ -66,11 +67,11 @@ function fileView(app: App, open: Conversation, file: FileChange, draw: () => vo
 /** A change that is not this session's to keep or to put back. */
 function foreignView(open: Conversation, file: FileChange): HTMLElement {
   const whole = parseUnified(file.diff ?? "");
-  const name = el("span", "path", shown(within(file.path, open.info?.cwd ?? ""), true));
-  name.title = file.path;
+  const name = el("span", "path", shown(within(file.path, open.info?.cwd ?? ""), "exact line"));
+  name.title = plain(file.path, "exact line");
   const who = file.by === "others" ? "by another session" : "by whom is not known";
   const made = el("section", "file foreign", el("div", "file-head", name, el("span", "faint", `${file.kind} ${who}`), tally(whole)));
-  made.setAttribute("aria-label", file.path);
+  made.setAttribute("aria-label", plain(file.path, "exact line"));
   made.append(...whole.map(table));
   return made;
 }
@@ -87,7 +88,7 @@ function hunkView(app: App, open: Conversation, file: FileChange, hunk: { id: st
     draw();
   });
   const parsed = parseUnified(hunk.text);
-  const actions = el("div", "hunk-head", el("span", "faint", shown(hunk.text.split("\n")[0], true)), keep);
+  const actions = el("div", "hunk-head", el("span", "faint", shown(hunk.text.split("\n")[0], "exact line")), keep);
   if ((file.hunks?.length ?? 0) > 1) actions.append(revertButton(app, () => revert(app, open, file, [hunk.id], draw), "Revert"));
   return el("div", "hunk", actions, ...parsed.map(table));
 }

@@ -75,7 +75,7 @@ export class Completion {
     made.tabIndex = -1;
     made.setAttribute("role", "option");
     made.addEventListener("pointerdown", (event) => event.preventDefault()); // the field keeps the focus
-    made.append(el("span", "", shown(one.label, true)), el("span", "faint", shown(one.detail)));
+    made.append(el("span", "", shown(one.label, "exact line")), el("span", "faint", shown(one.detail, "line")));
     return made;
   }
 

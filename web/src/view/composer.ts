@@ -3,9 +3,10 @@
 import type { App } from "../model/app";
 import { recall, remember } from "../model/memory";
 import type { ContentBlock } from "../model/types";
+import { plain } from "../text/reveal";
 import { blockView } from "./blocks";
 import { Completion } from "./completion";
-import { button, el, sizeOf } from "./dom";
+import { button, el, shown, sizeOf } from "./dom";
 import { iconNode } from "./icons";
 
 const LARGEST = 8_000_000;
@@ -184,9 +185,9 @@ export class Composer {
         this.shelve();
         this.changed();
       });
-      drop.setAttribute("aria-label", `Remove ${one.name}`);
+      drop.setAttribute("aria-label", `Remove ${plain(one.name, "exact line")}`);
       drop.append(iconNode("close"));
-      const shape = one.block.type === "image" ? blockView(one.block, true) : el("span", "chip", one.name);
+      const shape = one.block.type === "image" ? blockView(one.block, true) : el("span", "chip", shown(one.name, "exact line"));
       return el("div", "shelved", shape, drop);
     }));
   }

@@ -4,7 +4,7 @@ import { button, copyButton, el, shown } from "./dom";
 
 export function dialog(title: string, ...content: Node[]): HTMLDialogElement {
   const made = el("dialog", "dialog");
-  const heading = el("h2", "", shown(title));
+  const heading = el("h2", "", shown(title, "line"));
   heading.id = `dialog-${Math.random().toString(36).slice(2)}`;
   made.setAttribute("aria-labelledby", heading.id);
   const close = button("Close", "quiet", () => made.close());
@@ -59,9 +59,9 @@ export function leaving(href: string): void {
     // shown as it is, without a way to follow it
   }
   const safe = address !== null && /^(https?|mailto):$/.test(address.protocol);
-  const whole = el("p", "address", shown(href, true));
+  const whole = el("p", "address", shown(href, "exact line"));
   const words = el("p", "", safe && address?.host ? "This link leads to " : "This link cannot be followed from here.");
-  if (safe && address?.host) words.append(el("strong", "", shown(address.host, true)), ".");
+  if (safe && address?.host) words.append(el("strong", "", shown(address.host, "exact line")), ".");
   const row = el("div", "card-actions");
   if (safe && address) {
     const go = el("a", "choice allow_once", "Open in a new tab");

@@ -1,6 +1,7 @@
 /** Draws hunks, one under the other or side by side. Long ones come piece by piece, see `later.ts`. */
 
 import { type Hunk, type Row, changedPart, counts, sideBySide } from "../text/diff";
+import { isBetween, plain } from "../text/reveal";
 import { el, shown } from "./dom";
 import { drawLater } from "./later";
 
@@ -12,7 +13,7 @@ export function diffTable(hunk: Hunk, layout: Layout): HTMLElement {
   const frame = el("div", `diff ${layout}`);
   frame.tabIndex = 0;
   frame.setAttribute("role", "group");
-  frame.setAttribute("aria-label", hunk.heading ? `Change in ${hunk.heading}` : "Change");
+  frame.setAttribute("aria-label", hunk.heading ? `Change in ${plain(hunk.heading, "exact line")}` : "Change");
   const pairs = sideBySide(hunk.rows);
   const partner = new Map<Row, Row>();
   for (const [one, other] of pairs) {
@@ -71,11 +72,12 @@ function sign(row: Row): HTMLElement {
 function body(row: Row, partner: Map<Row, Row>): HTMLElement {
   const other = partner.get(row);
   const part = other && row.text.length < 2000 ? changedPart(row.text, other.text) : null;
-  if (!part) return el("span", "text", shown(row.text, true));
+  // An emoji that differs in its middle is shown whole.
+  if (!part || !isBetween(row.text, part.from) || !isBetween(row.text, part.one)) return el("span", "text", shown(row.text, "exact"));
   return el(
     "span", "text",
-    shown(row.text.slice(0, part.from), true),
-    el("span", "changed", shown(row.text.slice(part.from, part.one), true)),
-    shown(row.text.slice(part.one), true),
+    shown(row.text.slice(0, part.from), "exact"),
+    el("span", "changed", shown(row.text.slice(part.from, part.one), "exact")),
+    shown(row.text.slice(part.one), "exact"),
   );
 }

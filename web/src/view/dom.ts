@@ -1,7 +1,7 @@
 /** Elements made by hand. Text of others becomes text nodes and visible marks, never markup. */
 
 import { moment } from "../model/time";
-import { type Piece, reveal } from "../text/reveal";
+import { type Mode, type Piece, placeToCut, reveal } from "../text/reveal";
 import { drawLater, finishDrawing } from "./later";
 
 type Child = Node | string | null | undefined | false;
@@ -26,15 +26,14 @@ export function button(label: string, className: string, act: () => void, title 
 /** Nothing is cut, but what is longer than this is drawn in pieces, the first at once. */
 const PIECE = 20_000;
 
-export function shown(text: string, strict = false): Node {
-  if (text.length <= PIECE) return drawn(reveal(text, strict));
+export function shown(text: string, mode: Mode = "text"): Node {
+  if (text.length <= PIECE) return drawn(reveal(text, mode));
   const whole = document.createDocumentFragment();
   for (let at = 0; at < text.length; ) {
-    // Never between the halves of one character.
-    const until = at + PIECE - (/[\ud800-\udbff]/.test(text[at + PIECE - 1] ?? "") ? 1 : 0);
+    const until = placeToCut(text, at + PIECE);
     const piece = el("span", "piece");
     const part = text.slice(at, until);
-    const fill = (): void => piece.append(drawn(reveal(part, strict)));
+    const fill = (): void => piece.append(drawn(reveal(part, mode)));
     if (at === 0) fill();
     else drawLater(piece, fill);
     whole.append(piece);
@@ -44,7 +43,7 @@ export function shown(text: string, strict = false): Node {
 }
 
 /** Adds to a text that has become long: only its last piece is laid out again, however long the whole is. */
-export function grow(target: HTMLElement, text: string, strict: boolean): void {
+export function grow(target: HTMLElement, text: string): void {
   finishDrawing(target);
   let last = target.lastElementChild;
   if (!last?.classList.contains("piece")) {
@@ -55,10 +54,10 @@ export function grow(target: HTMLElement, text: string, strict: boolean): void {
   const end = text.indexOf("\n", Math.max(0, room));
   // A piece ends with a line if it can, because it is a block of its own.
   const until = text.length < room ? text.length : end >= 0 ? end + 1 : room > -PIECE ? text.length : 0;
-  last.append(drawn(reveal(text.slice(0, until), strict)));
+  last.append(drawn(reveal(text.slice(0, until))));
   if (until >= text.length) return;
   target.append(el("span", "piece"));
-  grow(target, text.slice(until), strict);
+  grow(target, text.slice(until));
 }
 
 function drawn(pieces: Piece[]): Node {
@@ -76,12 +75,13 @@ function drawn(pieces: Piece[]): Node {
 }
 
 /** A long text that a person may want none of: the beginning, and the rest when asked for, a good deal at a time. */
-export function unfolding(target: HTMLElement, text: string, strict: boolean, first = 40_000): void {
-  target.append(shown(text.slice(0, first), strict));
-  if (text.length <= first) return;
-  const rest = button(`Show ${sizeOf(text.length - first)} more`, "more", () => {
+export function unfolding(target: HTMLElement, text: string, mode: Mode, first = 40_000): void {
+  const until = placeToCut(text, first);
+  target.append(shown(text.slice(0, until), mode));
+  if (text.length <= until) return;
+  const rest = button(`Show ${sizeOf(text.length - until)} more`, "more", () => {
     rest.remove();
-    unfolding(target, text.slice(first), strict, 400_000);
+    unfolding(target, text.slice(until), mode, 400_000);
   });
   target.append(rest);
 }

@@ -1,5 +1,6 @@
 /** A form for the flat schema of an elicitation: texts, numbers, choices, switches. Checks are the browser's own. */
 
+import { plain } from "../text/reveal";
 import { el, shown } from "./dom";
 
 interface Field {
@@ -43,14 +44,17 @@ export function formOf(schema: Schema, done: (content: Record<string, unknown>) 
 
 function fieldOf(name: string, field: Field, required: boolean): [HTMLElement, Read] {
   const id = `field-${++serial}`;
-  const label = el("label", "", shown(field.title ?? name), required ? el("span", "faint", " required") : null);
+  const label = el("label", "", shown(field.title ?? name, "line"), required ? el("span", "faint", " required") : null);
   label.htmlFor = id;
   const [control, read] = controlOf(field, required);
   const row = el("div", "field", label);
-  if (control instanceof HTMLFieldSetElement) control.prepend(el("legend", "", shown(field.title ?? name)));
+  if (control instanceof HTMLFieldSetElement) control.prepend(el("legend", "", shown(field.title ?? name, "line")));
   else control.id = id;
   if (control instanceof HTMLFieldSetElement) label.remove();
   row.append(control);
+  // A field hides what its text hides, and what is in it is sent.
+  const suggested = typeof field.default === "string" ? field.default : "";
+  if (plain(suggested, "exact line") !== suggested) row.append(el("p", "faint", "Filled in: ", shown(suggested, "exact line")));
   if (field.description) {
     const hint = el("p", "faint", shown(field.description));
     hint.id = `${id}-hint`;
@@ -93,7 +97,7 @@ function one(choices: { const: string; title?: string }[], field: Field, require
   const select = el("select");
   select.required = required;
   if (!required || field.default === undefined) select.append(new Option("Choose …", ""));
-  for (const choice of choices) select.append(new Option(choice.title ?? choice.const, choice.const));
+  for (const choice of choices) select.append(new Option(plain(choice.title ?? choice.const, "exact line"), choice.const));
   select.value = field.default ?? "";
   return [select, () => select.value || undefined];
 }
@@ -107,7 +111,7 @@ function many(field: Field): [HTMLElement, Read] {
     box.type = "checkbox";
     box.value = choice.const;
     box.checked = Array.isArray(field.default) && field.default.includes(choice.const);
-    set.append(el("label", "option", box, " ", shown(choice.title ?? choice.const)));
+    set.append(el("label", "option", box, " ", el("span", "", shown(choice.title ?? choice.const, "exact line"))));
     return box;
   });
   return [set, () => boxes.filter((box) => box.checked).map((box) => box.value)];

@@ -38,7 +38,7 @@ export function colour(code: HTMLElement, text: string, language: string): void 
 }
 
 function node(child: Scope | string): Node {
-  if (typeof child === "string") return shown(child, true);
+  if (typeof child === "string") return shown(child);
   const made = el("span", child.scope ? `hl-${child.scope.split(/[.:]/)[0]}` : "");
   made.append(...child.children.map(node));
   return made;

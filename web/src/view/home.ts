@@ -68,7 +68,7 @@ function row(app: App, session: SessionInfo): TemplateResult {
       <span class="dot ${session.state}" role="img" aria-label=${WORDS[session.state] ?? session.state}></span>
       <span class="session-title">${title}</span>
       <span class="session-when">${ago(session.updatedAt)}</span>
-      <span class="session-under">${plain(session.agent ?? "")} · ${plain(lastPart(session.cwd ?? ""))}
+      <span class="session-under">${plain(session.agent ?? "")} · ${plain(lastPart(session.cwd ?? ""), "exact line")}
         ${session.queue ? html` · ${session.queue} queued` : nothing}</span>
       ${session.asking ? html`<span class="badge">${session.asking}</span>` : unread ? html`<span class="new" role="img" aria-label="unread"></span>` : nothing}
     </a>

@@ -2,6 +2,7 @@
 
 import type { End, Item, Note, Part, Plan, Question, Speech } from "../model/items";
 import { textOf } from "../model/items";
+import { plain } from "../text/reveal";
 import { blockView } from "./blocks";
 import { button, copyButton, el, shown, unfolding } from "./dom";
 import { iconNode } from "./icons";
@@ -57,7 +58,7 @@ class UserView implements ItemView {
       if ("block" in part) bubble.append(blockView(part.block, true));
       else {
         const text = el("div", "said");
-        unfolding(text, part.text, false, 3000);
+        unfolding(text, part.text, "text", 3000);
         bubble.append(text);
       }
     }
@@ -164,8 +165,8 @@ function drawPlan(target: HTMLElement, { entries }: Plan): void {
     const status = entry.status ?? "pending";
     const box = el("span", "box");
     box.setAttribute("role", "img");
-    box.setAttribute("aria-label", status.replace("_", " "));
-    const line = el("li", "", box, el("span", "", shown(entry.content)));
+    box.setAttribute("aria-label", plain(status.replace("_", " ")));
+    const line = el("li", "", box, el("span", "", shown(entry.content, "line")));
     line.dataset.status = status;
     list.append(line);
   }
@@ -207,7 +208,7 @@ function tokens(end: End): string {
 }
 
 function drawNote(target: HTMLElement, note: Note): void {
-  target.append(el("strong", "", shown(note.title)));
+  target.append(el("strong", "", shown(note.title, "line")));
   if (note.text) target.append(" ", shown(note.text));
 }
 
@@ -216,8 +217,8 @@ function drawQuestion(target: HTMLElement, question: Question): void {
   const call = asked.params.toolCall;
   const title = call?.title ?? asked.params.message ?? asked.method;
   target.dataset.outcome = outcome ?? "open";
-  target.append(iconNode("ask"), el("span", "", shown(String(title), true)));
-  target.append(el("span", "verdict", shown(outcome === undefined ? "waits for an answer" : verdict(question, result))));
+  target.append(iconNode("ask"), el("span", "", shown(String(title), "exact line")));
+  target.append(el("span", "verdict", shown(outcome === undefined ? "waits for an answer" : verdict(question, result), "exact line")));
 }
 
 function verdict({ asked, outcome, by }: Question, result: any): string {

@@ -5,6 +5,7 @@
 
 import type { Inline } from "../text/inline";
 import { type Align, type Block, LONGEST_PARAGRAPH, type ListItem, MarkdownStream } from "../text/markdown";
+import { isBetween } from "../text/reveal";
 import { copyButton, el, grow, shown } from "./dom";
 
 const LONGEST_COLOURED = 60_000;
@@ -58,8 +59,9 @@ function grown(node: HTMLElement, block: Block): boolean {
   const [lang, s] = block.t === "code" ? [block.lang, block.s] : ["", enormous(block)];
   if (!before || before.lang !== lang || s === null || !s.startsWith(before.s)) return false;
   if (block.t === "code" && !block.open) return false;
+  if (!isBetween(s, before.s.length)) return false;
   const more = s.slice(before.s.length);
-  if (more) grow(block.t === "code" ? node.querySelector("code")! : node, more, block.t === "code");
+  if (more) grow(block.t === "code" ? node.querySelector("code")! : node, more);
   before.s = s;
   return true;
 }
@@ -110,10 +112,10 @@ function drawBlock(block: Block): HTMLElement {
 
 function codeBlock(block: Block & { t: "code" }): HTMLElement {
   const source = { s: block.s, lang: block.lang };
-  const code = el("code", "", shown(block.s, true));
+  const code = el("code", "", shown(block.s));
   const pre = el("pre", "", code);
   pre.tabIndex = 0;
-  const head = el("div", "code-head", el("span", "", shown(block.lang || "text", true)), copyButton(() => source.s));
+  const head = el("div", "code-head", el("span", "", shown(block.lang || "text", "line")), copyButton(() => source.s));
   const node = el("div", "code", head, pre);
   sources.set(node, source);
   if (!block.open) colourLater(node, block.s, block.lang);
@@ -169,7 +171,7 @@ function drawInline(inline: Inline): Node {
     case "text":
       return shown(inline.s);
     case "code":
-      return el("code", "", shown(inline.s, true));
+      return el("code", "", shown(inline.s));
     case "br":
       return el("br");
     case "link":
@@ -185,7 +187,7 @@ function drawInline(inline: Inline): Node {
 export function away(href: string, className: string, label = ""): HTMLButtonElement {
   const made = el("button", className);
   made.type = "button";
-  if (label) made.append(shown(label));
+  if (label) made.append(shown(label, "exact line"));
   made.dataset.away = href;
   return made;
 }

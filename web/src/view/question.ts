@@ -7,6 +7,7 @@ import type { App } from "../model/app";
 import { nameOf } from "../model/app";
 import { Fold } from "../model/fold";
 import type { Asked, Message, PermissionOption, ToolCall } from "../model/types";
+import { plain } from "../text/reveal";
 import { ago, button, el, lastPart, shown } from "./dom";
 import { formOf } from "./form";
 import { iconNode } from "./icons";
@@ -42,8 +43,8 @@ function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: 
   const card = el("article", "card");
   card.tabIndex = -1;
   card.dataset.request = asked.request;
-  const heading = el("h3", "card-title", shown(title, true));
-  card.setAttribute("aria-label", `Waits for you: ${title}`);
+  const heading = el("h3", "card-title", shown(title, "exact line"));
+  card.setAttribute("aria-label", `Waits for you: ${plain(title, "exact line")}`);
   card.append(el("header", "card-head", el("span", "tool-icon", iconNode(kind)), heading));
   if (!inSession) card.append(origin(asked, session?.cwd ?? ""));
   card.append(riskList(asked));
@@ -53,7 +54,7 @@ function frame(app: App, asked: Asked, inSession: boolean, kind: string, title: 
 }
 
 function origin(asked: Asked, cwd: string): HTMLElement {
-  const link = el("a", "origin", shown([asked.title || "Untitled session", asked.agent, lastPart(cwd)].filter(Boolean).join(" · ")));
+  const link = el("a", "origin", shown([asked.title || "Untitled session", asked.agent, lastPart(cwd)].filter(Boolean).join(" · "), "line"));
   link.href = `#/s/${encodeURIComponent(asked.sessionId)}`;
   const when = ago(asked.askedAt);
   return el("div", "card-origin", link, when ? el("span", "faint", when === "now" ? "just now" : `${when} ago`) : null);
@@ -77,7 +78,7 @@ function permission(app: App, asked: Asked, inSession: boolean): HTMLElement {
   const row = el("div", "card-actions");
   ordered(options).forEach((option, at) => {
     const made = button("", `choice ${option.kind}`, () => choose(option.optionId));
-    made.append(shown(option.name), el("kbd", "", String(at + 1)));
+    made.append(el("span", "", shown(option.name, "exact line")), el("kbd", "", String(at + 1)));
     row.append(made);
   });
   card.append(row);

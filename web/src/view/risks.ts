@@ -17,9 +17,9 @@ export function riskList(asked: Asked): HTMLUListElement {
 
 export function fillRisks(list: HTMLElement, asked: Asked): void {
   const lines: HTMLElement[] = [];
-  if (asked.rule) lines.push(el("li", "asked-by", "Asked because: ", shown(String(asked.rule), true)));
+  if (asked.rule) lines.push(el("li", "asked-by", "Asked because: ", shown(String(asked.rule), "exact line")));
   for (const risk of Array.isArray(asked.risks) ? asked.risks : []) lines.push(line(risk));
-  if (asked.risksNote) lines.push(el("li", "unjudged", shown(String(asked.risksNote), true)));
+  if (asked.risksNote) lines.push(el("li", "unjudged", shown(String(asked.risksNote), "exact line")));
   list.replaceChildren(...lines);
   list.hidden = !lines.length;
   const worst = SEVERITIES.find((one) => asked.risks?.some((risk) => risk.severity === one));
@@ -31,8 +31,8 @@ function line(risk: Risk): HTMLElement {
   const place = risk.path ? `${risk.path}${risk.line ? `:${risk.line}` : ""}` : "";
   return el(
     "li", `risk ${known ? risk.severity : ""}`,
-    known && el("strong", "severity", risk.severity), " ", shown(String(risk.text ?? ""), true),
-    place ? el("span", "risk-place", " in ", shown(place, true)) : null,
-    risk.rule ? el("span", "risk-rule", " ", shown(risk.rule, true)) : null,
+    known && el("strong", "severity", risk.severity), " ", shown(String(risk.text ?? ""), "exact line"),
+    place ? el("span", "risk-place", " in ", shown(place, "exact line")) : null,
+    risk.rule ? el("span", "risk-rule", " ", shown(risk.rule, "exact line")) : null,
   );
 }

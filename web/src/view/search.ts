@@ -89,7 +89,7 @@ class SearchWindow {
 
   private row(found: Found, at: number): HTMLElement {
     const session = this.app.sessions.get(found.sessionId);
-    const title = el("strong", "", shown(found.title || session?.title || "Untitled session"));
+    const title = el("strong", "", shown(found.title || session?.title || "Untitled session", "line"));
     const about = el("span", "faint", `${found.kind.replaceAll("_", " ")} ${ago(session?.updatedAt)}`);
     const row = el("li", "found-one", el("span", "found-head", title, about), excerptView(found, this.query));
     row.id = `found-${at}`;

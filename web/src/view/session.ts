@@ -28,7 +28,7 @@ export function sessionView(app: App, open: Conversation, timeline: Timeline, co
       ${back(app, open)}
       <div class="session-name">
         <h2 class="session-h" title=${title}><button type="button" class="plain" @click=${acts.rename} title="Rename">${title}</button></h2>
-        <p class="faint one-line">${plain(open.info?.agent ?? "")} · <span title=${open.info?.cwd ?? ""}>${plain(lastPart(open.info?.cwd ?? ""))}</span></p>
+        <p class="faint one-line">${plain(open.info?.agent ?? "")} · <span title=${plain(open.info?.cwd ?? "", "exact line")}>${plain(lastPart(open.info?.cwd ?? ""), "exact line")}</span></p>
       </div>
       ${usage(open)}${state(open)}
       <button type="button" class="round quiet" aria-label="Session menu" aria-haspopup="menu" @click=${acts.menu}>${icon("menu")}</button>
@@ -131,7 +131,7 @@ function settings(app: App, open: Conversation): TemplateResult | typeof nothing
   };
   return html`<div class="settings">
     ${modes ? html`<label><span>Mode</span><select .value=${modes.currentModeId} @change=${setMode}>
-      ${modes.availableModes.map((mode) => html`<option value=${mode.id} ?selected=${mode.id === modes.currentModeId} title=${mode.description ?? ""}>${plain(mode.name)}</option>`)}
+      ${modes.availableModes.map((mode) => html`<option value=${mode.id} ?selected=${mode.id === modes.currentModeId} title=${plain(mode.description ?? "")}>${plain(mode.name)}</option>`)}
     </select></label>` : nothing}
     ${own.map((option) => optionView(app, open, option))}
   </div>`;
@@ -149,11 +149,11 @@ function optionView(app: App, open: Conversation, option: ConfigOption): Templat
     );
   };
   if (option.type === "boolean") {
-    return html`<label title=${option.description ?? ""}><input type="checkbox" class="switch" .checked=${option.currentValue === true}
+    return html`<label title=${plain(option.description ?? "")}><input type="checkbox" class="switch" .checked=${option.currentValue === true}
       @change=${(event: Event) => set((event.target as HTMLInputElement).checked)} /><span>${plain(option.name)}</span></label>`;
   }
   const choices = (option.options ?? []).flatMap((one) => ("group" in one ? one.options : [one]));
-  return html`<label title=${option.description ?? ""}><span>${plain(option.name)}</span><select @change=${(event: Event) => set((event.target as HTMLSelectElement).value)}>
+  return html`<label title=${plain(option.description ?? "")}><span>${plain(option.name)}</span><select @change=${(event: Event) => set((event.target as HTMLSelectElement).value)}>
     ${choices.map((choice) => html`<option value=${choice.value} ?selected=${choice.value === option.currentValue}>${plain(choice.name)}</option>`)}
   </select></label>`;
 }

@@ -56,8 +56,8 @@ function drawLine(line: Span[]): HTMLElement {
 }
 
 function drawSpan({ text, style }: Span): Node {
-  if (!Object.keys(style).length) return shown(text, true);
-  const made = el("span", "", shown(text, true));
+  if (!Object.keys(style).length) return shown(text);
+  const made = el("span", "", shown(text));
   let { fg, bg } = style;
   if (style.inverse) [fg, bg] = [bg ?? "page", fg ?? "ink"];
   if (fg) paint(made, "fg", "color", fg);

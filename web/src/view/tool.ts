@@ -3,6 +3,7 @@
 import type { Tool } from "../model/items";
 import type { ToolCall, ToolContent } from "../model/types";
 import { diffLines, hunksOf } from "../text/diff";
+import { type Mode, plain } from "../text/reveal";
 import { blockView } from "./blocks";
 import { diffTable, tally } from "./diff";
 import { el, lastPart, shown, unfolding } from "./dom";
@@ -60,8 +61,8 @@ export class ToolView {
     const { call } = this.tool;
     const state = this.state();
     this.element.dataset.state = state;
-    const title = el("span", "tool-title", shown(call.title || call.name || "Tool call", true));
-    const word = el("span", "tool-state", STATES[state] ?? state);
+    const title = el("span", "tool-title", shown(call.title || call.name || "Tool call", "exact line"));
+    const word = el("span", "tool-state", shown(STATES[state] ?? state, "line"));
     this.summary.replaceChildren(el("span", "tool-icon", iconNode(call.kind ?? "other")), title, ...places(call), word);
     if (!this.opened.has(this.tool.id)) this.element.open = this.wanted();
     if (this.element.open) this.fill();
@@ -79,7 +80,7 @@ export class ToolView {
     if (this.drawn !== call.content || !this.body.childNodes.length) this.redraw();
     this.drawn = call.content;
     for (const [name, text] of output) this.terminal(name).set(text);
-    for (const [name, how] of exit) this.terminal(name).element.dataset.exit = how;
+    for (const [name, how] of exit) this.terminal(name).element.dataset.exit = plain(how);
   }
 
   private terminal(name: string): TerminalView {
@@ -113,8 +114,8 @@ export function toolParts(call: ToolCall, terminal: Draw = plainTerminal): Node[
   (call.content ?? []).forEach((part, at) => parts.push(contentView(part, call, at, terminal)));
   const printed = outputOf(call.rawOutput);
   if (!call.content?.length && printed) parts.push(terminal("raw", printed));
-  if (!command && !call.content?.length && call.rawInput !== undefined) parts.push(jsonView("Input", call.rawInput));
-  if (!printed && call.rawOutput !== undefined && !call.content?.length) parts.push(jsonView("Output", call.rawOutput));
+  if (!command && !call.content?.length && call.rawInput !== undefined) parts.push(jsonView("Input", call.rawInput, "exact"));
+  if (!printed && call.rawOutput !== undefined && !call.content?.length) parts.push(jsonView("Output", call.rawOutput, "text"));
   if (!parts.length) parts.push(el("p", "faint", "The agent gave no details."));
   return parts;
 }
@@ -144,7 +145,7 @@ function unfenced(text: string): string {
 
 export function fileDiff(path: string, before: string, after: string, fresh: boolean): HTMLElement {
   const hunks = hunksOf(diffLines(before, after));
-  const name = el("span", "path", shown(path, true));
+  const name = el("span", "path", shown(path, "exact line"));
   const head = el("div", "file-head", iconNode(fresh ? "new" : "edit"), name, tally(hunks));
   const made = el("div", "file", head);
   if (!hunks.length) made.append(el("p", "faint", "No line differs."));
@@ -153,9 +154,9 @@ export function fileDiff(path: string, before: string, after: string, fresh: boo
 }
 
 export function commandView(command: string, cwd = ""): HTMLElement {
-  const made = el("pre", "command", el("span", "prompt", "$ "), shown(command, true));
+  const made = el("pre", "command", el("span", "prompt", "$ "), shown(command, "exact"));
   made.tabIndex = 0;
-  if (cwd) made.prepend(el("span", "faint", shown(cwd, true), "\n"));
+  if (cwd) made.prepend(el("span", "faint", shown(cwd, "exact line"), "\n"));
   return made;
 }
 
@@ -188,17 +189,17 @@ function outputOf(output: unknown): string {
   return typeof stderr === "string" && stderr && found === stdout ? `${found}${stderr}` : found;
 }
 
-export function jsonView(label: string, value: unknown): HTMLElement {
+export function jsonView(label: string, value: unknown, mode: Mode): HTMLElement {
   const pre = el("pre", "json");
   pre.tabIndex = 0;
-  unfolding(pre, typeof value === "string" ? value : JSON.stringify(value, null, 2), true);
+  unfolding(pre, typeof value === "string" ? value : JSON.stringify(value, null, 2), mode);
   return el("div", "labelled", el("div", "label", label), pre);
 }
 
 function places(call: ToolCall): HTMLElement[] {
   return (call.locations ?? []).slice(0, 4).map((place) => {
-    const made = el("span", "chip", shown(lastPart(place.path) + (place.line ? `:${place.line}` : ""), true));
-    made.title = place.path;
+    const made = el("span", "chip", shown(lastPart(place.path) + (place.line ? `:${place.line}` : ""), "exact line"));
+    made.title = plain(place.path, "exact line");
     return made;
   });
 }

@@ -17,7 +17,7 @@ export function signIn(app: App): TemplateResult {
     <form @submit=${submit}>
       <img src="/icon.svg" alt="" width="64" height="64" />
       <h1>Dragoman</h1>
-      <p>${app.why || "This page talks to your hub. It needs the token that the hub printed when it started."}</p>
+      <p>${plain(app.why) || "This page talks to your hub. It needs the token that the hub printed when it started."}</p>
       <label for="token">Token</label>
       <input id="token" name="token" type="password" autocomplete="current-password" required autofocus spellcheck="false" />
       <button class="choice allow_once" type="submit">Sign in</button>
@@ -55,7 +55,7 @@ export function newSession(app: App, go: (id: string) => void): void {
     radio.value = agent.name;
     radio.checked = agent.name === chosen;
     const about = [...new Set([agent.title, agent.description])].filter(Boolean).join(" · ");
-    const words = el("span", "", el("strong", "", shown(agent.name)), el("span", "faint", shown(about)));
+    const words = el("span", "", el("strong", "", shown(agent.name, "line")), el("span", "faint", shown(about, "line")));
     list.append(el("label", "agent-choice", radio, words));
   }
   const folder = el("input");
@@ -68,7 +68,7 @@ export function newSession(app: App, go: (id: string) => void): void {
   folder.value = folders[0] ?? "";
   const known = el("datalist");
   known.id = "folders";
-  const offer = (paths: string[]): void => known.replaceChildren(...paths.slice(0, 20).map((path) => new Option(path, path)));
+  const offer = (paths: string[]): void => known.replaceChildren(...paths.slice(0, 20).map((path) => new Option(plain(path, "exact line"), path)));
   offer(folders);
   const lookUp = (path: string): Promise<Folders | null> =>
     app.rpc.call<Folders>("_dragoman/hub/folders", { path }).catch(() => null);
@@ -100,7 +100,7 @@ export function newSession(app: App, go: (id: string) => void): void {
     cwd = looked?.path ?? cwd;
     if (looked?.exists === false) {
       start.disabled = false;
-      fault.replaceChildren(shown(`${cwd} is no folder on the hub's machine that you may use. Type another path; the list below it helps.`));
+      fault.replaceChildren(shown(`${cwd} is no folder on the hub's machine that you may use. Type another path; the list below it helps.`, "exact line"));
       return folder.focus();
     }
     app.rpc.call<{ sessionId: string }>("session/new", { cwd, mcpServers: [], _meta: { dragoman: { agent } } }).then(

@@ -19,6 +19,7 @@ from dragoman.check.agent.scenes import SCENES, Scene
 from dragoman.check.agent.scenes.handshake import first_meeting
 from dragoman.check.agent.stage import PLAYED, Profile, Settings, Stage
 from dragoman.check.recording import Recording
+from dragoman.check.stopping import run_until
 from dragoman.errors import SpawnFailed
 
 logger = logging.getLogger(__name__)
@@ -50,22 +51,15 @@ async def examine(
 ) -> Examination:
     """Examine an agent, in all scenes or in those of these names, until `stop` is set."""
     began, stage = time.monotonic(), Stage(settings)
-    playing = asyncio.create_task(_play(stage, progress or _nobody, scenes), name="examination")
-    stopping = asyncio.create_task((stop or asyncio.Event()).wait(), name="stop")
     try:
-        await asyncio.wait((playing, stopping), return_when=asyncio.FIRST_COMPLETED)
+        failure = await run_until(stop, _play(stage, progress or _nobody, scenes))
     finally:
-        playing.cancel()
-        stopping.cancel()
-        await asyncio.wait((playing, stopping))
         stage.close()
-    is_interrupted = playing.cancelled()
-    failure = "" if is_interrupted else playing.result()
     return Examination(
         recordings=[one for one in stage.recordings if not one.facts.get("interrupted")],
         profile=stage.profile,
-        failure=failure,
-        is_interrupted=is_interrupted,
+        failure=failure or "",
+        is_interrupted=failure is None,
         seconds=time.monotonic() - began,
     )
 

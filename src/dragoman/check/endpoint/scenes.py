@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -23,21 +24,35 @@ from dragoman.check.endpoint.examination import (
 from dragoman.check.endpoint.http import Unreachable
 from dragoman.check.endpoint.socket import Arrived, Socket
 from dragoman.check.recording import Recording
+from dragoman.check.stopping import run_until
 
 LONG = "x" * 1100
 """More characters than an id may have."""
 
 
-async def examine_endpoint(endpoint: Endpoint, *, over_http: bool = True) -> list[Recording]:
-    """All scenes. Raises `Unreachable` if nobody is there."""
-    (await endpoint.address.dial())[1].close()
-    found = []
-    for scene in (refusals, conversation, socket, first_words) if over_http else (socket, first_words):
-        notes = Notes(endpoint)
-        notes.recording.facts["scene"] = scene.__name__
-        with contextlib.suppress(Unreachable):  # what was seen until then is kept
-            await scene(notes)
-        found.append(notes.recording)
+async def examine_endpoint(
+    endpoint: Endpoint,
+    *,
+    over_http: bool = True,
+    progress: Callable[[str, int, int], None] | None = None,
+    stop: asyncio.Event | None = None,
+) -> list[Recording]:
+    """All scenes, or those that ended before `stop` was set. Raises `Unreachable` if nobody is there."""
+    scenes = (refusals, conversation, socket, first_words) if over_http else (socket, first_words)
+    found: list[Recording] = []
+
+    async def play() -> None:
+        (await endpoint.address.dial())[1].close()
+        for number, scene in enumerate(scenes, 1):
+            notes = Notes(endpoint)
+            notes.recording.facts["scene"] = scene.__name__
+            if progress is not None:
+                progress(scene.__name__.replace("_", " "), number, len(scenes))
+            with contextlib.suppress(Unreachable):  # what was seen until then is kept
+                await scene(notes)
+            found.append(notes.recording)
+
+    await run_until(stop, play())
     return found
 
 

@@ -15,6 +15,7 @@ from dragoman.dialect.acpex.phrases import (
     PERMISSION,
     REQUEST,
     SESSION_FIELDS,
+    unnoted,
 )
 from dragoman.dialect.acpex.speaking import SpeakingEdge
 from dragoman.dialect.acpex.tools import Calls, note_changes
@@ -27,13 +28,14 @@ from dragoman.dialect.message import (
     Message,
     Object,
     answer,
-    as_list,
     as_object,
     as_text,
+    notification,
     refusal,
     update_of,
     with_params,
 )
+from dragoman.dialect.permission import NOTICE, answer_unasked, question_in
 from dragoman.wire.codes import METHOD_NOT_FOUND
 
 CREDENTIALS_KEY = "dragoman/credentials"
@@ -56,6 +58,7 @@ class AcpexClient(SpeakingEdge):
 
     name: ClassVar[str] = "acpex"
     form: ClassVar[Form] = Overview()
+    asks_permission = False
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -70,7 +73,8 @@ class AcpexClient(SpeakingEdge):
         params = as_object(message.params)
         self._asked_inside.owe(message.id, (str(message.method), as_text(params.get("sessionId"))))
         if message.method == "initialize":
-            return [("inside", with_params(message, read_greeting(params, self.form, self.note)))]
+            read = read_greeting(params, self.form, self.note)
+            return [("inside", with_params(message, self.announce_limits(read)))]
         if message.method == "authenticate":
             return self._login(message, params)
         if message.method in ("session/new", "session/load"):
@@ -86,6 +90,8 @@ class AcpexClient(SpeakingEdge):
             return self._asked(message)
         if message.method == "session/update":
             return self._updated(message)
+        if message.method == NOTICE:
+            return self._show_call(question_in(message))
         if str(message.method).startswith("_"):
             return [("peer", message)]
         self.note(NOTIFICATION)
@@ -124,8 +130,10 @@ class AcpexClient(SpeakingEdge):
     def _asked(self, message: Message) -> list[Out]:
         method = str(message.method)
         if method == "session/request_permission":
-            self.note(PERMISSION)
-            return [("inside", answer(message.id, {"outcome": self._decided(as_object(message.params))}))]
+            outs = [] if self.settings.answers_for_peer else self._show_call(as_object(message.params))
+            if self.settings.answers_for_peer:
+                self.note(PERMISSION)
+            return [*outs, ("inside", answer_unasked(message, self))]
         if method not in TAKEN and not method.startswith("_"):
             self.note(REQUEST)
             why = "Method not found: the client's dialect does not have it"
@@ -133,16 +141,16 @@ class AcpexClient(SpeakingEdge):
         self._asked_peer.owe(message.id, (method, ""))
         return [("peer", message)]
 
-    def _decided(self, question: Object) -> Object:
-        """Only an option that was offered can be chosen; who does not consent chooses to reject this once."""
-        options = [as_object(option) for option in as_list(question.get("options"))]
-        chosen = self.settings.consent(question)
-        if type(chosen) is str and any(option.get("optionId") == chosen for option in options):
-            return {"outcome": "selected", "optionId": chosen}
-        rejecting = [option.get("optionId") for option in options if option.get("kind") == "reject_once"]
-        if rejecting and type(rejecting[0]) is str:
-            return {"outcome": "selected", "optionId": rejecting[0]}
-        return {"outcome": "cancelled"}
+    def _show_call(self, question: Object) -> list[Out]:
+        """Somebody else is asked about a tool call. The client sees the call, unless it has seen it before:
+        the dialect says of a call only that it begins and how it ends.
+        """
+        call, session = as_object(question.get("toolCall")), as_text(question.get("sessionId"))
+        if not as_text(call.get("toolCallId")) or self.calls.is_open(session, call):
+            return []
+        said = self.said(session, {**call, "sessionUpdate": "tool_call"})
+        params = [{"sessionId": session, "update": update} for update in said]
+        return [("peer", notification("session/update", one)) for one in params]
 
     def _answered(self, message: Message) -> list[Out]:
         method, session = self._asked_inside.settle(message.id) or ("", "")
@@ -189,6 +197,8 @@ class AcpexWireClient(AcpexClient):
 
     def said(self, session: str, update: Object) -> list[Object]:
         """Each update has an id of its own, as the schemas demand."""
+        if update.get("sessionUpdate") in ("tool_call", "tool_call_update"):
+            self.calls.ended(session, update, unnoted)
         said = self.form.update(update, self.note)
         if said is None:
             return []

@@ -157,6 +157,9 @@ class Calls:
         self._shown[key] = known
         return None
 
+    def is_open(self, session: str, call: Object) -> bool:
+        return (session, as_text(call.get("toolCallId"))) in self._shown
+
     def forget(self, session: str) -> None:
         """The turn is over: what was not ended then never ends."""
         for key in [key for key in self._shown if key[0] == session]:

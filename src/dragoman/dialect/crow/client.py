@@ -36,6 +36,7 @@ from dragoman.dialect.debts import Debts
 from dragoman.dialect.edge import Edge, Out, Settings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import (
+    Json,
     Message,
     Object,
     answer,
@@ -44,10 +45,11 @@ from dragoman.dialect.message import (
     refusal,
     request,
 )
+from dragoman.dialect.permission import CANCELLED
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 
 READERS = {"session/new": read_new, "session/load": read_load, "session/prompt": read_prompt}
-CANCELLED: Object = {"outcome": {"outcome": "cancelled"}}
+ANSWER = "permission_response"
 
 
 class CrowClient(Edge):
@@ -75,7 +77,7 @@ class CrowClient(Edge):
         method, params = str(message.method), as_object(message.params)
         if method in ("cancel", "session/cancel"):
             return self._cancel(message, params)
-        if method == "permission_response":
+        if method == ANSWER:
             return self._chosen(message, params)
         if message.is_notification and method.startswith("_"):
             return [("inside", message)]
@@ -103,34 +105,49 @@ class CrowClient(Edge):
         return [("inside", request(message.id, method, carried))]
 
     def _cancel(self, message: Message, params: Object) -> list[Out]:
-        """The client may ask for it; v1 only tells. Whoever cancels a turn answers its questions too."""
+        """The client may ask for it; v1 only tells. Whoever cancels a turn answers its questions too, unless
+        the turn may be another client's.
+        """
         session = either(params, "session_id", "sessionId")
         if type(session) is not str:
             missing = ParamError("session_id", "is missing or no string")
             return self._told(message, invalid_params(message.id, missing))
         outs: list[Out] = [("inside", notification("session/cancel", {"sessionId": session}))]
-        outs += [_unanswered(question) for question in self._questions.of_session(session)]
+        if self.settings.answers_for_peer:
+            outs += [_unanswered(question) for question in self._questions.of_session(session)]
         return outs + self._told(message, answer(message.id, {}))
 
     def _chosen(self, message: Message, params: Object) -> list[Out]:
         session = either(params, "session_id", "sessionId")
         call_id = either(params, "tool_call_id", "toolCallId")
         known = type(session) is str and type(call_id) is str
-        question = self._questions.settle(session, call_id) if known else None
+        question = self._questions.look(session, call_id) if known else None
         if question is None:
             self.note(NOT_ASKED)
             field = "tool_call_id" if type(session) is str else "session_id"
             unknown = ParamError(field, "names no open permission request")
             return self._told(message, invalid_params(message.id, unknown))
         choice = read_choice(params)
-        if choice in question.options:
-            outcome = {"outcome": {"outcome": "selected", "optionId": choice}}
-            return [("inside", answer(question.request_id, outcome)), *self._told(message, _done(message))]
-        if choice is None and params.get("outcome") in ("cancelled", {"outcome": "cancelled"}):
+        is_cancelled = choice is None and params.get("outcome") in ("cancelled", {"outcome": "cancelled"})
+        if choice not in question.options and not is_cancelled:
+            return self._on_wrong_choice(message, question, call_id, choice)
+        self._questions.settle(session, call_id)
+        if is_cancelled:
             return [_unanswered(question), *self._told(message, _done(message))]
-        self.note(NOT_CHOSEN if choice is None else NOT_OFFERED)
+        outcome = {"outcome": {"outcome": "selected", "optionId": choice}}
+        return [("inside", answer(question.request_id, outcome)), *self._told(message, _done(message))]
+
+    def _on_wrong_choice(
+        self, message: Message, question: Question, name: str, choice: str | None
+    ) -> list[Out]:
+        """The client chose nothing that was offered. Where others are asked too, its question stays open."""
         other = ParamError("option_id", "is none of the options that were offered")
-        return [_unanswered(question), *self._told(message, invalid_params(message.id, other))]
+        told = self._told(message, invalid_params(message.id, other))
+        if not self.settings.answers_for_peer:
+            return told
+        self._questions.settle(question.session, name)
+        self.note(NOT_CHOSEN if choice is None else NOT_OFFERED)
+        return [_unanswered(question), *told]
 
     def _told(self, message: Message, said: Message) -> list[Out]:
         """Who asked is answered; who only told something is not."""
@@ -147,8 +164,7 @@ class CrowClient(Edge):
         if method == "session/request_permission" and message.is_request:
             return self._ask(message)
         if method == "$/cancel_request":
-            withdrawn = self._questions.withdraw(as_object(message.params).get("requestId"))
-            return [_unanswered(question) for question in withdrawn]
+            return self._on_withdrawal(as_object(message.params).get("requestId"))
         if method.startswith("_"):
             if message.is_request:
                 self._extensions.owe(message.id, method)
@@ -158,6 +174,17 @@ class CrowClient(Edge):
             return []
         self.note(NO_METHOD)
         return [("inside", refusal(message.id, METHOD_NOT_FOUND, "Method not found"))]
+
+    def _on_withdrawal(self, request_id: Json) -> list[Out]:
+        """A question is settled elsewhere. The client is told in the word that it would have used."""
+        found = self._questions.withdraw(request_id)
+        outs: list[Out] = [_unanswered(one) for _, one in found if self.settings.answers_for_peer]
+        for name, question in found:
+            update = {"@type": ANSWER, "tool_call_id": name, "outcome": "settled"}
+            outs.append(
+                ("peer", notification("session/update", {"sessionId": question.session, "update": update}))
+            )
+        return outs
 
     def _updated(self, message: Message) -> list[Out]:
         params = message.params

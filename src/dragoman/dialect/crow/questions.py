@@ -46,11 +46,18 @@ class Asked:
     def open(self, name: str, question: Question) -> None:
         self._open[question.session, name] = question
 
-    def settle(self, session: str, name: str) -> Question | None:
-        return self._open.pop((session, name), None)
+    def look(self, session: str, name: str) -> Question | None:
+        return self._open.get((session, name))
 
-    def withdraw(self, request_id: Id) -> list[Question]:
-        return self._take(lambda question: question.request_id == request_id)
+    def settle(self, session: str, name: str) -> None:
+        self._open.pop((session, name), None)
+
+    def withdraw(self, request_id: Id) -> list[tuple[str, Question]]:
+        """Those that were asked under this id of the agent's, by their names."""
+        found = [(name, one) for (_, name), one in self._open.items() if one.request_id == request_id]
+        for name, question in found:
+            self.settle(question.session, name)
+        return found
 
     def of_session(self, session: str) -> list[Question]:
         return self._take(lambda question: question.session == session)

@@ -73,8 +73,12 @@ class HavenClient(Edge):
 
     def _asking(self, message: Message) -> Message:
         params = as_object(message.params)
-        if message.method == "initialize" and "capabilities" in params:
-            return with_params(message, renamed(params, {"capabilities": "clientCapabilities"}))
+        if message.method == "initialize":
+            read = params
+            if "capabilities" in params:
+                read = renamed(params, {"capabilities": "clientCapabilities"})
+            read = self.announce_limits(read)
+            return message if read is params else with_params(message, read)
         if message.method == "session/prompt" and "prompt" in params:
             return with_params(message, {**params, "prompt": read_blocks(params["prompt"], self)})
         return message
@@ -88,6 +92,8 @@ class HavenClient(Edge):
             return self._questioned(message)
         if message.method == UPDATE:
             return [("peer", self._updated(message))]
+        if message.method == "$/cancel_request" and not self.settings.answers_for_peer:
+            self._questions.forget(as_object(message.params).get("requestId"))
         return [("peer", message)]
 
     def _answered(self, message: Message) -> Message:
@@ -102,12 +108,11 @@ class HavenClient(Edge):
     def _questioned(self, message: Message) -> list[Out]:
         self._questions.ask(message)
         if message.method == PERMISSION:
-            message = with_params(message, self.question(message))
+            message = with_params(message, self.question(as_object(message.params)))
         return [("peer", message)]
 
-    def question(self, message: Message) -> Object:
+    def question(self, params: Object) -> Object:
         """The params of a permission request in the dialect."""
-        params = as_object(message.params)
         call, session = as_object(params.get("toolCall")), as_text(params.get("sessionId"))
         return {**params, "toolCall": write_call(call, session, self._calls, self, whole=True)}
 

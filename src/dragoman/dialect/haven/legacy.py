@@ -1,9 +1,10 @@
 """The older form, which the reference calls the bridge's mistakes: updates are told apart by `type`, and a
 permission request is a notification, to which there is no answer.
 
-Consent cannot be expressed here, so nobody's is assumed. What a client cannot be asked, the policy decides;
-the client is told of the question in the form that it knows. An agent that asks without waiting for an answer
-can be stopped, and that is what happens unless the policy allows what it asks for.
+Consent cannot be expressed here, so nobody's is assumed. What a client cannot be asked, the policy decides,
+or other clients of its session; the client is told of the question in the form that it knows. An agent that
+asks without waiting for an answer can be stopped, and that is what happens unless the policy allows what it
+asks for.
 """
 
 from __future__ import annotations
@@ -22,24 +23,31 @@ from dragoman.dialect.haven.names import (
     UNKNOWN_KIND,
     UPDATE,
 )
-from dragoman.dialect.haven.permission import allows, decided
+from dragoman.dialect.haven.permission import allows
 from dragoman.dialect.haven.tools import UNNAMED
-from dragoman.dialect.message import Message, Object, answer, as_object, as_text, notification, renamed
+from dragoman.dialect.message import Message, Object, as_object, as_text, notification, renamed
+from dragoman.dialect.permission import NOTICE, answer_unasked, decide, question_in
 
 
 class LegacyClient(HavenClient):
-    """Is told of permissions, never asked: the policy answers."""
+    """Is told of permissions, never asked: the policy answers, or somebody else."""
 
     name = LEGACY
+    asks_permission = False
     PLAIN_FROM_INSIDE: ClassVar[Plain] = {}
 
     def from_inside(self, message: Message) -> list[Out]:
         if message.is_request and message.method == PERMISSION:
-            self.lost(*UNANSWERABLE)
-            told = notification(PERMISSION, self.question(message))
-            result = decided(as_object(message.params), self)
-            return [("peer", told), ("inside", answer(message.id, result))]
+            if self.settings.answers_for_peer:
+                self.lost(*UNANSWERABLE)
+            return [self._notify(as_object(message.params)), ("inside", answer_unasked(message, self))]
+        if message.is_notification and message.method == NOTICE:
+            question = question_in(message)
+            return [self._notify(question)] if question else []
         return super().from_inside(message)
+
+    def _notify(self, question: Object) -> Out:
+        return ("peer", notification(PERMISSION, self.question(question)))
 
     def written(self, update: Object, session: str) -> Object:
         return renamed(super().written(update, session), {"sessionUpdate": "type"})
@@ -74,7 +82,7 @@ class LegacyAgent(HavenAgent):
             self.repaired(*REPLAYED)
             return outs
         self.lost(*UNANSWERABLE)
-        if not allows(question, decided(question, self)):
+        if not allows(question, decide(question, self)):
             outs.append(("peer", notification("session/cancel", {"sessionId": session})))
         return outs
 

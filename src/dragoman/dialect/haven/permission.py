@@ -1,4 +1,4 @@
-"""Consent: what counts as an answer to a permission request, and who decides where no answer can come.
+"""Consent: what counts as an answer to a permission request.
 
 Only a choice among the options that were offered, in the one form that both the reference and v1 give it, is
 consent. Everything else is none.
@@ -11,9 +11,8 @@ from msgspec import UNSET
 from dragoman.dialect.debts import Debts
 from dragoman.dialect.edge import Edge
 from dragoman.dialect.haven.names import NO_CHOICE, PERMISSION, UNASKED
-from dragoman.dialect.message import Message, Object, answer, as_list, as_object
-
-CANCELLED: Object = {"outcome": {"outcome": "cancelled"}}
+from dragoman.dialect.message import Id, Message, Object, answer, as_list, as_object
+from dragoman.dialect.permission import CANCELLED, answer_unchosen, offered
 
 
 class Questions:
@@ -38,8 +37,14 @@ class Questions:
         choices = self._open.settle(message.id)
         if choices is None or _is_answer(message, choices):
             return message
-        edge.repaired(*NO_CHOICE)
-        return answer(message.id, CANCELLED)
+        if edge.settings.answers_for_peer:
+            edge.repaired(*NO_CHOICE)
+        return answer_unchosen(message.id, edge)
+
+    def forget(self, request_id: Id) -> None:
+        """Nobody waits for its answer any more."""
+        self._asked.settle(request_id)
+        self._open.settle(request_id)
 
     def cancelled(self) -> list[Message]:
         """What to say to those who still wait for a permission, when nobody is left to give it."""
@@ -60,22 +65,6 @@ def _is_answer(message: Message, choices: frozenset[str]) -> bool:
     return outcome.get("outcome") == "selected" and type(chosen) is str and chosen in choices
 
 
-def offered(question: Object) -> list[str]:
-    """The ids of the options, in order."""
-    ids = [as_object(option).get("optionId") for option in as_list(question.get("options"))]
-    return [one for one in ids if type(one) is str]
-
-
-def decided(question: Object, edge: Edge) -> Object:
-    """The result for a question (in v1) that its peer cannot answer: what the policy chooses, if that was
-    offered; else the option that rejects this once; else nothing is chosen.
-    """
-    chosen = edge.settings.consent(question)
-    if chosen is None or chosen not in offered(question):
-        chosen = _rejection(question)
-    return CANCELLED if chosen is None else {"outcome": {"outcome": "selected", "optionId": chosen}}
-
-
 def allows(question: Object, result: Object) -> bool:
     """Whether a decision lets the tool run."""
     chosen = as_object(result.get("outcome")).get("optionId")
@@ -84,10 +73,3 @@ def allows(question: Object, result: Object) -> bool:
     return (
         chosen is not None and bool(kinds) and all(kind in ("allow_once", "allow_always") for kind in kinds)
     )
-
-
-def _rejection(question: Object) -> str | None:
-    for option in map(as_object, as_list(question.get("options"))):
-        if option.get("kind") == "reject_once" and type(option.get("optionId")) is str:
-            return str(option["optionId"])
-    return None

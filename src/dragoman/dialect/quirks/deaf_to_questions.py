@@ -1,7 +1,7 @@
 """The Python SDK's example client and crow's client do not know `session/request_permission`.
 
 Every client must answer it. An agent that hears of an unknown method may take the turn for broken; what these
-clients mean is that nobody answered.
+clients mean is that nobody answered. Where others are asked too, the error is what has to be said.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ class DeafToQuestions(Quirk):
 
     def answered_by_peer(self, asked: Message, message: Message) -> Message:
         error = as_object(message.error)
+        if not self.settings.answers_for_peer:
+            return message
         if asked.method != "session/request_permission" or error.get("code") != METHOD_NOT_FOUND:
             return message
         self.repair()

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from dragoman.dialect.edge import Out, Settings
 from dragoman.dialect.ledger import Ledger
 from dragoman.dialect.message import Message, Object, as_object, encode
-from dragoman.dialect.threads.consent import outcome
+from dragoman.dialect.permission import answer_unasked
 from dragoman.dialect.threads.exchange import ThreadsEdge
 from dragoman.dialect.threads.phrases import Lost, Repaired
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
@@ -29,6 +29,7 @@ class IntroducingEdge(ThreadsEdge):
     """In front of a v1 agent. `offered` is what the client can be asked for."""
 
     offered: ClassVar[Object] = {}
+    asks_permission = False
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         super().__init__(settings, ledger)
@@ -58,7 +59,7 @@ class IntroducingEdge(ThreadsEdge):
             "clientInfo": {"name": "dragoman-threads", "version": "1"},
         }
         self.note(Repaired.INTRODUCTION)
-        return [self.ask_inside("initialize", params, self._introduced)]
+        return [self.ask_inside("initialize", self.announce_limits(params), self._introduced)]
 
     def _introduced(self, answer: Message) -> list[Out]:
         held, self._held, self._held_bytes = self._held, [], 0
@@ -87,8 +88,9 @@ class IntroducingEdge(ThreadsEdge):
         """What an agent may ask of other clients."""
         method = str(message.method)
         if method == "session/request_permission":
-            self.note(Lost.PERMISSION)
-            return [self.tell_inside(message.id, outcome(self.settings.consent, as_object(message.params)))]
+            if self.settings.answers_for_peer:
+                self.note(Lost.PERMISSION)
+            return [("inside", answer_unasked(message, self))]
         if method == "fs/write_text_file":
             self.note(Lost.WRITES)
         elif method.startswith("terminal/"):

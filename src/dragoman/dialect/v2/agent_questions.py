@@ -20,6 +20,7 @@ from dragoman.dialect.message import (
     refusal,
     with_params,
 )
+from dragoman.dialect.permission import CANCELLED
 from dragoman.dialect.v2.agent_requests import Requests
 from dragoman.dialect.v2.agent_session import Sessions, told
 from dragoman.dialect.v2.to_v1 import permission
@@ -74,7 +75,7 @@ class Questions:
             return [("peer", refusal(message.id, INVALID_PARAMS, "Invalid params: sessionId is missing"))]
         options = permission.options(params, self._tell)
         if options is None:
-            return [("peer", answer(message.id, permission.CANCELLED))]
+            return [("peer", answer(message.id, CANCELLED))]
         session = self._sessions.of(session_id)
         calls = session.calls
         fresh = self._fresh.next()

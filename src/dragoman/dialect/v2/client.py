@@ -54,7 +54,7 @@ class V2Client(Edge):
         self._desk = Desk(self, settings.nonce)
         self._calls = Calls(self._desk)
         self._prompts = Prompts(self._desk)
-        self._questions = Questions(self._desk)
+        self._questions = Questions(self._desk, self)
         self._lifetime = Lifetime(self._desk, self._prompts, self._questions)
         self._phase: Literal["new", "waiting", "ready"] = "new"
         self._waiting: list[Message] = []  # said while the handshake was under way

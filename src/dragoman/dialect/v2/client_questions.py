@@ -1,7 +1,8 @@
 """What the agent asks of a v2 client: permissions, forms, and what only extensions know.
 
 A permission is given by the client alone, and only by naming an option that was offered, in answer to a
-question that is still open. Whatever else it says is no.
+question that is still open. Whatever else it says is no, or no answer where other clients are asked the same
+(`Settings.answers_for_peer`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from dragoman.dialect.debts import Debts, OwnIds
-from dragoman.dialect.edge import Out
+from dragoman.dialect.edge import Edge, Out
 from dragoman.dialect.message import (
     Id,
     Json,
@@ -23,8 +24,9 @@ from dragoman.dialect.message import (
     refusal,
     request,
 )
+from dragoman.dialect.permission import CANCELLED, answer_unchosen
 from dragoman.dialect.v2.client_desk import Desk, only_meta
-from dragoman.dialect.v2.to_v1.permission import CANCELLED, outcome
+from dragoman.dialect.v2.to_v1.permission import is_answer, outcome
 from dragoman.dialect.v2.to_v2 import questions
 from dragoman.dialect.v2.to_v2.errors import error_in_v2
 from dragoman.dialect.v2.to_v2.remarks import (
@@ -38,6 +40,7 @@ from dragoman.dialect.v2.to_v2.scribe import Scribe, is_object, is_texts
 from dragoman.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
 
 DISMISSED: Object = {"action": "cancel"}
+ACTIONS = ("accept", "decline", "cancel")
 
 
 class Question(Struct, frozen=True):
@@ -51,8 +54,9 @@ class Question(Struct, frozen=True):
 
 
 class Questions:
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, edge: Edge) -> None:
         self._desk = desk
+        self._edge = edge
         self._open: Debts[Question] = Debts()
         self._ids = OwnIds("dragoman-question")
 
@@ -84,11 +88,19 @@ class Questions:
         wanted = params.get("requestId")
         for outer, question in self._open.items():
             if question.id == wanted and type(question.id) is type(wanted):
-                return [("peer", notification("$/cancel_request", {"requestId": outer, **only_meta(params)}))]
+                told = notification("$/cancel_request", {"requestId": outer, **only_meta(params)})
+                if self._answers_for_peer:  # the agent waits for an answer still
+                    return [("peer", told)]
+                self._open.settle(outer)
+                return [("peer", told), *self._settled(question.session)]
         return []
 
     def cancel(self, session_id: str) -> list[Out]:
-        """The turn is cancelled, and with it what was asked in it. The client is told to stop asking."""
+        """The turn is cancelled, and with it what was asked in it. The client is told to stop asking. Where
+        others are asked too, it may be another client's turn: whoever settles the question says so.
+        """
+        if not self._answers_for_peer:
+            return []
         outs: list[Out] = []
         for outer, question in self._open.items():
             if question.session == session_id:
@@ -106,12 +118,14 @@ class Questions:
         if type(session_id) is not str:
             return _no(message, INVALID_PARAMS, "Invalid params: sessionId is missing")
         session = self._desk.session(session_id)
-        if session.is_closed or (session.turn is not None and session.turn.cancelled):
-            return [("inside", answer(message.id, CANCELLED))]
+        is_cancelled = session.turn is not None and session.turn.cancelled and self._answers_for_peer
+        if session.is_closed or is_cancelled:
+            return [("inside", answer_unchosen(message.id, self._edge))]
         asked = questions.permission(params, session.scribe)
         if asked is None:
-            self._desk.note(NO_OPTIONS)
-            return [("inside", answer(message.id, CANCELLED))]
+            if self._answers_for_peer:
+                self._desk.note(NO_OPTIONS)
+            return [("inside", answer_unchosen(message.id, self._edge))]
         offered = frozenset(option["optionId"] for option in asked["options"])
         question = Question(message.id, str(message.method), session_id, offered)
         outs = [*session.acknowledge(), *session.move("requires_action")]
@@ -141,6 +155,10 @@ class Questions:
             return None
         return {"sessionId": call.session} if call.method == "session/prompt" else {"requestId": call.id}
 
+    @property
+    def _answers_for_peer(self) -> bool:
+        return self._edge.settings.answers_for_peer
+
     def _put(self, question: Question, method: str, params: Json | UnsetType) -> Out:
         """v2 takes no null for an id; and an id that is open cannot be used again."""
         outer = question.id
@@ -160,18 +178,19 @@ class Questions:
             return Message("2.0", question.id, error=error_in_v2(message.error))
         result = as_object(message.result)
         if question.method == "session/request_permission":
+            if not self._answers_for_peer and not is_answer(result, question.offered):
+                return answer_unchosen(question.id, self._edge)
             return answer(question.id, outcome(result, set(question.offered), self._desk.tell))
         if question.method == "elicitation/create":
+            if result.get("action") not in ACTIONS:
+                return answer_unchosen(question.id, self._edge, DISMISSED)
             return answer(question.id, self._filled_in(result))
         return answer(question.id, message.result)
 
     def _filled_in(self, result: Object) -> Object:
         """Unlike v2, v1 knows no nested values; and no other action than these."""
-        action = result.get("action")
-        if action == "decline":
-            return {"action": "decline"}
-        if action != "accept":
-            return DISMISSED
+        if result["action"] != "accept":
+            return {"action": result["action"]}
         filled: Object = {"action": "accept"}
         if is_object(result.get("content")):
             content = result["content"].items()

@@ -6,11 +6,12 @@ that v1 cannot ask is not asked, and what is not one of the options offered is n
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from dragoman.dialect.message import Json, Object, as_list, as_object, as_text
+from dragoman.dialect.permission import CANCELLED
 from dragoman.dialect.v2.to_v1.fields import Teller, fits, without
 from dragoman.schema.v1.permission import PERMISSION_OPTION_KINDS
-
-CANCELLED: Object = {"outcome": {"outcome": "cancelled"}}
 
 
 def options(params: Object, tell: Teller) -> list[Object] | None:
@@ -60,17 +61,19 @@ def question(params: Object, call: Object, options: list[Object]) -> Object:
     return {**found, "_meta": meta} if meta else found
 
 
+def is_answer(result: Object, offered: Set[str]) -> bool:
+    """Whether it chooses something that was offered, or says that nothing is chosen."""
+    found = as_object(result.get("outcome"))
+    if found.get("outcome") == "cancelled":
+        return True
+    option = found.get("optionId")
+    return found.get("outcome") == "selected" and fits(option, str) and option in offered
+
+
 def outcome(result: Json, offered: set[str], tell: Teller) -> Object:
     """What was answered, if it is an answer to this question; cancelled if not."""
     fields = as_object(result)
-    found = as_object(fields.get("outcome"))
-    if found.get("outcome") == "cancelled":
-        return fields
-    if (
-        found.get("outcome") == "selected"
-        and fits(found.get("optionId"), str)
-        and found["optionId"] in offered
-    ):
+    if is_answer(fields, offered):
         return fields
     tell.repaired("an answer to a permission request that is none of its options", "said as cancelled")
     return CANCELLED

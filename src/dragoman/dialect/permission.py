@@ -1,0 +1,71 @@
+"""Answers to requests for permission that an edge has to give itself, in every dialect.
+
+An edge stands in one of two places (`Settings.answers_for_peer`). Where its client is the only one, as behind
+`dragoman translate`, somebody has to answer for a client that has left, that chooses nothing which was
+offered, or whose dialect cannot carry the question: the configured consent, or nobody. Where other clients
+share the session, as at a hub, that would decide for all of them. There the edge says that its client gives
+no answer, which is an error in JSON-RPC, and the question stays open for the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UnsetType
+
+from dragoman.dialect.message import Id, Message, Object, answer, as_list, as_object, as_text, refusal
+from dragoman.wire.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+
+if TYPE_CHECKING:
+    from dragoman.dialect.edge import Edge
+
+PERMISSION = "session/request_permission"
+
+CANCELLED: Object = {"outcome": {"outcome": "cancelled"}}
+
+NOTICE = "_dragoman/hub/asked"
+"""How a hub tells a client of a question that it cannot be asked."""
+
+
+def offered(question: Object) -> dict[str, str]:
+    """The kinds of the options by their ids, in order."""
+    options = [as_object(option) for option in as_list(question.get("options"))]
+    return {option["optionId"]: as_text(option.get("kind")) for option in options if _has_id(option)}
+
+
+def _has_id(option: Object) -> bool:
+    return type(option.get("optionId")) is str and bool(option["optionId"])
+
+
+def decide(question: Object, edge: Edge) -> Object:
+    """The result for a question (in v1) that its peer cannot answer: what the consent chooses, if that was
+    offered; else the option that rejects this once, because one that rejects for ever would decide more than
+    was asked; else nothing is chosen.
+    """
+    options = offered(question)
+    chosen = edge.settings.consent(question)
+    if chosen not in options:
+        chosen = next((option for option, kind in options.items() if kind == "reject_once"), None)
+    return CANCELLED if chosen is None else {"outcome": {"outcome": "selected", "optionId": chosen}}
+
+
+def answer_unasked(request: Message, edge: Edge) -> Message:
+    """The answer to a question that the edge's client cannot be asked."""
+    if edge.settings.answers_for_peer:
+        return answer(request.id, decide(as_object(request.params), edge))
+    why = f"Method not found: a client of the dialect {edge.name} cannot ask a person"
+    return refusal(request.id, METHOD_NOT_FOUND, why)
+
+
+def answer_unchosen(request_id: Id | UnsetType, edge: Edge, result: Object = CANCELLED) -> Message:
+    """The answer to a question to which the edge's client gave none that counts."""
+    if edge.settings.answers_for_peer:
+        return answer(request_id, result)
+    why = "Invalid params: the client's answer is none of those that it was offered"
+    return refusal(request_id, INVALID_PARAMS, why)
+
+
+def question_in(notice: Message) -> Object:
+    """The params of the request for permission that a `NOTICE` tells of; empty if it tells of another."""
+    asked = as_object(as_object(notice.params).get("request"))
+    return as_object(asked.get("params")) if asked.get("method") == PERMISSION else {}
