@@ -114,15 +114,18 @@ class NatsKeyIndex:
 
     async def find(self, stream: str, token: str, key: str) -> KeyEntries | None:
         known = self._tails.known(token)
-        if known is not None and token not in self._queues and self._is_reached(token, known):
+        unwritten = None if known is None else self._unwritten(token, known)
+        if known is not None and unwritten is not None:
             tail, found = await asyncio.gather(self._tails.read(token), self._read(token, known.life, key))
             if (tail.life, tail.last) == (known.life, known.last):
+                for entry in unwritten:
+                    found = with_entry(found, entry) if entry.key == key else found
                 return found
         else:
             tail = await self._tails.read(token)
         if not tail.at:
             return None
-        if token in self._queues or not self._is_reached(token, tail):
+        if token in self._queues or self._unwritten(token, tail) is None:
             await self._index_up_to(stream, token, tail)
         return await self._read(token, tail.life, key)
 
@@ -235,9 +238,19 @@ class NatsKeyIndex:
         held = await self._bucket.get(_name(token, life, key))
         return None if held is None else _entries.decode(held.value)
 
-    def _is_reached(self, token: str, tail: Tail) -> bool:
-        life, upto = self._reach.get(token, (0, -1))
-        return life == tail.life and upto >= tail.last
+    def _unwritten(self, token: str, tail: Tail) -> list[KeyedEntry] | None:
+        """Entries up to an end of a stream that are on their way into the index; None if it is not known that
+        there are no others.
+        """
+        life, upto = self._reach.get(token, (0, 0))
+        found: list[KeyedEntry] = []
+        queue = self._queues.get(token)
+        for record in () if queue is None else queue.records:
+            if record.life != life or record.first > upto + 1:
+                return None
+            found += record.entries
+            upto = max(upto, record.last)
+        return found if life == tail.life and upto >= tail.last else None
 
     def _learn(self, token: str, life: int, upto: int) -> None:
         known_life, known = self._reach.pop(token, (0, 0))
