@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from dragoman.hub.frames import value_of
+from dragoman.hub.frames import KEY_LENGTH, key_in, value_of
 from dragoman.wire.codes import invalid_params, session_not_found
 
 if TYPE_CHECKING:
@@ -36,6 +36,15 @@ def check_kinds(params: Mapping[str, Raw]) -> None:
         value = value_of(params.get(name))
         if value is not None and not isinstance(value, kind):
             raise invalid_params(f"{name} is of the wrong kind")
+
+
+def checked_key(ours: Mapping[str, Any]) -> str:
+    """The key of a request; empty if it has none. A key that cannot be kept is refused: without it, whoever
+    sends the request again has it carried out again.
+    """
+    if ours.get("key") and not key_in(ours):
+        raise invalid_params(f"_meta.dragoman.key is a text of at most {KEY_LENGTH} characters")
+    return key_in(ours)
 
 
 def check_open(session: HubSession) -> None:

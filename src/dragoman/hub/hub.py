@@ -27,6 +27,7 @@ from dragoman.hub.frames import encoded
 from dragoman.hub.gists import is_due, write_gist
 from dragoman.hub.life import Life
 from dragoman.hub.log import STORE_SECONDS
+from dragoman.hub.making import Made
 from dragoman.hub.methods import Methods
 from dragoman.hub.opening import hand_over, open_session
 from dragoman.hub.pending import drop_overdue
@@ -118,6 +119,8 @@ class Hub:
         self.rested = asyncio.Event()
         """Some session has come to rest; whoever waits for that clears it."""
         self._opening: dict[str, Turnstile] = {}
+        self.making: dict[str, Made] = {}
+        """Sessions that are being made under a key."""
         self.described: dict[str, dict[str, str]] = {}
         """Streams of which something is being written for listings, and what is to be written next."""
 
@@ -235,6 +238,7 @@ class Hub:
                 self._opening.pop(name, None)
 
     async def close(self, session: HubSession) -> None:
+        await session.lookups.finish()
         for one in list(session.memory.queue):
             withdraw(session, one.key)
         if session.is_busy:

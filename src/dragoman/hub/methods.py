@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, Raw
 
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
-from dragoman.hub.checking import check_kinds, check_open
+from dragoman.hub.checking import check_kinds, check_open, checked_key
 from dragoman.hub.forking import fork
-from dragoman.hub.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
+from dragoman.hub.frames import encoded, ours_in, texts_in, value_of, without_ours
 from dragoman.hub.gate import HUB, agent_in
+from dragoman.hub.key_lookup import IncomingPrompt
 from dragoman.hub.making import loaded, made_once, make, widen
 from dragoman.hub.methods_hub import HubMethods
 from dragoman.hub.queueing import withdraw
@@ -150,7 +151,7 @@ class Methods:
         agent = agent_in(params) or client.agent
         cwd = client.text(params, "cwd")
         self._hub.desk.judge.check_servers(params, agent=agent, cwd=cwd)
-        key = key_in(ours_in(params))
+        key = checked_key(ours_in(params))
         new = partial(make, self._hub, agent, without_ours(params), key=key)
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
@@ -230,7 +231,7 @@ class Methods:
         source = await self._session(client, params)
         self._hub.desk.judge.check_servers(params, agent=source.memory.agent, cwd=source.memory.cwd)
         ours = ours_in(params)
-        key = key_in(ours)
+        key = checked_key(ours)
         new = partial(fork, self._hub, source, without_ours(params), ours.get("before"), key=key)
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
@@ -299,7 +300,8 @@ class Methods:
     def _prompt(self, client: HubClient, request_id: Id, params: Params, session: HubSession) -> None:
         if not isinstance(value_of(params.get("prompt")), list):
             raise invalid_params("prompt is missing")
-        key = key_in(ours_in(params)) or uuid.uuid4().hex
+        given = checked_key(ours_in(params))
+        key = given or uuid.uuid4().hex
         follower = client.followed.get(session.id)
         if follower is None:
             follower = self._hub.attach(client, session, Position(session.log.last))
@@ -309,11 +311,12 @@ class Methods:
             client.send(answer.to(request_id))
         elif answer is not None or session.knows(key):
             client.waiting[session.id, key] = request_id
-        elif len(session.memory.queue) >= self._hub.options.prompts_queued:
+        elif len(session.memory.queue) + len(session.lookups) >= self._hub.options.prompts_queued:
             raise invalid_request("too many prompts wait in this session already")
         else:
             client.waiting[session.id, key] = request_id
-            session.submit(client, params, key=key, by=client.grant.name)
+            is_fresh = not given or not session.memory.dropped
+            session.lookups.add(IncomingPrompt(client, params, key=key, is_fresh=is_fresh))
         follower.came_again(key)
 
     def cancel(self, client: HubClient, params: Params) -> None:

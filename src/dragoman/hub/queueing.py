@@ -31,6 +31,9 @@ def edit(session: HubSession, key: str, params: dict[str, Raw]) -> None:
 def withdraw(session: HubSession, key: str) -> bool:
     """Take a prompt back; whoever waits for it hears that it was cancelled. False if it is too late."""
     memory = session.memory
+    if key in session.lookups:
+        session.lookups.cancel(key)
+        return True
     if session.is_starting(key) or session.is_ending(key):
         return False
     if not any(one.key == key for one in memory.queue):

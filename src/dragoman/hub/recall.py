@@ -58,12 +58,12 @@ ASKED = frozenset({"session/request_permission", "elicitation/create"})
 
 _SAME = (
     *("agent", "cwd", "folders", "agent_session", "process", "bound_at", "made"),
-    *("heard", "turn", "queue", "title", "failed", "turns"),
+    *("heard", "turn", "queue", "title", "failed", "turns", "dropped"),
 )
 """What a gist has under the same names."""
 
 ANSWERS = 64
-"""Answers to prompts that are kept for clients that lost theirs."""
+"""Answers to prompts that are at hand for clients that lost theirs; the journal has all of them."""
 
 
 class Waiting(Struct):
@@ -146,6 +146,7 @@ class Gist(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag="gist"
     queue: list[Waiting] = []
     requests: list[OpenRequest] = []
     answers: list[Answer] = []
+    dropped: bool = True
     latest: dict[str, Raw] = {}
     title: str = ""
     failed: bool = False
@@ -184,6 +185,8 @@ class Memory:
         self.queue: list[Waiting] = []
         self.requests: dict[int, OpenRequest] = {}
         self.answers: OrderedDict[str, Answer] = OrderedDict()
+        self.dropped = False
+        """Whether there are answers that are not at hand any more."""
         self.latest: dict[bytes, bytes] = {}
         self.title = ""
         self.failed = False
@@ -382,9 +385,15 @@ class Memory:
             self.turn = None
         self.queue = [one for one in self.queue if one.key != note.key]
         self.failed = isinstance(note.error, Raw)
-        self.answers[note.key] = Answer(sequence, note)
+        self.keep_answer(Answer(sequence, note))
+
+    def keep_answer(self, answer: Answer) -> None:
+        self.answers[answer.note.key] = answer
+        if is_redacted(answer.note.key.encode(errors="replace")):
+            self.dropped = True  # nobody will ask for it by that key
         while len(self.answers) > ANSWERS:
             self.answers.popitem(last=False)
+            self.dropped = True
 
 
 def is_name(session_id: str) -> bool:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
 from dragoman.hub.frames import encoded, merged, no_result, object_of, value_of
+from dragoman.hub.key_lookup import KeyLookups
 from dragoman.hub.log import SessionLog
 from dragoman.hub.notes import note
 from dragoman.hub.pending import REDACTED_PROMPT, PendingEntries
@@ -75,6 +76,7 @@ class HubSession:
         self._expiries: dict[int, asyncio.TimerHandle] = {}
         self.ending: set[str] = set()  # keys of prompts whose end is being stored
         self.pending = PendingEntries(hub, session_id)
+        self.lookups = KeyLookups(self)
 
     # What is going on.
 
@@ -90,7 +92,7 @@ class HubSession:
     def is_forgettable(self) -> bool:
         """Whether nothing would be lost by forgetting it until somebody asks for it again."""
         quiet = not (self.is_busy or self.memory.queue or self.requests or self.followers or self.life)
-        return quiet and self.log.is_idle and not self.binding.in_use
+        return quiet and self.log.is_idle and not self.binding.in_use and not self.lookups
 
     def current_state(self) -> str:
         if any(one.method in ASKED for one in self.requests.values()):
@@ -200,7 +202,7 @@ class HubSession:
         waiting = any(one.key == key for one in self.memory.queue)
         turn = self.memory.turn
         open_ = turn is not None and turn.key == key
-        return waiting or open_ or self.is_starting(key) or key in self.ending
+        return waiting or open_ or self.is_starting(key) or key in self.ending or key in self.lookups
 
     def is_starting(self, key: str) -> bool:
         return self.starting is not None and self.starting.key == key
@@ -461,6 +463,7 @@ class HubSession:
 
     def give_up_start(self) -> None:
         """Whoever waits for the prompt that is on its way was told that it failed."""
+        self.lookups.give_up()
         self._cancelled = self.starting is not None
 
     def _unstored(self, error: JournalError) -> bool:
