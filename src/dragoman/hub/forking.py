@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ async def fork(
     first = Entry("note", note("made", **made_by), 0.0)
     await hub.journal.append(session_id, [first])
     await _copy(hub, source, session_id, end)
+    if key:  # behind all that was copied: a fork that was broken off is not found by its key
+        await hub.journal.append(session_id, [Entry("note", note("forked", key=key), time.time())])
     title = source.state.title
     await hub.journal.describe(
         session_id,
@@ -49,7 +52,6 @@ async def fork(
         cwd=source.state.cwd,
         title=title,
         state="idle",
-        session=key or None,
     )
     session = await hub.session(session_id)
     session.is_strange = not own and session.state.turns > 0

@@ -27,6 +27,7 @@ from dragoman.hub.follower import Follower
 from dragoman.hub.life import Life
 from dragoman.hub.live_session import LiveSession
 from dragoman.hub.log import STORE_SECONDS
+from dragoman.hub.making import Made
 from dragoman.hub.methods import Methods
 from dragoman.hub.opening import hand_over, open_session
 from dragoman.hub.pending import drop_overdue
@@ -119,6 +120,8 @@ class Hub:
         self.rested = asyncio.Event()
         """Some session has come to rest; whoever waits for that clears it."""
         self._opening: dict[str, Turnstile] = {}
+        self.making: dict[str, Made] = {}
+        """Sessions that are being made under a key."""
         self.described: dict[str, dict[str, str]] = {}
         """Streams of which something is being written for listings, and what is to be written next."""
 
@@ -246,6 +249,7 @@ class Hub:
 
     async def forget_closed(self, session: LiveSession, *, deletes: bool) -> None:
         """The session is closed: nobody has it open any more, and nobody finds it if it was deleted."""
+        await session.lookups.finish()  # a prompt that has its answer gets it, and any other is refused
         self.described.get(session.stream, {}).pop("state", None)
         try:
             if deletes:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
+from dragoman.hub.key_lookup import KeyLookups
 from dragoman.hub.log import SessionLog
 from dragoman.hub.pending import PendingEntries
 from dragoman.hub.session import events as ev
@@ -82,6 +83,7 @@ class LiveSession:
         self.gone = asyncio.Event()
         """The session is closed, or lost: nothing happens here any more."""
         self.pending = PendingEntries(hub, state.id)
+        self.lookups = KeyLookups(self)
         self._effects: deque[ev.Effect] = deque()  # of entries that are not stored yet
         self._receipts: deque[tuple[int, Life, Receipt]] = deque()  # by the last entry of what they are for
         self._stored: deque[tuple[int, Callable[[], None]]] = deque()
@@ -104,7 +106,7 @@ class LiveSession:
         state = self._state
         quiet = not (state.is_busy or state.queue or state.requests or self.followers or self.life)
         at_rest = quiet and state.phase == "open" and self.log.last == state.last and not self._effects
-        return at_rest and not self.binding.in_use
+        return at_rest and not self.binding.in_use and not self.lookups
 
     @property
     def is_releasable(self) -> bool:
@@ -270,7 +272,7 @@ class LiveSession:
 
     def submit(self, client: HubClient | None, params: dict[str, Raw], *, key: str, by: str) -> Verdict:
         """A prompt; its answer goes to whoever waits for its key."""
-        most = self.hub.options.prompts_queued
+        most = max(0, self.hub.options.prompts_queued - len(self.lookups))
         verdict = prompt_verdict(self._state, key, most)
         if verdict != "accepted":
             return verdict
@@ -286,6 +288,9 @@ class LiveSession:
 
     def withdraw(self, key: str) -> bool:
         """Take a prompt back; whoever waits for it hears that it was cancelled. False if it is too late."""
+        if key in self.lookups:
+            self.lookups.cancel(key)
+            return True
         return self.dispatch(ev.PromptWithdrawn(key=key)) == "done"
 
     def cancel(self) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Raw
 
@@ -18,6 +19,9 @@ from dragoman.hub.session.state import is_name, new_state
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
+
+Made: TypeAlias = asyncio.Future[tuple[LiveSession, bool]]
+"""A session, and whether it is new."""
 
 
 async def free_id(hub: Hub, wanted: str) -> str:
@@ -59,14 +63,14 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
             session=own,
             result=answer,
             process=life.process,
+            key=key,
         )
         session.dispatch(made)
         if "mcpServers" in params:
             session.setup["mcpServers"] = value_of(params["mcpServers"], [])
         hub.pool.join(session, life, own)
     await session.log.flush(STORE_SECONDS)
-    cwd = session.state.cwd
-    await hub.journal.describe(session_id, agent=agent, cwd=cwd, state="idle", session=key or None)
+    await hub.journal.describe(session_id, agent=agent, cwd=session.state.cwd, state="idle")
     hub.on_session_change(session)
     return session
 
@@ -74,16 +78,36 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
 async def made_once(
     hub: Hub, key: str, make: Callable[[], Awaitable[LiveSession]]
 ) -> tuple[LiveSession, bool]:
-    """The session that was made under this key, or a new one; whether it is new. Who asks again may come
-    while the first asking is still under way.
+    """The session that was made under this key, or a new one; whether it is new.
+
+    It is made to the end though its client leaves meanwhile. Whoever sends the same key before that waits for
+    the same session.
     """
     if not key:
         return await make(), True
-    async with hub.opening(f"@{key}"):  # which is no name of a session
-        listing = await hub.journal.list(session=key, limit=1)
-        if listing.streams:
-            return await hub.session(listing.streams[0].stream), False
-        return await make(), True
+    made = hub.making.get(key)
+    is_first = made is None
+    if made is None:
+        made = hub.making[key] = asyncio.get_running_loop().create_future()
+        made.add_done_callback(lambda future: future.cancelled() or future.exception())
+        hub.owner.start(_make_under(hub, key, make, made))
+    session, is_new = await asyncio.shield(made)
+    return session, is_new and is_first
+
+
+async def _make_under(hub: Hub, key: str, make: Callable[[], Awaitable[LiveSession]], made: Made) -> None:
+    try:
+        stream = await hub.journal.find_made(key)
+        session = await (make() if stream is None else hub.session(stream))
+    except Exception as error:  # noqa: BLE001  # everybody who waits is told
+        made.set_exception(error)
+    except BaseException:
+        made.cancel()
+        raise
+    else:
+        made.set_result((session, stream is None))
+    finally:
+        del hub.making[key]
 
 
 async def loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str, Raw]) -> LiveSession | None:

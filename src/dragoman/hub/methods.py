@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, Raw
 
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
-from dragoman.hub.checking import check_kinds, check_open
+from dragoman.hub.checking import check_kinds, check_open, checked_key, prompt_refusal
 from dragoman.hub.forking import fork
 from dragoman.hub.gate import HUB, agent_in
+from dragoman.hub.key_lookup import IncomingPrompt
 from dragoman.hub.making import loaded, made_once, make, widen
 from dragoman.hub.methods_hub import HubMethods
 from dragoman.hub.rendering import Position, read_cursor
-from dragoman.hub.session.frames import encoded, key_in, ours_in, texts_in, value_of, without_ours
+from dragoman.hub.session.frames import encoded, ours_in, texts_in, value_of, without_ours
 from dragoman.version import VERSION
 from dragoman.wire import error_object, failure, response
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
@@ -149,7 +150,7 @@ class Methods:
         agent = agent_in(params) or client.agent
         cwd = client.text(params, "cwd")
         self._hub.desk.judge.check_servers(params, agent=agent, cwd=cwd)
-        key = key_in(ours_in(params))
+        key = checked_key(ours_in(params))
         new = partial(make, self._hub, agent, without_ours(params), key=key)
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
@@ -229,7 +230,7 @@ class Methods:
         source = await self._session(client, params)
         self._hub.desk.judge.check_servers(params, agent=source.state.agent, cwd=source.state.cwd)
         ours = ours_in(params)
-        key = key_in(ours)
+        key = checked_key(ours)
         new = partial(fork, self._hub, source, without_ours(params), ours.get("before"), key=key)
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
@@ -298,7 +299,8 @@ class Methods:
     def _prompt(self, client: HubClient, request_id: Id, params: Params, session: LiveSession) -> None:
         if not isinstance(value_of(params.get("prompt")), list):
             raise invalid_params("prompt is missing")
-        key = key_in(ours_in(params)) or uuid.uuid4().hex
+        given = checked_key(ours_in(params))
+        key = given or uuid.uuid4().hex
         follower = client.followed.get(session.id)
         if follower is None:
             follower = self._hub.attach(client, session, Position(session.log.last))
@@ -307,11 +309,12 @@ class Methods:
         if answer is not None and follower.position.sequence >= answer.sequence:
             client.send(answer.to(request_id))
         else:
-            match session.submit(client, params, key=key, by=client.grant.name):
-                case "closing":
-                    raise invalid_request("the session is being closed; load it again before the next prompt")
-                case "full":
-                    raise invalid_request("too many prompts wait in this session already")
+            is_fresh = not given or not session.state.has_old_answers
+            refusal = prompt_refusal(
+                session.lookups.add(IncomingPrompt(client, params, key=key, is_fresh=is_fresh))
+            )
+            if refusal is not None:
+                raise refusal
             client.waiting[session.id, key] = request_id
         follower.came_again(key)
 

@@ -5,6 +5,8 @@
 - `replay` gives what was appended, byte for byte, in pages; what is damaged is never served as if it were
   true.
 - An append that nobody waits for any more is carried out all the same.
+- Entries that have an idempotency key (see `idempotency`) are found by it as long as their stream exists,
+  whatever its length, from the moment in which `append` returns.
 - A journal may redact what it stores. Of an entry that is `pending` it keeps the original as well, apart from
   the stream, until that is dropped: `replay`, `search` and all that is made of them never see originals.
 
@@ -90,6 +92,17 @@ class Found(Struct, frozen=True, kw_only=True):
     title: str = ""
 
 
+class KeyEntries(Struct, frozen=True, kw_only=True, gc=False):
+    """Sequences of the entries of one stream that have a certain idempotency key; 0 where there is none."""
+
+    prompt: int = 0
+    """The prompt was accepted."""
+    answer: int = 0
+    """Its turn has ended, or it was withdrawn: this entry holds its answer."""
+    made: int = 0
+    """The stream was made under this key."""
+
+
 Page: TypeAlias = Sequence[Stored]
 
 
@@ -139,8 +152,14 @@ class Journal(Protocol):
     async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
         """Passages that have all words of `text`, or words that begin so; the best first."""
 
+    async def find_key(self, stream: str, key: str) -> KeyEntries | None:
+        """Where the entries of an idempotency key lie in a stream; None if it has none, or does not exist."""
+
+    async def find_made(self, key: str) -> str | None:
+        """The stream that was made under this idempotency key; None if there is none."""
+
     async def delete(self, stream: str) -> bool:
-        """Forget a stream and all its text; says whether there was one."""
+        """Forget a stream, all its text and all its keys; says whether there was one."""
 
     async def originals(self, stream: str) -> Mapping[int, bytes]:
         """Frames of pending entries as they were appended, by their sequence: those that redaction changed or

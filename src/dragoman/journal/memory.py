@@ -13,9 +13,20 @@ from types import TracebackType
 from msgspec.structs import replace
 
 from dragoman.errors import JournalClosed, JournalError, NoSuchStream, StreamMoved
-from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Found, Listing, Page, Stored, StreamInfo
+from dragoman.journal.contract import (
+    PAGE_BYTES,
+    PAGE_ROWS,
+    Entry,
+    Found,
+    KeyEntries,
+    Listing,
+    Page,
+    Stored,
+    StreamInfo,
+)
 from dragoman.journal.conversation import moments
 from dragoman.journal.cursors import make_cursor, read_cursor
+from dragoman.journal.idempotency import keyed_entries, with_entry
 from dragoman.journal.originals import originals_of
 from dragoman.journal.redaction import redact_runs
 from dragoman.journal.runs import RunPage, gathered
@@ -36,6 +47,7 @@ class MemoryJournal:
         self._infos: dict[str, StreamInfo] = {}
         self._entries: dict[str, list[Stored]] = {}
         self._originals: dict[str, dict[int, Stored]] = {}
+        self._keys: dict[str, dict[str, KeyEntries]] = {}  # by stream and key
         self._numbers: dict[str, int] = {}
         self._made = 0
         self._closed = False
@@ -51,6 +63,9 @@ class MemoryJournal:
         runs = said.runs if self._redact is None else redact_runs(said, self._redact)
         for original in originals_of(said.runs, runs, last):
             self._originals.setdefault(stream, {})[original.sequence] = original
+        keys = self._keys.setdefault(stream, {})
+        for entry in keyed_entries(said.runs, last):
+            keys[entry.key] = with_entry(keys.get(entry.key), entry)
         page = RunPage(last + 1, runs)
         self._entries[stream] += page
         last = page.last
@@ -133,9 +148,18 @@ class MemoryJournal:
         ]
         return found[:limit]
 
+    async def find_key(self, stream: str, key: str) -> KeyEntries | None:
+        self._check()
+        return self._keys.get(stream, {}).get(key)
+
+    async def find_made(self, key: str) -> str | None:
+        self._check()
+        return next((stream for stream, keys in self._keys.items() if key in keys and keys[key].made), None)
+
     async def delete(self, stream: str) -> bool:
         self._check()
         self._entries.pop(stream, None)
+        self._keys.pop(stream, None)
         self._originals.pop(stream, None)
         self._numbers.pop(stream, None)
         return self._infos.pop(stream, None) is not None
@@ -161,6 +185,7 @@ class MemoryJournal:
     async def aclose(self) -> None:
         self._closed = True
         self._infos, self._entries, self._originals, self._numbers = {}, {}, {}, {}
+        self._keys = {}
 
     async def __aenter__(self) -> MemoryJournal:
         return self

@@ -33,6 +33,7 @@ class Readers:
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix=name)
         self._mine = threading.local()
         self._connections: list[sqlite3.Connection] = []
+        self._here: sqlite3.Connection | None = None  # of the thread that asks
         self._closing = False
 
     async def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
@@ -40,6 +41,21 @@ class Readers:
         if self._closing:
             raise JournalClosed("the journal is closed")
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, question)
+
+    async def ask_here(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """The same in the thread of the caller, for a question that is one statement and reads a few pages:
+        to wake another thread takes ten times as long. What cannot be read at once is left to the threads.
+        """
+        if self._closing:
+            raise JournalClosed("the journal is closed")
+        if self._here is None:
+            self._here = self._connect()
+            self._here.execute("pragma busy_timeout = 0")
+            self._connections.append(self._here)
+        try:
+            return question(self._here)
+        except sqlite3.Error:
+            return await self.ask(question)
 
     def stop(self) -> None:
         """No more questions from now on."""

@@ -225,6 +225,7 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, row: StreamRow
     write_stream(target, row.number, replace(row.info, last=last))
     if seal is not None and last < row.info.last:
         _seal_again(target, row.info.stream, seal)
+    target.execute("insert into unkeyed values (?, 0, ?)", (row.number, last))  # its index is made again
     target.execute("commit")
     return last
 
@@ -250,4 +251,4 @@ def _seal_again(target: sqlite3.Connection, stream: str, seal: Seal) -> None:
 
 
 # Files of all versions so far have `streams` and `entries`, which alone are read, at the same pages.
-assert len(STEPS) == 4, "does a file of the new version begin in another way? teach _mend_beginning about it"
+assert len(STEPS) == 5, "does a file of the new version begin in another way? teach _mend_beginning about it"

@@ -66,6 +66,8 @@ class Seal:
 
         self._streams = _derived(key, b"streams", 32)
         self._folders = _derived(key, b"folders", 32)
+        self.key_secret = _derived(key, b"idempotency keys", 32)
+        """With which idempotency keys are hashed: neither read nor guessed from their index."""
         self._cipher = lru_cache(CIPHERS)(self._make_cipher)
         self.folder = lru_cache(CIPHERS)(self._folder)
         """What stands for a folder: always the same for the same one, so that it can be searched for."""

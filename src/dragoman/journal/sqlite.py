@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 
 from dragoman.errors import JournalClosed, JournalDamaged, JournalError, NotAJournal
-from dragoman.journal import indexing, opening, originals, streams
-from dragoman.journal.contract import Durability, Entry, Found, Listing, Page, StreamInfo
+from dragoman.journal import indexing, key_index, key_index_build, opening, originals, streams
+from dragoman.journal.contract import Durability, Entry, Found, KeyEntries, Listing, Page, StreamInfo
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
 from dragoman.journal.runs import gathered, size_of
@@ -181,6 +181,21 @@ class SqliteJournal:
         while await self._write.do(indexing.catch_up):
             pass  # in steps, so that whoever appends meanwhile does not wait for all of it
         return await self._read.ask(lambda base: indexing.search(base, text, limit=limit, stream=stream))
+
+    async def find_key(self, stream: str, key: str) -> KeyEntries | None:
+        name, seal = streams.clean(stream), self._seal
+        while True:
+            found, is_unmade = await self._read.ask_here(
+                partial(key_index.find, stream=name, key=key, seal=seal)
+            )
+            if not is_unmade:
+                return found
+            await self._write.do(lambda base: key_index_build.build(base, name, seal=seal))
+
+    async def find_made(self, key: str) -> str | None:
+        return await self._read.ask(
+            lambda base: key_index.find_made(base, streams.clean(key), seal=self._seal)
+        )
 
     async def delete(self, stream: str) -> bool:
         there = await self._write.do(lambda base: streams.delete(base, stream))

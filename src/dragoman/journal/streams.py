@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from dragoman.errors import JournalDamaged, JournalError, NoSuchStream, StreamMoved
-from dragoman.journal import originals
+from dragoman.journal import key_index, originals
 from dragoman.journal.blocks import BLOCK, cut, read_run, run_of, write_block
 from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Entry, Listing, StreamInfo
 from dragoman.journal.cursors import make_cursor, read_cursor
+from dragoman.journal.idempotency import keyed_entries
 from dragoman.journal.redaction import redact_runs
 from dragoman.journal.runs import Run, RunPage, at_most, gathered, size_of
 from dragoman.journal.sealed import Seal
@@ -74,10 +75,13 @@ def append(
     said = gathered(entries)
     runs = said.runs if redact is None else redact_runs(said, redact)
     pending = originals.originals_of(said.runs, runs, first)
+    keyed = keyed_entries(said.runs, first)  # redaction may change a key
     rows = _rows(number, first, runs) if seal is None else _sealed(number, info, first, runs, seal)
     _insert(connection, rows)
     if pending:
         originals.insert(connection, StreamRow(number, info), pending, seal=seal)
+    if keyed:
+        key_index.insert(connection, number, keyed, seal=seal)
     return info.last
 
 
@@ -277,6 +281,8 @@ def delete(connection: sqlite3.Connection, stream: str) -> bool:
     connection.execute("delete from words where rowid between ? and ?", bounds)
     connection.execute("delete from indexed where number = ?", (number,))
     connection.execute("delete from originals where place between ? and ?", bounds)
+    connection.execute("delete from keys where number = ?", (number,))
+    connection.execute("delete from unkeyed where number = ?", (number,))
     connection.execute("delete from entries where number = ?", (number,))
     connection.execute("delete from streams where number = ?", (number,))
     return True

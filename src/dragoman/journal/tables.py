@@ -53,7 +53,18 @@ create table originals (
 );
 """
 
-STEPS: tuple[str, ...] = (BASE, INDEX, BLOCKS, ORIGINALS)
+KEYS = """
+create table keys (
+    number integer not null, hash blob not null, -- see `key_index`
+    prompt integer not null, answer integer not null, made integer not null, sum integer not null,
+    primary key (number, hash)
+) without rowid;
+create index keys_made on keys (hash) where made > 0;
+create table unkeyed (number integer primary key, upto integer not null, last integer not null);
+insert into unkeyed select number, 0, last from streams where last > 0;
+"""
+
+STEPS: tuple[str, ...] = (BASE, INDEX, BLOCKS, ORIGINALS, KEYS)
 """What leads from each version of the file to the next; a step is never changed, only added."""
 
 DIRECTIONS: tuple[Direction, ...] = ("to_agent", "to_client", "note")

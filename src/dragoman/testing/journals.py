@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from dragoman.errors import JournalClosed, JournalError, NoSuchStream, StreamMoved
-from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, Journal, Stored
+from dragoman.journal.contract import PAGE_BYTES, PAGE_ROWS, Direction, Entry, Journal, KeyEntries, Stored
 from dragoman.testing.pace import deadline
 
 MakeJournal = Callable[[], AbstractAsyncContextManager[Journal]]
@@ -299,6 +299,8 @@ async def _closed(journal: Journal) -> None:
         lambda: journal.describe("a", title="x"),
         lambda: journal.list(),
         lambda: journal.search("x"),
+        lambda: journal.find_key("a", "k"),
+        lambda: journal.find_made("k"),
         lambda: journal.delete("a"),
         lambda: journal.originals("a"),
         lambda: journal.drop_originals("a", [1]),
@@ -310,6 +312,77 @@ async def _closed(journal: Journal) -> None:
         except JournalClosed:
             continue
         raise AssertionError("something was possible after closing")
+
+
+def hub_note(kind: str, key: str, **members: Any) -> Entry:
+    """An entry that has an idempotency key, as a hub writes it."""
+    frame = json.dumps({"hub": kind, "key": key, **members}, separators=(",", ":")).encode()
+    return Entry("note", frame, 1.0)
+
+
+def keyed_turn(key: str) -> list[Entry]:
+    """Four entries: the prompt and the answer, which have the key, and what passed between them."""
+    return [
+        hub_note("taken", key, params={"prompt": []}),
+        prompted("a question"),
+        said("agent_message_chunk", "an answer"),
+        hub_note("turn_ended", key, result={"stopReason": "end_turn"}),
+    ]
+
+
+async def _finds_keys(journal: Journal) -> None:
+    """A key is found in its stream and in no other, whatever came behind it, and the first entry counts."""
+    assert await journal.find_key("a", "k0") is None, "a key was found in a stream that is not there"
+    for block in range(4):
+        turns = [keyed_turn(f"k{block * 50 + number}") for number in range(50)]
+        await journal.append("a", [entry for turn in turns for entry in turn])
+    await journal.append("b", [*entries(2), hub_note("queued", "k0")])
+    for number in (0, 77, 199):
+        found = await journal.find_key("a", f"k{number}")
+        assert found == KeyEntries(prompt=number * 4 + 1, answer=number * 4 + 4), f"k{number} is at {found}"
+    assert await journal.find_key("a", "k200") is None, "a key was found that nobody gave"
+    assert await journal.find_key("b", "k0") == KeyEntries(prompt=3), "keys of two streams were mixed up"
+    await journal.append("a", keyed_turn("k0"))
+    assert await journal.find_key("a", "k0") == KeyEntries(prompt=1, answer=4), "a later entry counted"
+    await journal.append("b", [hub_note("turn_ended", "k0")])
+    assert await journal.find_key("b", "k0") == KeyEntries(prompt=3, answer=4), "an answer was not found"
+
+
+async def _finds_made(journal: Journal) -> None:
+    """The stream that was made under a key is found among all streams, and only by that key."""
+    assert await journal.find_made("m") is None, "a stream was found that is not there"
+    await journal.append("a", [hub_note("made", "m"), *keyed_turn("k")])
+    await journal.append("b", [hub_note("made", ""), *entries(3), hub_note("forked", "f")])
+    assert await journal.find_made("m") == "a", "the stream was not found"
+    assert await journal.find_made("f") == "b", "the stream of a fork was not found"
+    assert await journal.find_made("k") is None, "the key of a prompt was taken for that of a stream"
+    assert await journal.find_made("") is None, "a stream without a key was found"
+    assert await journal.find_key("a", "m") == KeyEntries(made=1), "the entry was not found"
+
+
+async def _forgets_keys(journal: Journal) -> None:
+    """The keys of a stream go with it; a stream of the same name later has none of them."""
+    await journal.append("a", [hub_note("made", "m"), *keyed_turn("k")])
+    await journal.append("b", keyed_turn("k"))
+    await journal.delete("a")
+    assert await journal.find_key("a", "k") is None, "a deleted stream has keys"
+    assert await journal.find_made("m") is None, "a deleted stream was found"
+    await journal.append("a", [*entries(5), *keyed_turn("new")])
+    assert await journal.find_key("a", "k") is None, "a new stream has keys of an old one"
+    assert await journal.find_key("a", "new") == KeyEntries(prompt=6, answer=9), "a key was lost"
+    assert await journal.find_key("b", "k") == KeyEntries(prompt=1, answer=4), "another stream lost its key"
+
+
+async def _keys_at_once(journal: Journal) -> None:
+    """Keys of appends that come together are all found, as soon as their append has returned."""
+
+    async def append(stream: str, key: str) -> None:
+        last = await journal.append(stream, keyed_turn(key))
+        found = await journal.find_key(stream, key)
+        assert found == KeyEntries(prompt=last - 3, answer=last), f"{key} of {stream} is at {found}"
+
+    streams, keys = ("a", "b", "c"), [f"k{number}" for number in range(8)]
+    await asyncio.gather(*(append(stream, key) for key in keys for stream in streams))
 
 
 PROMISES: tuple[Callable[[Journal], Awaitable[None]], ...] = (
@@ -327,5 +400,9 @@ PROMISES: tuple[Callable[[Journal], Awaitable[None]], ...] = (
     _searched,
     _deleted,
     _originals,
+    _finds_keys,
+    _finds_made,
+    _forgets_keys,
+    _keys_at_once,
     _closed,
 )

@@ -105,7 +105,7 @@ PLANTED = (
         "a prompt that has its answer counts as new",
         "accepted-once",
         CUT,
-        _in_machine("prompt_verdict", "key in state.answers or ", ""),
+        _in_machine("prompt_verdict", "state.knows_key(key)", "state.has_open_prompt(key)"),
     ),
     PlantedBug(
         "a prompt that runs counts as new",

@@ -295,9 +295,9 @@ class Stage:
         hub.draining = True
         for session in list(hub.sessions.values()):
             await session.aclose()
-        await hub.owner.aclose()
         for client in list(hub.clients):
             await client.aclose()
+        await hub.owner.aclose()
         if hub.pool._owner is not None:
             await hub.pool._owner.aclose()
         await hub.desk.aclose()

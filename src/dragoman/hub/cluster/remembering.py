@@ -73,8 +73,9 @@ def waited(request_id: Id, method: str, params: dict[str, Raw], *, session: str,
     kept: dict[str, Any] = {name: Raw(bytes(raw)) for name, raw in params.items()}
     key = ""
     if method in KEYED:
-        key = key_in(ours_in(params))
-        if not key:
+        ours = ours_in(params)
+        key = key_in(ours)
+        if not key and not ours.get("key"):  # one that is no key is refused by the node
             key = uuid.uuid4().hex
             kept = merged(kept, {"key": key})
     return Waited(request_id, method, kept, session, node, key)

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from dragoman.errors import JournalError
-from dragoman.journal import Entry, Found, Journal, Listing, Page, StreamInfo
+from dragoman.journal import Entry, Found, Journal, KeyEntries, Listing, Page, StreamInfo
 
 
 class Watches(Protocol):
@@ -62,6 +62,12 @@ class MeasuredJournal:
 
     async def search(self, text: str, *, limit: int = 20, stream: str | None = None) -> Sequence[Found]:
         return await self.inner.search(text, limit=limit, stream=stream)
+
+    async def find_key(self, stream: str, key: str) -> KeyEntries | None:
+        return await self.inner.find_key(stream, key)
+
+    async def find_made(self, key: str) -> str | None:
+        return await self.inner.find_made(key)
 
     async def delete(self, stream: str) -> bool:
         return await self.inner.delete(stream)

@@ -40,6 +40,8 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     queue: tuple[QueuedPrompt, ...] = ()
     requests: list[OpenRequest] = []
     answers: list[PromptAnswer] = []
+    dropped: bool = True
+    """Whether there are answers that are not among these; older versions did not say so."""
     latest: dict[str, Raw] = {}
     title: str = ""
     failed: bool = False
@@ -57,6 +59,7 @@ def write_checkpoint(state: SessionState) -> bytes:
             upto=state.last,
             requests=list(state.requests.values()),
             answers=list(state.answers.values()),
+            dropped=state.has_old_answers,
             latest={kind.decode(): Raw(frame) for kind, frame in state.latest.items()},
             **{name: getattr(state, name) for name in _SAME},
         )
@@ -78,6 +81,7 @@ def state_at(session_id: str, checkpoint: Checkpoint) -> SessionState:
         last=checkpoint.upto,
         requests={one.sequence: one for one in checkpoint.requests},
         answers={one.note.key: one for one in checkpoint.answers},
+        has_old_answers=checkpoint.dropped,
         latest={kind.encode(): bytes(frame) for kind, frame in checkpoint.latest.items()},
         **{name: getattr(checkpoint, name) for name in _SAME},
     )

@@ -68,6 +68,8 @@ class SessionMade(_Event, frozen=True):
     """The agent's own id for it."""
     process: int
     result: Any = None
+    key: str = ""
+    """The key of the request that it was made for."""
 
 
 class Renamed(_Event, frozen=True):

@@ -200,7 +200,7 @@ def encoded(value: Any) -> bytes:
     return _encode(value)
 
 
-def key_in(ours: dict[str, Any]) -> str:
+def key_in(ours: Mapping[str, Any]) -> str:
     key = ours.get("key")
     return key if isinstance(key, str) and len(key) <= KEY_LENGTH else ""
 

@@ -243,6 +243,7 @@ def stored_part(state: SessionState) -> tuple[object, ...]:
         tuple((one.key, one.by, bytes(one.params), one.sequence, one.since) for one in state.queue),
         tuple((one.sequence, one.id, one.method, bytes(one.params)) for one in state.requests.values()),
         frozenset((key, answer.sequence, outcome_of(answer.note)) for key, answer in state.answers.items()),
+        state.has_old_answers,
         tuple(sorted(state.latest.items())),
     )
 

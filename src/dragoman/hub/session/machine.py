@@ -69,7 +69,7 @@ def step(state: SessionState, event: Event, now: float) -> Step:
 
 def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
     """What becomes of a prompt with this key that comes now."""
-    if key in state.answers or state.has_open_prompt(key):
+    if state.knows_key(key):
         return "known"
     if state.phase != "open":
         return "closing"
@@ -516,7 +516,8 @@ def _folders_changed(work: _Work, event: ev.FoldersChanged) -> Verdict:
 def _session_made(work: _Work, event: ev.SessionMade) -> Verdict:
     members: dict[str, Any] = {"agent": event.agent, "cwd": event.cwd, "folders": list(event.folders)}
     result = {} if event.result is None else {"result": event.result}
-    work.note("made", **members, session=event.session, **result, n=event.process)
+    key: dict[str, Any] = {"key": event.key} if event.key else {}
+    work.note("made", **members, session=event.session, **result, n=event.process, **key)
     return "done"
 
 

@@ -5,7 +5,8 @@ from its beginning knows the session as the hub knew it, and what its clients we
 
 | note | says |
 |---|---|
-| `made` | agent, folder, and what the agent, process `n`, answered to `session/new` |
+| `made` | agent, folder, and what the agent, process `n`, answered to `session/new`; the key of the request |
+| `forked` | all that a fork begins with is stored; the key of the request |
 | `bound` | by which id an agent's process, `n`, knows the session from here on |
 | `released` | no process is to know the session from here on: the one that did is told to close it |
 | `folders` | which folders it has from here on besides its own |

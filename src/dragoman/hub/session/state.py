@@ -62,7 +62,10 @@ OWN_ID = "hub:"
 """How the ids of the hub's own questions begin; no agent may use such an id."""
 
 ANSWERS = 64
-"""Answers to prompts that are kept at hand for clients that lost theirs."""
+"""Answers to prompts that are at hand for clients that lost theirs; the journal has all of them."""
+
+REDACTED = "[redacted]"
+"""What journals leave of a secret."""
 
 
 class QueuedPrompt(Struct, frozen=True):
@@ -179,6 +182,8 @@ class SessionState(Struct, frozen=True, kw_only=True):
     queue: tuple[QueuedPrompt, ...] = ()
     requests: dict[int, OpenRequest] = {}
     answers: dict[str, PromptAnswer] = {}
+    has_old_answers: bool = False
+    """Whether there are answers that are not at hand any more: only the journal knows them."""
     latest: dict[bytes, bytes] = {}
     title: str = ""
     failed: bool = False
@@ -216,6 +221,10 @@ class SessionState(Struct, frozen=True, kw_only=True):
     def has_open_prompt(self, key: str) -> bool:
         """Whether a prompt with this key waits or runs."""
         return (self.turn is not None and self.turn.key == key) or any(one.key == key for one in self.queue)
+
+    def knows_key(self, key: str) -> bool:
+        """Whether a prompt with this key is open, or its answer at hand."""
+        return key in self.answers or self.has_open_prompt(key)
 
     @property
     def current(self) -> OpenTurn | QueuedPrompt | None:
@@ -349,6 +358,8 @@ def _turn_ended(state: SessionState, note: Note) -> SessionState:
     ran = state.turn is not None and state.turn.key == note.key
     was_open = ran or any(one.key == note.key for one in state.queue)
     answers = {**state.answers, note.key: PromptAnswer(state.last, note)}
+    # Nobody asks for an answer by a key of which only the redacted form is left.
+    has_old_answers = state.has_old_answers or REDACTED in note.key or len(answers) > ANSWERS
     while len(answers) > ANSWERS:
         # The oldest by its number: the end of a refused prompt is written in the place of that prompt.
         del answers[min(answers, key=lambda key: answers[key].sequence)]
@@ -359,6 +370,7 @@ def _turn_ended(state: SessionState, note: Note) -> SessionState:
         # A prompt that was taken back, or refused, says nothing of how the last turn ended.
         failed=isinstance(note.error, Raw) if was_open else state.failed,
         answers=answers,
+        has_old_answers=has_old_answers,
     )
 
 

@@ -14,11 +14,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from dragoman.errors import JournalClosed, JournalDamaged, JournalError, NoSuchStream
-from dragoman.journal.contract import Entry, Found, Listing, Page, StreamInfo
+from dragoman.journal.contract import Entry, Found, KeyEntries, Listing, Page, StreamInfo
 from dragoman.journal.nats.appending import Appends
 from dragoman.journal.nats.catalog import Catalog
 from dragoman.journal.nats.jetstream import JetStream
-from dragoman.journal.nats.layout import Layout, meta_bucket, token_of
+from dragoman.journal.nats.key_index import NatsKeyIndex
+from dragoman.journal.nats.layout import Layout, keys_bucket, meta_bucket, token_of
 from dragoman.journal.nats.objects import Objects
 from dragoman.journal.nats.options import Options
 from dragoman.journal.nats.originals import Originals
@@ -49,12 +50,19 @@ class NatsJournal:
         self._objects = Objects(jetstream, layout)
         self._catalog = Catalog(jetstream, wire, meta_bucket(layout.prefix), clock=clock, gone=self._forget)
         self._originals = Originals(jetstream, layout)
+        self._keys = NatsKeyIndex(
+            jetstream,
+            keys_bucket(layout.prefix),
+            self._tails,
+            lambda stream, after, limit: self.replay(stream, after=after, limit=limit),
+        )
         storing = Storing(
             jetstream,
             layout,
             self._tails,
             self._objects,
             self._originals,
+            self._keys,
             redact=options.redact,
             clock=clock,
         )
@@ -139,6 +147,20 @@ class NatsJournal:
         self._check()
         return await self._search.search(text, limit=limit, stream=stream)
 
+    async def find_key(self, stream: str, key: str) -> KeyEntries | None:
+        return await self._keys.find(*self._name(stream), clean(key))
+
+    async def find_made(self, key: str) -> str | None:
+        """Older programs have kept the key as the stream's session."""
+        self._check()
+        stream = await self._keys.find_stream(clean(key))
+        if stream is not None:
+            found = await self.find_key(stream, key)
+            if found is not None and found.made:
+                return stream
+        listing = await self.list(session=key, limit=1) if key else Listing(streams=())
+        return listing.streams[0].stream if listing.streams else None
+
     async def delete(self, stream: str) -> bool:
         """The name goes first, so that what is half deleted is not listed; a second try finishes it."""
         _, token = self._name(stream)
@@ -147,6 +169,7 @@ class NatsJournal:
         purged = await self._jetstream.purge(self._layout.stream_of(token), self._layout.subject_of(token))
         await self._objects.delete_all(token)
         await self._originals.drop(token)
+        await self._keys.delete(token)
         self._tails.forget_all(token)
         return known or purged > 0
 
@@ -163,6 +186,7 @@ class NatsJournal:
     async def aclose(self) -> None:
         self._closed = True
         await self._appends.aclose()
+        await self._keys.aclose()
         await self._search.aclose()
         await self._catalog.aclose()
 
@@ -180,6 +204,7 @@ class NatsJournal:
         """A stream was deleted, here or elsewhere."""
         self._tails.forget_all(token)
         self._originals.forget(token)
+        self._keys.forget(token)
         self._search.forget(token)
 
     def _name(self, stream: str) -> tuple[str, str]:

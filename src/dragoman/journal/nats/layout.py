@@ -5,6 +5,7 @@
 | `PREFIX_j0` … | `PREFIX.j.0.TOKEN` … | records: one message for each append |
 | `KV_PREFIX_meta` | `$KV.PREFIX_meta.TOKEN` | what is known about each stream |
 | `KV_PREFIX_register` | `$KV.PREFIX_register.KEY` | the register |
+| `KV_PREFIX_keys` | `$KV.PREFIX_keys.TOKEN.LIFE.HASH` | idempotency keys (see `key_index`) |
 | `PREFIX_o` | `PREFIX.o.TOKEN.SEQUENCE` | originals of pending entries (see `originals`) |
 | `OBJ_PREFIX` | `$O.PREFIX.C.TOKEN.ID` | records that are too large for a message, in chunks |
 | – | `PREFIX.b.SUBJECT` | the bus, and where answers go |
@@ -89,6 +90,10 @@ def register_bucket(prefix: str) -> str:
     return f"{prefix}_register"
 
 
+def keys_bucket(prefix: str) -> str:
+    return f"{prefix}_keys"
+
+
 class Permissions(NamedTuple):
     """What a user of one prefix must be allowed, and nothing more is needed: tenants of one account who have
     only their own see nothing of each other.
@@ -100,7 +105,7 @@ class Permissions(NamedTuple):
 
 def permissions_of(prefix: str, *, shards: int) -> Permissions:
     layout = Layout(prefix, shards=shards)
-    buckets = [meta_bucket(prefix), register_bucket(prefix)]
+    buckets = [meta_bucket(prefix), register_bucket(prefix), keys_bucket(prefix)]
     streams = [layout.shard(number) for number in range(shards)]
     streams += [layout.objects, layout.originals, *(f"KV_{bucket}" for bucket in buckets)]
     asked = ("STREAM.*", "STREAM.MSG.GET", "DIRECT.GET")
@@ -124,7 +129,11 @@ def settings_of(layout: Layout, options: Options, *, replicas: int) -> list[dict
         **_common(layout.objects, f"$O.{layout.prefix}.C.>", replicas),
         "max_age": int(options.max_age * 1e9),
     }
-    return [*shards, objects, bucket_settings(register_bucket(layout.prefix), replicas)]
+    keys = {
+        **bucket_settings(keys_bucket(layout.prefix), replicas),
+        "max_age": int(options.max_age * 1e9),
+    }
+    return [*shards, objects, keys, bucket_settings(register_bucket(layout.prefix), replicas)]
 
 
 def originals_settings(layout: Layout, *, replicas: int) -> dict[str, Any]:

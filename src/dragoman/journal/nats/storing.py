@@ -15,9 +15,11 @@ from secrets import randbits, token_hex
 
 from dragoman.errors import JournalError
 from dragoman.journal.contract import Stored
+from dragoman.journal.idempotency import KeyedEntry, keyed_entries
 from dragoman.journal.nats.answers import NoAnswer
 from dragoman.journal.nats.buckets import EXPECTED, ID
 from dragoman.journal.nats.jetstream import Ack, JetStream, Tries, refusal
+from dragoman.journal.nats.key_index import NatsKeyIndex
 from dragoman.journal.nats.layout import Layout
 from dragoman.journal.nats.objects import Objects, Place
 from dragoman.journal.nats.originals import Originals
@@ -46,6 +48,7 @@ class Storing:
         tails: Tails,
         objects: Objects,
         originals: Originals,
+        keys: NatsKeyIndex,
         *,
         redact: Callable[[bytes], bytes] | None,
         clock: Callable[[], float],
@@ -55,6 +58,7 @@ class Storing:
         self._tails = tails
         self._objects = objects
         self._originals = originals
+        self._keys = keys
         self._redact = redact
         self._clock = clock
         self._names, self._run_id = count(), token_hex(8)
@@ -66,7 +70,10 @@ class Storing:
         What cannot be found out in time is `NoAnswer`.
         """
         time = self._clock()
-        head, rest, originals = await self._pack(stream, token, entries, tail, time)
+        head, rest, originals, keyed = await self._pack(stream, token, entries, tail, time)
+        for entry in keyed:
+            if entry.kind == "made":
+                await self._keys.claim(stream, token, entry.key)
         place: Place | None = None
         payload = b""
         if len(rest) > min(INLINE_BYTES, self._jetstream.wire.max_payload - 4096):
@@ -78,6 +85,7 @@ class Storing:
                 await self._objects.delete(token, place)
             return None
         self._tails.learn_mark(token, head, at)
+        self._keys.on_stored(stream, token, head, keyed)
         if not tail.at and not tail.last:
             self._originals.begin(token)
         if originals:
@@ -86,15 +94,16 @@ class Storing:
 
     async def _pack(
         self, stream: str, token: str, entries: Gathered, tail: Tail, time: float
-    ) -> tuple[Head, bytes, Sequence[Stored]]:
+    ) -> tuple[Head, bytes, Sequence[Stored], Sequence[KeyedEntry]]:
         redact = self._redact
         # A record with nothing before it begins a life, and says whose.
         life, name = (tail.life, "") if tail.at else (randbits(63), stream)
 
-        def work() -> tuple[Head, bytes, Sequence[Stored]]:
+        def work() -> tuple[Head, bytes, Sequence[Stored], Sequence[KeyedEntry]]:
             kept = entries.runs if redact is None else redact_runs(entries, redact)
             head, rest = pack(token, kept, first=tail.last + 1, life=life, time=time, name=name)
-            return head, rest, originals_of(entries.runs, kept, tail.last)
+            keyed = keyed_entries(entries.runs, tail.last)  # redaction may change a key
+            return head, rest, originals_of(entries.runs, kept, tail.last), keyed
 
         if sum(size_of(run.frames) for run in entries.runs) > THREAD_BYTES:
             return await asyncio.to_thread(work)

@@ -1,0 +1,100 @@
+"""Idempotency keys: which entries of a stream have one, and what they say of it.
+
+A client gives a prompt, a new session or a fork a key, and sends it again with the same key if the answer was
+lost. Three kinds of entries carry a key, all of them notes of a hub:
+
+| kind | note | says |
+|---|---|---|
+| `prompt` | `taken`, `queued` | the prompt was accepted |
+| `answer` | `turn_ended` | this is its answer |
+| `made` | `made`, `forked` | the stream was made under this key |
+
+Every index of keys is made from these entries and from nothing else, so that copies, imports and journals of
+older versions have the same one. The first entry of a kind counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dragoman.journal.contract import KeyEntries, Page
+from dragoman.journal.redaction import is_redacted
+from dragoman.journal.runs import Run, RunPage, gathered
+
+KeyKind: TypeAlias = Literal["prompt", "answer", "made"]
+
+_KINDS: dict[str, KeyKind] = {
+    "taken": "prompt",
+    "queued": "prompt",
+    "turn_ended": "answer",
+    "made": "made",
+    "forked": "made",
+}
+_STARTS = tuple(b'{"hub":"%b"' % name.encode() for name in _KINDS)
+
+HASH_BYTES = 16
+
+
+class KeyedEntry(NamedTuple):
+    """An entry that has a key, and its place in the stream."""
+
+    kind: KeyKind
+    key: str
+    sequence: int
+
+
+class _Note(Struct, gc=False):
+    hub: str
+    key: str = ""
+
+
+_notes = msgspec.json.Decoder(_Note)
+
+
+def keyed_entries(runs: Iterable[Run], last: int) -> list[KeyedEntry]:
+    """The entries of `runs`, which come behind sequence `last`, that have a key."""
+    found: list[KeyedEntry] = []
+    for run in runs:
+        if run.direction == "note":
+            for sequence, frame in enumerate(run.frames, last + 1):
+                if frame.startswith(_STARTS) and (keyed := _read(frame, sequence)) is not None:
+                    found.append(keyed)
+        last += len(run.frames)
+    return found
+
+
+def keyed_in_page(page: Page) -> list[KeyedEntry]:
+    """The same for entries that are stored."""
+    if type(page) is not RunPage:
+        page = RunPage(page[0].sequence if page else 1, gathered([stored.entry for stored in page]).runs)
+    return keyed_entries(page.runs, page.first - 1)
+
+
+def _read(frame: bytes, sequence: int) -> KeyedEntry | None:
+    """None for a key that redaction has changed: many keys would become one."""
+    try:
+        note = _notes.decode(frame)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    kind = _KINDS.get(note.hub)
+    if kind is None or not note.key or is_redacted(note.key.encode(errors="replace")):
+        return None
+    return KeyedEntry(kind, note.key, sequence)
+
+
+def with_entry(known: KeyEntries | None, entry: KeyedEntry) -> KeyEntries:
+    """What is known of a key, and this entry of it."""
+    known = known or KeyEntries()
+    place = getattr(known, entry.kind)
+    return known if 0 < place <= entry.sequence else replace(known, **{entry.kind: entry.sequence})
+
+
+def hash_of(key: str, *, secret: bytes = b"") -> bytes:
+    """What stands for a key in an index: of one length, and without `secret` not to be guessed."""
+    return blake2b(key.encode(errors="replace"), digest_size=HASH_BYTES, key=secret).digest()
