@@ -36,6 +36,7 @@ class Heard:
 
 class Quiet:
     pid = 1
+    pending = 0
 
     def __init__(self) -> None:
         self.acknowledged: list[int] = []

@@ -20,6 +20,7 @@ from dragoman.errors import Elsewhere, ErrorAnswer, JournalError, StreamMoved
 from dragoman.hub.admission import Grant
 from dragoman.hub.asking import Desk
 from dragoman.hub.belonging import AllOurs, Belonging
+from dragoman.hub.bounds import HubBounds
 from dragoman.hub.client_side import HubClient
 from dragoman.hub.extras import Extras
 from dragoman.hub.follower import Follower
@@ -99,6 +100,7 @@ class Hub:
         """
         self.belonging: Belonging = belonging or AllOurs()
         self.journal = journal
+        self.bounds = HubBounds()
         self.options = options or HubOptions()
         self.default_agent = self.options.default_agent
         self.pool = Pool(agents, remember=remember or (lambda name, answer: answer or {}))

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
+from dragoman.hub.bounds import size_of_request
 from dragoman.hub.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.key_lookup import KeyLookups
 from dragoman.hub.log import SessionLog
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+TOO_MANY_REQUESTS = (
+    "Internal error: too many requests wait for an answer already; ask again when some of them are answered"
+)
+
 CANCELLED = b'{"stopReason":"cancelled"}'
 REFUSED = b'{"outcome":{"outcome":"cancelled"}}'
 
@@ -48,14 +53,22 @@ REFUSED = b'{"outcome":{"outcome":"cancelled"}}'
 class HubSession:
     """Made by the hub when it is new, or when somebody asks for it."""
 
-    def __init__(self, hub: Hub, session_id: str, memory: Memory, *, last: int) -> None:
+    def __init__(self, hub: Hub, session_id: str, memory: Memory, *, agent: str, last: int) -> None:
         self.hub = hub
         self.id = self.stream = session_id
         self.memory = memory
         self.followers: dict[HubClient, Follower] = {}
         self.life: Life | None = None
         """The process that knows this session; None if none does."""
-        self.log = SessionLog(hub.journal, session_id, last=last, show=self._show, failed=self._unstored)
+        self.bounds = hub.bounds.session(agent)
+        self.log = SessionLog(
+            hub.journal,
+            session_id,
+            last=last,
+            show=self._show,
+            failed=self._unstored,
+            unstored=self.bounds.unstored,
+        )
         self.starting: Waiting | None = None  # the prompt that is on its way to the agent
         self.claim = Claim(session_id)
         self.gist_at = 0  # the last entry of which the stream has the gist
@@ -77,6 +90,8 @@ class HubSession:
         self.ending: set[str] = set()  # keys of prompts whose end is being stored
         self.pending = PendingEntries(hub, session_id)
         self.lookups = KeyLookups(self)
+        for one in memory.requests.values():
+            self.bounds.requests.add(size_of_request(one.params))
 
     # What is going on.
 
@@ -127,7 +142,9 @@ class HubSession:
             return
         if is_own_id(request_id):
             why = f"Invalid request: ids that begin with {OWN_ID!r} are for questions of the hub"
-            self.say_to_agent(life, _answer(request_id, None, {"code": INVALID_REQUEST, "message": why}))
+            life.refuse(request_id, error_object(INVALID_REQUEST, why))
+        elif not self.bounds.requests.fits(size_of_request(frame)):
+            life.refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS))
         else:
             self.log.add([("to_client", frame)], self._asked, pending=True)
         self._mark(number, receipt)
@@ -164,9 +181,16 @@ class HubSession:
             life.stored(receipt)
         self.pending.confirm(life)
         self.log.breathe()
-        if self.log.is_full and not self._held:
+        if not self._held and self.bounds.unstored.is_full:
             self._held = True
             life.hold(self)
+            self.bounds.unstored.when_room(self._release)
+
+    def _release(self) -> None:
+        """What the agent has said is stored, or nobody stores it any more: it may go on."""
+        self._held = False
+        if self.life is not None:
+            self.life.release(self)
 
     # Prompts.
 
@@ -266,6 +290,7 @@ class HubSession:
             self.remind = False
             said = request(number, "session/prompt", self.hub.extras.reminded(self, params))[:-1]
         life.expect(number, self)
+        self.bounds.answers.add(len(said))
         given = partial(self._given, item, life, said)
         self.log.add([("to_agent", shown)], given, pending=life.survives)
 
@@ -274,6 +299,7 @@ class HubSession:
         self.starting = None
         self.pending.settle(item.sequence)
         if life.over:  # it died before it heard of it
+            self.bounds.answers.remove(len(said))
             self.pending.settle(stored.sequence)
             self.end_turn(item.key, by=item.by, error=_cut_short(life))
             return
@@ -284,6 +310,7 @@ class HubSession:
 
     def say_to_agent(self, life: Life, frame: bytes) -> None:
         """Give the agent a frame, once it is stored."""
+        self.bounds.answers.add(len(frame))
         self.log.add([("to_agent", frame)], partial(self._say, life, frame), pending=life.survives)
 
     def _say(self, life: Life, frame: bytes, stored: Stored) -> None:
@@ -343,6 +370,7 @@ class HubSession:
         self.memory.see([stored])
         one = self.requests.get(stored.sequence)
         if one is not None:
+            self.bounds.requests.add(size_of_request(one.params))
             self.hub.asked(self, one)
             self.changed()
 
@@ -370,6 +398,7 @@ class HubSession:
         one = self.requests.pop(sequence, None)
         if one is None:
             return False
+        self.bounds.requests.remove(size_of_request(one.params))
         timer = self._expiries.pop(sequence, None)
         if timer is not None:
             timer.cancel()
@@ -445,6 +474,7 @@ class HubSession:
             follower.leave()
         self.followers.clear()
         await self.log.aclose()
+        self.bounds.close()
         await self.pending.aclose()
 
     # Inside.
@@ -457,9 +487,6 @@ class HubSession:
                 follower.show(entries)
             except LinkClosed:
                 pass  # the client's own end is on its way
-        if self._held and not self.log.is_full and self.life is not None:
-            self._held = False
-            self.life.release(self)
 
     def give_up_start(self) -> None:
         """Whoever waits for the prompt that is on its way was told that it failed."""
@@ -481,6 +508,7 @@ class HubSession:
 
     def changed(self) -> None:
         """Its state may have."""
+        self.bounds.prompts.set(sum(memoryview(waiting.params).nbytes for waiting in self.memory.queue))
         state = self.current_state()
         if state != self.state:
             self.state = state
