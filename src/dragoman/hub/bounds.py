@@ -100,6 +100,7 @@ class HubBounds:
         self.requests = ByteBudget(REQUESTS.all)
         self.prompts = ByteBudget(PROMPTS.all)
         self.clients = ByteBudget(CLIENT[1])
+        self.fronts = ByteBudget(CLIENT[1])
         self._agents: dict[str, AgentBounds] = {}
 
     def agent(self, name: str) -> AgentBounds:
@@ -113,3 +114,7 @@ class HubBounds:
 
     def client(self) -> ByteBudget:
         return self.clients.child(CLIENT[0])
+
+    def front(self) -> ByteBudget:
+        """The same for a client of a node in a cluster, which keeps requests to ask another node again."""
+        return self.fronts.child(CLIENT[0])

@@ -20,7 +20,7 @@ from dragoman.errors import Elsewhere, ErrorAnswer, JournalError, StreamMoved
 from dragoman.hub.admission import Grant
 from dragoman.hub.asking import Desk
 from dragoman.hub.belonging import AllOurs, Belonging
-from dragoman.hub.bounds import HubBounds
+from dragoman.hub.bounds import MIB, HubBounds
 from dragoman.hub.client_side import HubClient
 from dragoman.hub.extras import Extras
 from dragoman.hub.follower import Follower
@@ -61,6 +61,8 @@ class HubOptions(Struct, frozen=True, kw_only=True):
 
     default_agent: str = "review"
     prompts_queued: int = 32
+    unread: int = 8 * MIB
+    """What a client may leave unread of what is not in a session's stream."""
     sessions: int = 10_000
     files: str = "client"
     expire: float = 0.0

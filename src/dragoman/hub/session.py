@@ -222,6 +222,9 @@ class HubSession:
         meta = self.hub.trace(self.id, key, meta if isinstance(meta, dict) else None, self.memory.agent)
         return params if meta is None else {**params, "_meta": Raw(encoded(meta))}
 
+    def _count_prompts(self) -> None:
+        self.bounds.prompts.set(sum(memoryview(waiting.params).nbytes for waiting in self.memory.queue))
+
     def knows(self, key: str) -> bool:
         waiting = any(one.key == key for one in self.memory.queue)
         turn = self.memory.turn
@@ -296,6 +299,7 @@ class HubSession:
 
     def _given(self, item: Waiting, life: Life, said: bytes, stored: Stored) -> None:
         self.memory.see([stored])
+        self._count_prompts()
         self.starting = None
         self.pending.settle(item.sequence)
         if life.over:  # it died before it heard of it
@@ -508,7 +512,7 @@ class HubSession:
 
     def changed(self) -> None:
         """Its state may have."""
-        self.bounds.prompts.set(sum(memoryview(waiting.params).nbytes for waiting in self.memory.queue))
+        self._count_prompts()
         state = self.current_state()
         if state != self.state:
             self.state = state
