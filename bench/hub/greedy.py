@@ -3,7 +3,7 @@
     {"do": "reads", "path": "/project/file", "count": 600, "take": false}
 
 It writes all requests before it reads anything. With `take` it then takes the answers and ends its turn; else
-it never reads again, and its turn stays open. With `"do": "writes"` it writes the file, `size` bytes each time.
+it never reads again, and its turn stays open. With `"do": "writes"` it writes the file, `size` bytes each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one agent's greed costs the others: prompts of an agent alone, and beside one that asks for many files.
+"""What one agent's greed costs others: prompts of an agent alone, and beside one that asks for many files.
 
 Arguments: how many prompts to measure each time, and which of `leaving`, `taking` and `writing`, or nothing
 for all. The greedy agent asks for 600 reads of a file of 2 MB: without ever taking an answer, or taking them;
@@ -43,11 +43,11 @@ class HubWithTwoAgents(HubProcess):
         """The highest resident sets: the hub's, and of those who keep its agents the largest."""
         own = f"XDG_DATA_HOME={self._folder}".encode()
         kept = [0.0]
-        for process in Path("/proc").iterdir():
+        for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if process.name.isdigit() and b"keeping" in (process / "cmdline").read_bytes():
-                    if own in (process / "environ").read_bytes():
-                        kept.append(_peak_mb(process))
+                is_keeper = b"keeping" in (process / "cmdline").read_bytes()
+                if is_keeper and own in (process / "environ").read_bytes():
+                    kept.append(_peak_mb(process))
         return {"hub_mb": _peak_mb(Path(f"/proc/{self._pid}")), "keeper_mb": max(kept)}
 
 

@@ -25,6 +25,9 @@ AT_ONCE = 2048
 AT_ONCE_BYTES = 1024 * 1024
 """Entries of one append, and their bytes: a session that says much at once must not make the others wait."""
 
+PENDING_ENTRIES = 64
+"""Updates that cost as much as an entry that is acted upon: a policy may have to decide on it."""
+
 MOMENT = 0.01
 """Seconds in which what an agent says was said at one moment: what waits then is one run, and one row."""
 
@@ -165,7 +168,7 @@ class SessionLog:
         breaths = iter(self._breaths)
         count = size = 0
         for place, run in enumerate(self._waiting, 1):
-            count += len(run.frames)
+            count += len(run.frames) * (PENDING_ENTRIES if run.pending else 1)
             size += size_of(run.frames)
             if count >= AT_ONCE or size >= AT_ONCE_BYTES:
                 return next((breath for breath in breaths if breath >= place), len(self._waiting))

@@ -138,9 +138,9 @@ class ByteBudget:
         """Its holder is gone: what it held is free, and whoever waited here need not."""
         if self._closed:
             return
+        waiters, self._waiters = self._waiters, None  # nothing that is free now is for them
         self.add(-self.held)
         self._closed = True
-        waiters, self._waiters = self._waiters, None
         for waiter in waiters or ():
             waiter.on_room()
 
