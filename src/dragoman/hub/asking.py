@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
@@ -248,17 +247,11 @@ class Desk:
         if self._lending.serves(one.method):
             work = LentWork(session, one)
             self._hub.owner.start(self._lending.answer(session, one, work, made=self._made))
-            self._slow_down(session)
+            if session.life is not None:
+                session.life.slow_down(session.bounds.lent)
         else:
             error = {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": {"method": one.method}}
             session.settle(one.sequence, outcome="answered", by="hub", error=error)
-
-    def _slow_down(self, session: HubSession) -> None:
-        """Do not read an agent that asks faster than we carry out."""
-        life, lent = session.life, session.bounds.lent
-        if life is not None and lent.is_full and not life.is_behind and not life.is_held_by(lent):
-            life.hold(lent)
-            lent.when_room(partial(life.release, lent))
 
     def _made(self, session_id: str, terminal: str) -> None:
         """A terminal of the hub's own: what follows about it is for us."""

@@ -48,6 +48,10 @@ LENT = Limits(4 * MIB, 8 * MIB, 32 * MIB)
 REQUESTS = Limits(16 * MIB, 32 * MIB, 128 * MIB)
 """All requests of agents that have no answer, also those that wait for people. More are refused."""
 
+TOO_MANY_REQUESTS = (
+    "Internal error: too many requests wait for an answer already; ask again when some of them are answered"
+)
+
 PROMPTS = Limits(32 * MIB, 64 * MIB, 256 * MIB)
 """Prompts that wait for their turn. More are refused."""
 

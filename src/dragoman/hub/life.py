@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,7 @@ class Life:
         self._receipts: deque[Receipt] = deque()
         self._invalid = InvalidFrames(agent) if invalid is None else invalid
         self._full: set[object] = set()  # whoever cannot take more now
+        self._lent: set[object] = set()  # those among them that count requests which we carry out
         self._untaken: list[tuple[ByteBudget, int]] = []  # what its pipe has not taken, and who is charged
         self._refused = 0  # bytes of refusals since it has last taken everything
         self._draining: asyncio.Task[None] | None = None
@@ -176,8 +178,8 @@ class Life:
             self._taken()
             return
         if self.is_behind:
-            for holder in [holder for holder in self._full if isinstance(holder, ByteBudget)]:
-                self.release(holder)
+            for budget in list(self._lent & self._full):
+                self.release(budget)
         if self._draining is None:
             loop = asyncio.get_running_loop()
             self._draining = loop.create_task(self._drain(), name="hub waits for an agent to read")
@@ -213,8 +215,7 @@ class Life:
         self.sessions.pop(own, None)
         self.parted.add(own)
         self._turns = {number: one for number, one in self._turns.items() if one is not session}
-        if session in self._full:
-            self.release(session)
+        self.release(session.bounds.unstored)
         for receipt in session.owed:  # what it has not stored, nobody will
             self.stored(receipt)
         session.owed.clear()
@@ -234,6 +235,11 @@ class Life:
         """Why nothing more can be expected of it."""
         end = self.end or self.ended_so_far("it was given up")
         return AgentFailed(end.message, end.details())
+
+    def cut_short(self) -> dict[str, Any]:
+        """The error of a turn that it has not ended."""
+        message = f"the turn was cut short: {self.over}"
+        return {"code": INTERNAL_ERROR, "message": message, "data": self.failure().details}
 
     def ended_so_far(self, reason: str, exit_status: int | None = None) -> AgentEnd:
         """What can be said of its end, with what it has written to standard error until now."""
@@ -442,11 +448,21 @@ class Life:
             self.line.pause()
         self._full.add(holder)
 
-    def is_held_by(self, holder: object) -> bool:
-        return holder in self._full
+    def hold_while_full(self, budget: ByteBudget) -> None:
+        """Its bytes are counted there: do not read it until there is room."""
+        if budget not in self._full:
+            self.hold(budget)
+            budget.when_room(partial(self.release, budget))
+
+    def slow_down(self, lent: ByteBudget) -> None:
+        """The same for requests that we carry out, unless it has much to read (see `is_behind`)."""
+        if lent.is_full and not self.is_behind:
+            self._lent.add(lent)
+            self.hold_while_full(lent)
 
     def release(self, holder: object) -> None:
         self._full.discard(holder)
+        self._lent.discard(holder)
         if not self._full and not self.over:
             self.line.resume()
 

@@ -25,6 +25,9 @@ AT_ONCE = 2048
 AT_ONCE_BYTES = 1024 * 1024
 """Entries of one append, and their bytes: a session that says much at once must not make the others wait."""
 
+UNCOUNTED_BYTES = 16 * 1024
+"""What may wait in one session without being counted: to count every update costs more than to store it."""
+
 PENDING_ENTRIES = 64
 """Updates that cost as much as an entry that is acted upon: a policy may have to decide on it."""
 
@@ -72,6 +75,8 @@ class SessionLog:
         self._acts: list[tuple[int, Act]] = []  # by the place of the run in `_waiting`
         self._breaths: list[int] = []  # how many runs of `_waiting` stand before each
         self._heard: Heard | None = None  # the last of `_waiting`, if more may be added to it
+        self._size = 0  # bytes of `_waiting`, and of what is being stored
+        self._counted = 0  # how many of them are counted as unstored
         self._unstored = unstored
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
@@ -93,7 +98,7 @@ class SessionLog:
         now, last = self._clock(), self._heard
         if last is not None and now - last.time < MOMENT and len(last.frames) < AT_ONCE:
             last.frames.extend(frames)
-            self._unstored.add(size_of(frames))
+            self._resize(size_of(frames))
         else:
             heard = Heard("to_client", list(frames), now)
             self._add([heard])
@@ -102,10 +107,22 @@ class SessionLog:
     def _add(self, runs: Sequence[Run], act: Act | None = None) -> None:
         self._heard = None
         self._waiting += runs
-        self._unstored.add(sum(size_of(run.frames) for run in runs))
+        self._resize(sum(size_of(run.frames) for run in runs))
         if act is not None:
             self._acts.append((len(self._waiting) - 1, act))
         self._go()
+
+    def _resize(self, size: int) -> None:
+        self._size += size
+        uncounted = self._size - self._counted
+        if uncounted and (not self._size or abs(uncounted) > UNCOUNTED_BYTES):
+            self._unstored.add(uncounted)
+            self._counted = self._size
+
+    @property
+    def is_full(self) -> bool:
+        """Whether too much waits for the journal: here, or in others that count together with it."""
+        return self._counted > 0 and self._unstored.is_full
 
     @property
     def is_idle(self) -> bool:
@@ -189,7 +206,7 @@ class SessionLog:
             self._waiting = runs + self._waiting  # the next try begins with them
             raise
         first, self.last = self.last + 1, last
-        self._unstored.remove(sum(size_of(run.frames) for run in runs))
+        self._resize(-sum(size_of(run.frames) for run in runs))
         self._act(first, runs, acts)
 
     def _act(self, first: int, runs: Sequence[Run], acts: Sequence[tuple[int, Act]]) -> None:

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
-from dragoman.hub.bounds import size_of_request
-from dragoman.hub.frames import encoded, merged, no_result, object_of, value_of
+from dragoman.hub.bounds import TOO_MANY_REQUESTS, size_of_request
+from dragoman.hub.frames import answer_frame, encoded, merged, no_result, object_of, value_of
 from dragoman.hub.key_lookup import KeyLookups
 from dragoman.hub.log import SessionLog
 from dragoman.hub.notes import note
@@ -29,7 +29,7 @@ from dragoman.hub.pending import REDACTED_PROMPT, PendingEntries
 from dragoman.hub.recall import ASKED, OWN_ID, Memory, OpenRequest, Waiting, is_own_id
 from dragoman.hub.showing import title_of
 from dragoman.runtime.turnstile import Turnstile
-from dragoman.wire import Failure, Response, error_object, notification, request, response
+from dragoman.wire import Failure, Response, error_object, notification, request
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
 from dragoman.wire.envelope import Id
 
@@ -41,10 +41,6 @@ if TYPE_CHECKING:
     from dragoman.journal import Stored
 
 log = logging.getLogger(__name__)
-
-TOO_MANY_REQUESTS = (
-    "Internal error: too many requests wait for an answer already; ask again when some of them are answered"
-)
 
 CANCELLED = b'{"stopReason":"cancelled"}'
 REFUSED = b'{"outcome":{"outcome":"cancelled"}}'
@@ -61,13 +57,9 @@ class HubSession:
         self.life: Life | None = None
         """The process that knows this session; None if none does."""
         self.bounds = hub.bounds.session(agent)
+        unstored = self.bounds.unstored
         self.log = SessionLog(
-            hub.journal,
-            session_id,
-            last=last,
-            show=self._show,
-            failed=self._unstored,
-            unstored=self.bounds.unstored,
+            hub.journal, session_id, last=last, show=self._show, failed=self._unstored, unstored=unstored
         )
         self.starting: Waiting | None = None  # the prompt that is on its way to the agent
         self.claim = Claim(session_id)
@@ -85,7 +77,6 @@ class HubSession:
         """Whether somebody else has it from here on, or nobody: no process is bound to it any more."""
         self._cancelled = False  # while starting
         self._giving = False  # the prompt that is starting is being stored for its agent
-        self._held = False
         self._expiries: dict[int, asyncio.TimerHandle] = {}
         self.ending: set[str] = set()  # keys of prompts whose end is being stored
         self.pending = PendingEntries(hub, session_id)
@@ -181,16 +172,8 @@ class HubSession:
             life.stored(receipt)
         self.pending.confirm(life)
         self.log.breathe()
-        if not self._held and self.bounds.unstored.is_full:
-            self._held = True
-            life.hold(self)
-            self.bounds.unstored.when_room(self._release)
-
-    def _release(self) -> None:
-        """What the agent has said is stored, or nobody stores it any more: it may go on."""
-        self._held = False
-        if self.life is not None:
-            self.life.release(self)
+        if self.log.is_full:
+            life.hold_while_full(self.bounds.unstored)
 
     # Prompts.
 
@@ -305,7 +288,7 @@ class HubSession:
         if life.over:  # it died before it heard of it
             self.bounds.answers.remove(len(said))
             self.pending.settle(stored.sequence)
-            self.end_turn(item.key, by=item.by, error=_cut_short(life))
+            self.end_turn(item.key, by=item.by, error=life.cut_short())
             return
         self._say(life, said, stored)
         self.title_from(item)
@@ -413,7 +396,7 @@ class HubSession:
         if reason:
             members["reason"] = reason
         if result is not None or error is not None:
-            frame = _answer(one.id, result, error)
+            frame = answer_frame(one.id, result, error)
             if life is not None:
                 self.say_to_agent(life, frame)
             if result is not None and one.method in ASKED:
@@ -449,7 +432,7 @@ class HubSession:
         turn = self.memory.turn
         if turn is not None:
             self.log.add([("note", note("agent_gone", reason=life.over))])
-            self.end_turn(turn.key, by=turn.by, error=_cut_short(life))
+            self.end_turn(turn.key, by=turn.by, error=life.cut_short())
         self.hub.resting(self)
 
     async def stop(self, within: float) -> None:
@@ -518,15 +501,3 @@ class HubSession:
             self.state = state
             self.hub.describe(self, state=state)
         self.hub.noticed(self)
-
-
-def _cut_short(life: Life) -> dict[str, Any]:
-    """The error of a turn whose agent has ended."""
-    message = f"the turn was cut short: {life.over}"
-    return {"code": INTERNAL_ERROR, "message": message, "data": life.failure().details}
-
-
-def _answer(request_id: Id, result: Raw | None, error: Any) -> bytes:
-    if result is not None:
-        return response(request_id, bytes(result))[:-1]
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(request_id), encoded(error))

@@ -110,9 +110,10 @@ class SqliteJournal:
         redact, now, seal = self._redact, self._clock, self._seal
         ends = self._ends if seal is None else None
         kept = gathered(entries)
-        size = sum(size_of(run.frames) for run in kept.runs) + 64 * len(kept)
+        text = sum(size_of(run.frames) for run in kept.runs)
+        size = text + 64 * len(kept)
         redacted: Sequence[Run] | None = None
-        if redact is not None and size > LARGE_BYTES:
+        if redact is not None and text > LARGE_BYTES:
             redacted = await asyncio.to_thread(redact_runs, kept, redact)
 
         def work(connection: sqlite3.Connection) -> int:
