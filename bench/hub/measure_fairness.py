@@ -23,7 +23,14 @@ from hub.place import BENCH, HubProcess
 COUNT = 600
 SIZE = 2_000_000
 WARM = 10
-GREEDY = '[agents.greedy]\ncommand = {command}\ndialect = "v1"\nlinger = 1\n'
+GREEDY = """
+[agents.greedy]
+command = {command}
+dialect = "v1"
+linger = 1
+[approvals]
+policy = {policy}
+"""
 ORDERS: dict[str, dict[str, Any]] = {
     "leaving": {"do": "reads", "take": False},
     "taking": {"do": "reads", "take": True},
@@ -35,8 +42,10 @@ LINE = "def value(self, key: str) -> str:  # of what is known\n"
 class HubWithTwoAgents(HubProcess):
     def _configuration(self) -> Path:
         path = super()._configuration()
+        policy = self._folder / "policy.toml"
+        policy.write_text('default = "allow"\n')  # else people are asked before a file is written
         command = json.dumps([sys.executable, str(BENCH / "hub" / "greedy.py")])
-        path.write_text(path.read_text() + GREEDY.format(command=command))
+        path.write_text(path.read_text() + GREEDY.format(command=command, policy=json.dumps(str(policy))))
         return path
 
     def peak_mb(self) -> dict[str, float]:
