@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dragoman.hub.bounds import HubBounds
 from dragoman.hub.log import AT_ONCE_BYTES, SessionLog
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
-from dragoman.runtime.budget import ByteBudget
 
 
 class CountingJournal(MemoryJournal):
@@ -21,8 +21,9 @@ class CountingJournal(MemoryJournal):
 
 
 async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reaches_them() -> None:
-    journal, unstored = CountingJournal(), ByteBudget(AT_ONCE_BYTES)
-    log = SessionLog(journal, "s", last=0, show=lambda _: None, failed=lambda _: False, unstored=unstored)
+    journal, bounds = CountingJournal(), HubBounds().session("agent")
+    unstored = bounds.unstored
+    log = SessionLog(journal, "s", bounds, last=0, show=lambda _: None, failed=lambda _: False)
     size = AT_ONCE_BYTES * 2 // 3
     for _ in range(10):
         log.add([("to_agent", b"x" * size)])
@@ -37,14 +38,8 @@ async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reache
 async def test_requests_that_a_policy_decides_on_are_stored_a_few_at_a_time() -> None:
     journal = CountingJournal()
     acts: list[list[int]] = [[]]
-    log = SessionLog(
-        journal,
-        "s",
-        last=0,
-        show=lambda _: None,
-        failed=lambda _: False,
-        unstored=ByteBudget(AT_ONCE_BYTES),
-    )
+    bounds = HubBounds().session("agent")
+    log = SessionLog(journal, "s", bounds, last=0, show=lambda _: None, failed=lambda _: False)
     for _ in range(100):
         log.add([("to_client", b"{}")], lambda stored: acts[-1].append(stored.sequence), pending=True)
         log.breathe()

@@ -306,9 +306,10 @@ class Hub:
         life = await self.pool.bind(session)
         number = life.next_id()
         frame = request(number, method, encoded(params))[:-1]
-        future = life.promise(number)
-        session.say_to_agent(life, frame)
         async with asyncio.timeout(120.0):
+            with await session.bounds.answers.take(len(frame)):
+                future = life.promise(number)
+                session.say_to_agent(life, frame)
             result = await future
         session.pending.confirm(life)
         stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -318,10 +319,15 @@ class Hub:
         return result
 
     def pass_on(self, session: HubSession, method: str, params: dict[str, Raw]) -> None:
+        """A notification that nobody waits for: it is dropped when its agent does not read."""
         life = session.life
-        if life is not None:
-            frame = notification(method, encoded(params))[:-1]
+        frame = notification(method, encoded(params))[:-1]
+        if life is None:
+            return
+        if session.bounds.answers.fits(len(frame)):
             session.say_to_agent(life, frame)
+        else:
+            log.warning("agent %s does not read: the notification %s is dropped", life.agent, method[:80])
 
     def tell(self, session: HubSession, update: dict[str, Any]) -> None:
         """An update of the hub's own."""

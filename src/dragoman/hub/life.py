@@ -79,6 +79,9 @@ class Receipt:
 class Life:
     """Made by the pool, which hears of its end through `on_end`."""
 
+    withdrawals = 0
+    """Requests that it has given up, and that are looked for."""
+
     def __init__(
         self,
         agent: str,

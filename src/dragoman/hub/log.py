@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from dragoman.errors import JournalError
+from dragoman.hub.bounds import SessionBounds
 from dragoman.journal import Direction, Journal, Stored
 from dragoman.journal.runs import Gathered, Run, RunPage, size_of
-from dragoman.runtime.budget import ByteBudget
 
 log = logging.getLogger(__name__)
 
@@ -56,14 +56,13 @@ class SessionLog:
         self,
         journal: Journal,
         stream: str,
+        bounds: SessionBounds,
         *,
         last: int,
         show: Show,
         failed: Callable[[JournalError], bool],
-        unstored: ByteBudget,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`unstored` counts the bytes that wait for the journal."""
         self.stream = stream
         self.last = last
         """The sequence of the last entry that is stored."""
@@ -77,7 +76,7 @@ class SessionLog:
         self._heard: Heard | None = None  # the last of `_waiting`, if more may be added to it
         self._size = 0  # bytes of `_waiting`, and of what is being stored
         self._counted = 0  # how many of them are counted as unstored
-        self._unstored = unstored
+        self._unstored = bounds.unstored
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
         self._closed = False

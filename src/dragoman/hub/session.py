@@ -57,9 +57,8 @@ class HubSession:
         self.life: Life | None = None
         """The process that knows this session; None if none does."""
         self.bounds = hub.bounds.session(agent)
-        unstored = self.bounds.unstored
         self.log = SessionLog(
-            hub.journal, session_id, last=last, show=self._show, failed=self._unstored, unstored=unstored
+            hub.journal, session_id, self.bounds, last=last, show=self._show, failed=self._unstored
         )
         self.starting: Waiting | None = None  # the prompt that is on its way to the agent
         self.claim = Claim(session_id)
@@ -210,9 +209,8 @@ class HubSession:
 
     def knows(self, key: str) -> bool:
         waiting = any(one.key == key for one in self.memory.queue)
-        turn = self.memory.turn
-        open_ = turn is not None and turn.key == key
-        return waiting or open_ or self.is_starting(key) or key in self.ending or key in self.lookups
+        is_open = self.memory.turn is not None and self.memory.turn.key == key
+        return waiting or is_open or self.is_starting(key) or key in self.ending or key in self.lookups
 
     def is_starting(self, key: str) -> bool:
         return self.starting is not None and self.starting.key == key
@@ -241,6 +239,7 @@ class HubSession:
                 await self.hub.extras.recall(self)
             if self.starting is item:
                 await self.hub.changes.begin(self, item.key)
+            room = await self.bounds.answers.take(memoryview(item.params).nbytes)
         except CallFailed as error:
             self._not_begun(item, error.code, error.message, error.data)
         except AgentFailed as error:
@@ -248,12 +247,13 @@ class HubSession:
         except (DragomanError, TimeoutError, OSError) as error:
             self._not_begun(item, INTERNAL_ERROR, f"the agent could not be reached: {error}")
         else:
-            if self.starting is not item:
-                self.hub.changes.end(self.id, item.key)
-            elif self._cancelled:
-                self._cancel_start(item)
-            else:
-                self._give(item, life)
+            with room:  # it is counted anew as what is given to the agent
+                if self.starting is not item:
+                    self.hub.changes.end(self.id, item.key)
+                elif self._cancelled:
+                    self._cancel_start(item)
+                else:
+                    self._give(item, life)
 
     def _cancel_start(self, item: Waiting) -> None:
         self.starting = None

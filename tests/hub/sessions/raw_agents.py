@@ -73,9 +73,9 @@ class RawAgent:
         update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
         self.say(method="session/update", params={"sessionId": session, "update": update})
 
-    def end_turn(self) -> None:
-        """Of the last prompt."""
-        self.turns_ended.append(self.prompts[-1]["id"])
+    def end_turn(self, place: int = -1) -> None:
+        """Of the last prompt, or of the one at this place among them."""
+        self.turns_ended.append(self.prompts[place]["id"])
         self.say(id=self.turns_ended[-1], result={"stopReason": "end_turn"})
 
 

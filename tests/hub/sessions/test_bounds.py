@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dragoman.hub import bounds
+from dragoman.hub.beyond import WITHDRAWALS
 from dragoman.hub.bounds import ANSWERS, MIB, Limits
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
@@ -264,3 +265,41 @@ async def test_a_client_that_lends_files_is_asked_for_a_few_at_a_time(tmp_path: 
             lender.say({"id": given[-1], "result": {"content": "some text"}})
         await eventually(lambda: len(agent.answers) == 40)
         await eventually(lambda: stage.hub.bounds.answers.held == 0)
+
+
+async def test_prompts_and_notifications_do_not_pile_up_before_an_agent_that_does_not_read(
+    tmp_path: Path,
+) -> None:
+    async with raw_stage("deaf") as (stage, client):
+        agent = stage.agents["deaf"]
+        sessions = [await client.new(str(tmp_path)) for _ in range(6)]
+        agent.transport.pause()
+        requests = [client.prompt(session, "x" * 3 * MIB) for session in sessions]
+        await eventually(lambda: agent.hub_end.pending > 6 * MIB)
+        for _ in range(20):
+            client.say({"method": "_some/note", "params": {"sessionId": sessions[0], "text": "y" * MIB}})
+        assert (await client.call("session/list"))["sessions"]  # all of that was heard
+        assert agent.hub_end.pending <= ANSWERS.agent + MIB
+        assert stage.hub.bounds.answers.held <= ANSWERS.agent + MIB
+        agent.transport.resume()
+        for place in range(len(requests)):
+            await eventually(lambda: len(agent.prompts) > len(agent.turns_ended))
+            agent.end_turn(place)
+        for request in requests:
+            assert "result" in await client.answer(request)
+        await eventually(lambda: stage.hub.bounds.answers.held == 0)
+
+
+async def test_an_agent_that_gives_up_what_it_never_asked_costs_a_bounded_number_of_tasks(
+    tmp_path: Path,
+) -> None:
+    async with raw_stage("confused") as (stage, client):
+        agent = stage.agents["confused"]
+        session, request = await prompted(client, agent, tmp_path)
+        for number in range(2000):
+            agent.say(method="$/cancel_request", params={"requestId": f"none{number}"})
+        agent.tell(session, "done")
+        await client.until(lambda message: message.get("method") == "session/update")
+        assert len(stage.hub.owner) <= WITHDRAWALS + 16
+        agent.end_turn()
+        assert "result" in await client.answer(request)
