@@ -96,11 +96,11 @@ async def test_an_agent_that_writes_faster_than_the_disk_is_not_read_meanwhile(
     async with raw_stage("writer", policy=str(allowing(tmp_path))) as (stage, client):
         writer = stage.agents["writer"]
         session, _ = await prompted(client, writer, tmp_path)
-        for number in range(64):
+        for number in range(24):
             path = str(tmp_path / f"f{number}")
             writer.ask(f"w{number}", "fs/write_text_file", session, path=path, content="x" * 256 * KIB)
         highest = 0
-        while len(writer.answers) < 64:
+        while len(writer.answers) < 24:
             await asyncio.sleep(0)
             highest = max(highest, stage.hub.bounds.requests.held)
         assert not [answer for answer in writer.answers.values() if "error" in answer]
@@ -268,19 +268,22 @@ async def test_a_client_that_lends_files_is_asked_for_a_few_at_a_time(tmp_path: 
 
 
 async def test_prompts_and_notifications_do_not_pile_up_before_an_agent_that_does_not_read(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(bounds, "ANSWERS", Limits(512 * KIB, MIB, 4 * MIB))
     async with raw_stage("deaf") as (stage, client):
         agent = stage.agents["deaf"]
         sessions = [await client.new(str(tmp_path)) for _ in range(6)]
         agent.transport.pause()
-        requests = [client.prompt(session, "x" * 3 * MIB) for session in sessions]
-        await eventually(lambda: agent.hub_end.pending > 6 * MIB)
+        requests = [client.prompt(session, "x" * 384 * KIB) for session in sessions]
+        await eventually(lambda: agent.hub_end.pending > 700 * KIB)
         for _ in range(20):
-            client.say({"method": "_some/note", "params": {"sessionId": sessions[0], "text": "y" * MIB}})
+            client.say(
+                {"method": "_some/note", "params": {"sessionId": sessions[0], "text": "y" * 128 * KIB}}
+            )
         assert (await client.call("session/list"))["sessions"]  # all of that was heard
-        assert agent.hub_end.pending <= ANSWERS.agent + MIB
-        assert stage.hub.bounds.answers.held <= ANSWERS.agent + MIB
+        assert agent.hub_end.pending <= MIB + 128 * KIB
+        assert stage.hub.bounds.answers.held <= MIB + 128 * KIB
         agent.transport.resume()
         for place in range(len(requests)):
             await eventually(lambda: len(agent.prompts) > len(agent.turns_ended))
