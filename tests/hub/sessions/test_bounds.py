@@ -278,7 +278,8 @@ async def test_prompts_and_notifications_do_not_pile_up_before_an_agent_that_doe
         requests = [client.prompt(session, "x" * 384 * KIB) for session in sessions]
         await eventually(lambda: agent.hub_end.pending > 700 * KIB)
         for _ in range(20):
-            client.say(
+            note = {"sessionId": sessions[0], "text": "y" * 128 * KIB}
+            client.say({"method": "_some/note", "params": note})
                 {"method": "_some/note", "params": {"sessionId": sessions[0], "text": "y" * 128 * KIB}}
             )
         assert (await client.call("session/list"))["sessions"]  # all of that was heard
