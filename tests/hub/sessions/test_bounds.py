@@ -280,8 +280,6 @@ async def test_prompts_and_notifications_do_not_pile_up_before_an_agent_that_doe
         for _ in range(20):
             note = {"sessionId": sessions[0], "text": "y" * 128 * KIB}
             client.say({"method": "_some/note", "params": note})
-                {"method": "_some/note", "params": {"sessionId": sessions[0], "text": "y" * 128 * KIB}}
-            )
         assert (await client.call("session/list"))["sessions"]  # all of that was heard
         assert agent.hub_end.pending <= MIB + 128 * KIB
         assert stage.hub.bounds.answers.held <= MIB + 128 * KIB
