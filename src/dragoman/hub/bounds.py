@@ -6,6 +6,7 @@ session; clients have shares of their own. The table in docs/hub.md says what ha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec import Raw
@@ -75,6 +76,10 @@ class SessionBounds:
         self.lent = agent.lent.child(LENT.session)
         self.requests = agent.requests.child(REQUESTS.session)
         self.prompts = agent.prompts.child(PROMPTS.session)
+
+    def count_prompts(self, prompts: Iterable[Raw]) -> None:
+        """These wait for their turn, and no others."""
+        self.prompts.set(sum(memoryview(params).nbytes for params in prompts))
 
     def close(self) -> None:
         for budget in (self.unstored, self.answers, self.lent, self.requests, self.prompts):

@@ -204,9 +204,6 @@ class HubSession:
         meta = self.hub.trace(self.id, key, meta if isinstance(meta, dict) else None, self.memory.agent)
         return params if meta is None else {**params, "_meta": Raw(encoded(meta))}
 
-    def _count_prompts(self) -> None:
-        self.bounds.prompts.set(sum(memoryview(waiting.params).nbytes for waiting in self.memory.queue))
-
     def knows(self, key: str) -> bool:
         waiting = any(one.key == key for one in self.memory.queue)
         is_open = self.memory.turn is not None and self.memory.turn.key == key
@@ -282,7 +279,7 @@ class HubSession:
 
     def _given(self, item: Waiting, life: Life, said: bytes, stored: Stored) -> None:
         self.memory.see([stored])
-        self._count_prompts()
+        self.bounds.count_prompts(waiting.params for waiting in self.memory.queue)
         self.starting = None
         self.pending.settle(item.sequence)
         if life.over:  # it died before it heard of it
@@ -495,7 +492,7 @@ class HubSession:
 
     def changed(self) -> None:
         """Its state may have."""
-        self._count_prompts()
+        self.bounds.count_prompts(waiting.params for waiting in self.memory.queue)
         state = self.current_state()
         if state != self.state:
             self.state = state
