@@ -20,6 +20,7 @@ from dragoman.errors import Elsewhere, ErrorAnswer, JournalError, StreamMoved
 from dragoman.hub.admission import Grant
 from dragoman.hub.asking import Desk
 from dragoman.hub.belonging import AllOurs, Belonging
+from dragoman.hub.bounds import MIB, HubBounds
 from dragoman.hub.client_side import HubClient
 from dragoman.hub.extras import Extras
 from dragoman.hub.follower import Follower
@@ -60,6 +61,8 @@ class HubOptions(Struct, frozen=True, kw_only=True):
 
     default_agent: str = "review"
     prompts_queued: int = 32
+    unread: int = 8 * MIB
+    """What a client may leave unread of what is not in a session's stream."""
     sessions: int = 10_000
     files: str = "client"
     expire: float = 0.0
@@ -99,6 +102,7 @@ class Hub:
         """
         self.belonging: Belonging = belonging or AllOurs()
         self.journal = journal
+        self.bounds = HubBounds()
         self.options = options or HubOptions()
         self.default_agent = self.options.default_agent
         self.pool = Pool(agents, remember=remember or (lambda name, answer: answer or {}))
@@ -302,9 +306,10 @@ class Hub:
         life = await self.pool.bind(session)
         number = life.next_id()
         frame = request(number, method, encoded(params))[:-1]
-        future = life.promise(number)
-        session.say_to_agent(life, frame)
         async with asyncio.timeout(120.0):
+            with await session.bounds.answers.take(len(frame)):
+                future = life.promise(number)
+                session.say_to_agent(life, frame)
             result = await future
         session.pending.confirm(life)
         stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -314,10 +319,15 @@ class Hub:
         return result
 
     def pass_on(self, session: HubSession, method: str, params: dict[str, Raw]) -> None:
+        """A notification that nobody waits for: it is dropped when its agent does not read."""
         life = session.life
-        if life is not None:
-            frame = notification(method, encoded(params))[:-1]
+        frame = notification(method, encoded(params))[:-1]
+        if life is None:
+            return
+        if session.bounds.answers.fits(len(frame)):
             session.say_to_agent(life, frame)
+        else:
+            log.warning("agent %s does not read: the notification %s is dropped", life.agent, method[:80])
 
     def tell(self, session: HubSession, update: dict[str, Any]) -> None:
         """An update of the hub's own."""

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.frames import encoded, object_of, value_of
-from dragoman.hub.lending import lent_request
+from dragoman.hub.lending import lent_request, waiting_for_people
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
@@ -292,7 +292,8 @@ class SessionAsker:
 
     async def ask(self, asked: Asked) -> Chosen:
         params = await asyncio.to_thread(self._params, asked)
-        return await self._judge.ask_people(self._session, params, about=self._one)
+        async with waiting_for_people():
+            return await self._judge.ask_people(self._session, params, about=self._one)
 
     def _params(self, asked: Asked) -> bytes:
         question = asked.question

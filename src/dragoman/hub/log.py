@@ -15,16 +15,21 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from dragoman.errors import JournalError
+from dragoman.hub.bounds import SessionBounds
 from dragoman.journal import Direction, Journal, Stored
 from dragoman.journal.runs import Gathered, Run, RunPage, size_of
 
 log = logging.getLogger(__name__)
 
-WAITING_BYTES = 4 * 1024 * 1024
-"""What may wait for the disk in one session; above it the agent waits: a stuck disk must cost no memory."""
-
 AT_ONCE = 2048
-"""Entries of one append: a session that says much at once must not make the others wait."""
+AT_ONCE_BYTES = 1024 * 1024
+"""Entries of one append, and their bytes: a session that says much at once must not make the others wait."""
+
+UNCOUNTED_BYTES = 16 * 1024
+"""What may wait in one session without being counted: to count every update costs more than to store it."""
+
+PENDING_ENTRIES = 64
+"""Updates that cost as much as an entry that is acted upon: a policy may have to decide on it."""
 
 MOMENT = 0.01
 """Seconds in which what an agent says was said at one moment: what waits then is one run, and one row."""
@@ -51,6 +56,7 @@ class SessionLog:
         self,
         journal: Journal,
         stream: str,
+        bounds: SessionBounds,
         *,
         last: int,
         show: Show,
@@ -68,7 +74,9 @@ class SessionLog:
         self._acts: list[tuple[int, Act]] = []  # by the place of the run in `_waiting`
         self._breaths: list[int] = []  # how many runs of `_waiting` stand before each
         self._heard: Heard | None = None  # the last of `_waiting`, if more may be added to it
-        self._size = 0
+        self._size = 0  # bytes of `_waiting`, and of what is being stored
+        self._counted = 0  # how many of them are counted as unstored
+        self._unstored = bounds.unstored
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
         self._closed = False
@@ -89,7 +97,7 @@ class SessionLog:
         now, last = self._clock(), self._heard
         if last is not None and now - last.time < MOMENT and len(last.frames) < AT_ONCE:
             last.frames.extend(frames)
-            self._size += size_of(frames)
+            self._resize(size_of(frames))
         else:
             heard = Heard("to_client", list(frames), now)
             self._add([heard])
@@ -98,14 +106,22 @@ class SessionLog:
     def _add(self, runs: Sequence[Run], act: Act | None = None) -> None:
         self._heard = None
         self._waiting += runs
-        self._size += sum(size_of(run.frames) for run in runs)
+        self._resize(sum(size_of(run.frames) for run in runs))
         if act is not None:
             self._acts.append((len(self._waiting) - 1, act))
         self._go()
 
+    def _resize(self, size: int) -> None:
+        self._size += size
+        uncounted = self._size - self._counted
+        if uncounted and (not self._size or abs(uncounted) > UNCOUNTED_BYTES):
+            self._unstored.add(uncounted)
+            self._counted = self._size
+
     @property
     def is_full(self) -> bool:
-        return self._size > WAITING_BYTES
+        """Whether too much waits for the journal: here, or in others that count together with it."""
+        return self._counted > 0 and self._unstored.is_full
 
     @property
     def is_idle(self) -> bool:
@@ -164,12 +180,13 @@ class SessionLog:
         self._breaths.append(len(self._waiting))
 
     def _cut(self) -> int:
-        """How many of the runs are stored next: as many as it takes to reach `AT_ONCE`, up to a breath."""
+        """How many of the runs are stored next: as many as it takes to reach a bound, up to a breath."""
         breaths = iter(self._breaths)
-        count = 0
+        count = size = 0
         for place, run in enumerate(self._waiting, 1):
-            count += len(run.frames)
-            if count >= AT_ONCE:
+            count += len(run.frames) * (PENDING_ENTRIES if run.pending else 1)
+            size += size_of(run.frames)
+            if count >= AT_ONCE or size >= AT_ONCE_BYTES:
                 return next((breath for breath in breaths if breath >= place), len(self._waiting))
         return len(self._waiting)
 
@@ -188,7 +205,7 @@ class SessionLog:
             self._waiting = runs + self._waiting  # the next try begins with them
             raise
         first, self.last = self.last + 1, last
-        self._size -= sum(size_of(run.frames) for run in runs)
+        self._resize(-sum(size_of(run.frames) for run in runs))
         self._act(first, runs, acts)
 
     def _act(self, first: int, runs: Sequence[Run], acts: Sequence[tuple[int, Act]]) -> None:

@@ -54,7 +54,7 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
         own = str(answer.pop("sessionId"))
         session_id = await free_id(hub, own)
         memory = Memory(session_id)
-        session = HubSession(hub, session_id, memory, last=0)
+        session = HubSession(hub, session_id, memory, agent=agent, last=0)
         session.claim = await hub.belonging.claim(session_id)
         hub.sessions[session_id] = session
         folders = value_of(params.get("additionalDirectories"), [])
@@ -132,7 +132,7 @@ async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str
     if not life.can("loadSession"):
         return None
     memory = Memory(session_id)
-    session = HubSession(hub, session_id, memory, last=0)
+    session = HubSession(hub, session_id, memory, agent=client.agent, last=0)
     session.claim = await hub.belonging.claim(session_id)
     members = {"agent": client.agent, "cwd": cwd, "folders": [], "session": session_id}
     made = note("made", **members, n=life.process)

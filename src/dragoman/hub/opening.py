@@ -45,7 +45,7 @@ async def open_session(hub: Hub, session_id: str) -> HubSession:
     memory.restore(originals)
     _restore_folders(memory, info)
     memory.title = memory.title or info.title
-    session = HubSession(hub, session_id, memory, last=last)
+    session = HubSession(hub, session_id, memory, agent=memory.agent, last=last)
     session.claim = claim
     session.gist_at = gist_at
     session.state = info.state

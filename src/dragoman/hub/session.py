@@ -20,7 +20,8 @@ from msgspec.structs import replace
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
-from dragoman.hub.frames import encoded, merged, no_result, object_of, value_of
+from dragoman.hub.bounds import TOO_MANY_REQUESTS, size_of_request
+from dragoman.hub.frames import answer_frame, encoded, merged, no_result, object_of, value_of
 from dragoman.hub.key_lookup import KeyLookups
 from dragoman.hub.log import SessionLog
 from dragoman.hub.notes import note
@@ -28,7 +29,7 @@ from dragoman.hub.pending import REDACTED_PROMPT, PendingEntries
 from dragoman.hub.recall import ASKED, OWN_ID, Memory, OpenRequest, Waiting, is_own_id
 from dragoman.hub.showing import title_of
 from dragoman.runtime.turnstile import Turnstile
-from dragoman.wire import Failure, Response, error_object, notification, request, response
+from dragoman.wire import Failure, Response, error_object, notification, request
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
 from dragoman.wire.envelope import Id
 
@@ -48,14 +49,17 @@ REFUSED = b'{"outcome":{"outcome":"cancelled"}}'
 class HubSession:
     """Made by the hub when it is new, or when somebody asks for it."""
 
-    def __init__(self, hub: Hub, session_id: str, memory: Memory, *, last: int) -> None:
+    def __init__(self, hub: Hub, session_id: str, memory: Memory, *, agent: str, last: int) -> None:
         self.hub = hub
         self.id = self.stream = session_id
         self.memory = memory
         self.followers: dict[HubClient, Follower] = {}
         self.life: Life | None = None
         """The process that knows this session; None if none does."""
-        self.log = SessionLog(hub.journal, session_id, last=last, show=self._show, failed=self._unstored)
+        self.bounds = hub.bounds.session(agent)
+        self.log = SessionLog(
+            hub.journal, session_id, self.bounds, last=last, show=self._show, failed=self._unstored
+        )
         self.starting: Waiting | None = None  # the prompt that is on its way to the agent
         self.claim = Claim(session_id)
         self.gist_at = 0  # the last entry of which the stream has the gist
@@ -72,11 +76,12 @@ class HubSession:
         """Whether somebody else has it from here on, or nobody: no process is bound to it any more."""
         self._cancelled = False  # while starting
         self._giving = False  # the prompt that is starting is being stored for its agent
-        self._held = False
         self._expiries: dict[int, asyncio.TimerHandle] = {}
         self.ending: set[str] = set()  # keys of prompts whose end is being stored
         self.pending = PendingEntries(hub, session_id)
         self.lookups = KeyLookups(self)
+        for one in memory.requests.values():
+            self.bounds.requests.add(size_of_request(one.params))
 
     # What is going on.
 
@@ -127,7 +132,9 @@ class HubSession:
             return
         if is_own_id(request_id):
             why = f"Invalid request: ids that begin with {OWN_ID!r} are for questions of the hub"
-            self.say_to_agent(life, _answer(request_id, None, {"code": INVALID_REQUEST, "message": why}))
+            life.refuse(request_id, error_object(INVALID_REQUEST, why))
+        elif not self.bounds.requests.fits(size_of_request(frame)):
+            life.refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS))
         else:
             self.log.add([("to_client", frame)], self._asked, pending=True)
         self._mark(number, receipt)
@@ -164,9 +171,8 @@ class HubSession:
             life.stored(receipt)
         self.pending.confirm(life)
         self.log.breathe()
-        if self.log.is_full and not self._held:
-            self._held = True
-            life.hold(self)
+        if self.log.is_full:
+            life.hold_while_full(self.bounds.unstored)
 
     # Prompts.
 
@@ -200,9 +206,8 @@ class HubSession:
 
     def knows(self, key: str) -> bool:
         waiting = any(one.key == key for one in self.memory.queue)
-        turn = self.memory.turn
-        open_ = turn is not None and turn.key == key
-        return waiting or open_ or self.is_starting(key) or key in self.ending or key in self.lookups
+        is_open = self.memory.turn is not None and self.memory.turn.key == key
+        return waiting or is_open or self.is_starting(key) or key in self.ending or key in self.lookups
 
     def is_starting(self, key: str) -> bool:
         return self.starting is not None and self.starting.key == key
@@ -231,6 +236,7 @@ class HubSession:
                 await self.hub.extras.recall(self)
             if self.starting is item:
                 await self.hub.changes.begin(self, item.key)
+            room = await self.bounds.answers.take(memoryview(item.params).nbytes)
         except CallFailed as error:
             self._not_begun(item, error.code, error.message, error.data)
         except AgentFailed as error:
@@ -238,12 +244,13 @@ class HubSession:
         except (DragomanError, TimeoutError, OSError) as error:
             self._not_begun(item, INTERNAL_ERROR, f"the agent could not be reached: {error}")
         else:
-            if self.starting is not item:
-                self.hub.changes.end(self.id, item.key)
-            elif self._cancelled:
-                self._cancel_start(item)
-            else:
-                self._give(item, life)
+            with room:  # it is counted anew as what is given to the agent
+                if self.starting is not item:
+                    self.hub.changes.end(self.id, item.key)
+                elif self._cancelled:
+                    self._cancel_start(item)
+                else:
+                    self._give(item, life)
 
     def _cancel_start(self, item: Waiting) -> None:
         self.starting = None
@@ -266,16 +273,19 @@ class HubSession:
             self.remind = False
             said = request(number, "session/prompt", self.hub.extras.reminded(self, params))[:-1]
         life.expect(number, self)
+        self.bounds.answers.add(len(said))
         given = partial(self._given, item, life, said)
         self.log.add([("to_agent", shown)], given, pending=life.survives)
 
     def _given(self, item: Waiting, life: Life, said: bytes, stored: Stored) -> None:
         self.memory.see([stored])
+        self.bounds.count_prompts(waiting.params for waiting in self.memory.queue)
         self.starting = None
         self.pending.settle(item.sequence)
         if life.over:  # it died before it heard of it
+            self.bounds.answers.remove(len(said))
             self.pending.settle(stored.sequence)
-            self.end_turn(item.key, by=item.by, error=_cut_short(life))
+            self.end_turn(item.key, by=item.by, error=life.cut_short())
             return
         self._say(life, said, stored)
         self.title_from(item)
@@ -284,6 +294,7 @@ class HubSession:
 
     def say_to_agent(self, life: Life, frame: bytes) -> None:
         """Give the agent a frame, once it is stored."""
+        self.bounds.answers.add(len(frame))
         self.log.add([("to_agent", frame)], partial(self._say, life, frame), pending=life.survives)
 
     def _say(self, life: Life, frame: bytes, stored: Stored) -> None:
@@ -343,6 +354,7 @@ class HubSession:
         self.memory.see([stored])
         one = self.requests.get(stored.sequence)
         if one is not None:
+            self.bounds.requests.add(size_of_request(one.params))
             self.hub.asked(self, one)
             self.changed()
 
@@ -370,6 +382,7 @@ class HubSession:
         one = self.requests.pop(sequence, None)
         if one is None:
             return False
+        self.bounds.requests.remove(size_of_request(one.params))
         timer = self._expiries.pop(sequence, None)
         if timer is not None:
             timer.cancel()
@@ -380,7 +393,7 @@ class HubSession:
         if reason:
             members["reason"] = reason
         if result is not None or error is not None:
-            frame = _answer(one.id, result, error)
+            frame = answer_frame(one.id, result, error)
             if life is not None:
                 self.say_to_agent(life, frame)
             if result is not None and one.method in ASKED:
@@ -416,7 +429,7 @@ class HubSession:
         turn = self.memory.turn
         if turn is not None:
             self.log.add([("note", note("agent_gone", reason=life.over))])
-            self.end_turn(turn.key, by=turn.by, error=_cut_short(life))
+            self.end_turn(turn.key, by=turn.by, error=life.cut_short())
         self.hub.resting(self)
 
     async def stop(self, within: float) -> None:
@@ -445,6 +458,7 @@ class HubSession:
             follower.leave()
         self.followers.clear()
         await self.log.aclose()
+        self.bounds.close()
         await self.pending.aclose()
 
     # Inside.
@@ -457,9 +471,6 @@ class HubSession:
                 follower.show(entries)
             except LinkClosed:
                 pass  # the client's own end is on its way
-        if self._held and not self.log.is_full and self.life is not None:
-            self._held = False
-            self.life.release(self)
 
     def give_up_start(self) -> None:
         """Whoever waits for the prompt that is on its way was told that it failed."""
@@ -481,20 +492,9 @@ class HubSession:
 
     def changed(self) -> None:
         """Its state may have."""
+        self.bounds.count_prompts(waiting.params for waiting in self.memory.queue)
         state = self.current_state()
         if state != self.state:
             self.state = state
             self.hub.describe(self, state=state)
         self.hub.noticed(self)
-
-
-def _cut_short(life: Life) -> dict[str, Any]:
-    """The error of a turn whose agent has ended."""
-    message = f"the turn was cut short: {life.over}"
-    return {"code": INTERNAL_ERROR, "message": message, "data": life.failure().details}
-
-
-def _answer(request_id: Id, result: Raw | None, error: Any) -> bytes:
-    if result is not None:
-        return response(request_id, bytes(result))[:-1]
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(request_id), encoded(error))
