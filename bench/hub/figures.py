@@ -43,6 +43,14 @@ HUB_FIGURES: list[Figure] = [
     Figure("hub-delay.off_p50", "… without fsync, p50 ms", more=False),
     Figure("hub-delay.off_p99", "… without fsync, p99 ms", more=False, goals=(AtMost(1, "ms"),)),
     Figure(
+        "hub-fairness.ratio",
+        "a prompt beside an agent that asks for 600 files of 2 MB and does not read, × alone",
+        more=False,
+        goals=(AtMost(2, "×"),),
+    ),
+    Figure("hub-fairness.hub_mb", "… hub's highest memory, MB", more=False, goals=(AtMost(100, "MB"),)),
+    Figure("hub-fairness.keeper_mb", "… of an agent's keeper, MB", more=False),
+    Figure(
         "hub-memory.session_kb", "hub's memory per idle session, KB", more=False, goals=(AtMost(40, "KB"),)
     ),
     Figure("hub-memory.connection_kb", "… per idle connection, KB", more=False, goals=(AtMost(25, "KB"),)),

@@ -105,10 +105,21 @@ def _restart(peer: Peer, *, quick: bool) -> dict[str, float]:
     return {f"hub-restart.{name}": seconds for name, seconds in result.items()}
 
 
+def _fairness(peer: Peer, *, quick: bool) -> dict[str, float]:
+    result = _program(peer, "hub_fairness", 50 if quick else 200, "leaving", seconds=240)["leaving"]
+    alone, beside = result["alone"], result["beside"]
+    return {
+        "hub-fairness.ratio": beside["p50_ms"] / alone["p50_ms"],
+        "hub-fairness.hub_mb": beside["hub_mb"],
+        "hub-fairness.keeper_mb": beside["keeper_mb"],
+    }
+
+
 HUB_SCENARIOS: list[Scenario] = [
     Scenario("hub-stream", ("remote_client",), _stream),
     Scenario("hub-replay", ("remote_client",), _replay),
     Scenario("hub-delay", ("hub_delay",), _delay, rounds=1),
+    Scenario("hub-fairness", ("hub_fairness",), _fairness, rounds=1),
     Scenario("hub-memory", ("hub_memory",), _memory, rounds=1),
     Scenario("hub-many", ("hub_many",), _many, rounds=1),
     Scenario("hub-restart", ("hub_restart",), _restart, rounds=3),

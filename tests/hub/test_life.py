@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from dragoman.errors import CallFailed
-from dragoman.hub.life import Life, Receipt
+from dragoman.hub.life import EARLY_BYTES, REFUSED_BYTES, Life, Receipt
 from dragoman.hub.line import Line
 from dragoman.hub.live_session import LiveSession
 from dragoman.wire.envelope import Id
@@ -36,6 +36,7 @@ class Heard:
 
 class Quiet:
     pid = 1
+    pending = 0
 
     def __init__(self) -> None:
         self.acknowledged: list[int] = []
@@ -217,3 +218,61 @@ async def test_carriage_returns_and_half_pairs_do_not_reach_a_session() -> None:
         1, text + b"\r\n" + text.replace(b'"x"', rb'"\ud800"') + b"\n" + text.replace(b",", b",\r") + b"\n"
     )
     assert frames == [text, text.replace(b'"x"', rb'"\ufffd"'), text.replace(b",", b", ")]
+
+
+class Unread(Quiet):
+    """A line whose agent reads nothing until `read` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = asyncio.Event()
+        self.is_paused = False
+        self.resumed = asyncio.Event()
+
+    def write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
+        super().write(block)
+        self.pending += len(block)
+
+    async def drain(self) -> None:
+        await self.read.wait()
+        self.pending = 0
+
+    def pause(self) -> None:
+        self.is_paused = True
+
+    def resume(self) -> None:
+        self.resumed.set()
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        b'{"jsonrpc":"2.0","id":%d,"method":"fs/read_text_file","params":{"sessionId":"none"}}\n',
+        b'{"jsonrpc":"2.0","id":%d,"method":"fs/read_text_file","params":7}\n',
+    ],
+    ids=["of no session", "invalid"],
+)
+async def test_an_agent_that_reads_no_refusals_is_not_read_until_it_does(request_line: bytes) -> None:
+    line = Unread()
+    life = Life("agent", cast(Line, line), survives=True, on_end=lambda _: None, find=_found)
+    life._sought.add("none")
+    for number in range(1, 20_000):
+        life.feed(number, request_line % number)
+        if line.is_paused:
+            break
+    assert len(line.written) == number
+    assert REFUSED_BYTES < line.pending < 2 * REFUSED_BYTES
+    line.read.set()
+    await line.resumed.wait()
+
+
+async def test_what_is_said_of_a_session_that_is_being_made_is_bounded_and_stops_nobody() -> None:
+    life, line = a_life()
+    with life.making():
+        large = update("new", "x" * 1024 * 1024)
+        for number in range(1, 21):
+            life.feed(number, large)
+        assert line.acknowledged[-1] == 20, "the keeper would send no more, and the answer is behind them"
+        new = Heard(life, "new")
+    assert 1 <= len(new.frames) <= EARLY_BYTES // 1024 // 1024
+    assert [number for number, _ in new.frames] == list(range(1, len(new.frames) + 1))

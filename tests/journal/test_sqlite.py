@@ -14,6 +14,7 @@ import pytest
 
 from dragoman.errors import JournalBusy, JournalClosed, JournalError, NotAJournal, StreamMoved
 from dragoman.journal import Entry, SqliteJournal, open_journal
+from dragoman.journal.sqlite import LARGE_BYTES
 from dragoman.journal.tables import BASE, FIELDS, entry_sum
 from dragoman.journal.tables import _row_sum as row_sum
 from dragoman.testing.journals import prompted, said
@@ -310,3 +311,22 @@ async def test_without_durability_the_loop_waits_for_no_other_process(tmp_path: 
         assert await waiting == 2
         pages = [page async for page in journal.replay("s")]
         assert [bytes(one.frame) for page in pages for one in page] == [b"1", b"2"]
+
+
+async def test_nobody_waits_while_a_large_entry_is_redacted(tmp_path: Path) -> None:
+    may_go_on = threading.Event()
+
+    def slow(frame: bytes) -> bytes:
+        if len(frame) > LARGE_BYTES:
+            assert may_go_on.wait(patience(20))
+        return frame.replace(b"hush", b"[redacted]")
+
+    async with open_journal(tmp_path / "j.db", redact=slow) as journal:
+        text = b'"hush ' + b"x" * LARGE_BYTES + b'"'
+        large = asyncio.ensure_future(journal.append("a", [Entry("to_agent", text, 0.0, True)]))
+        assert await journal.append("b", notes(1)) == 1
+        assert not large.done()
+        may_go_on.set()
+        assert await large == 1
+        assert await frames(journal, "a") == [text.replace(b"hush", b"[redacted]")]
+        assert await journal.originals("a") == {1: text}

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer, JournalError
+from dragoman.hub.bounds import WORK_BYTES
 from dragoman.hub.judging import HubJudge, about_of, refusal_of
-from dragoman.hub.lending import Lending
+from dragoman.hub.lending import Lending, LentWork
 from dragoman.hub.risks import Risks
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.hub.session.state import OpenRequest
+from dragoman.runtime.budget import HeldBytes
 from dragoman.wire import ErrorObject, error_object, failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from dragoman.workspace.policy.audit import AuditLog
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+HAS_LARGE_ANSWER = frozenset({"fs/read_text_file", "terminal/output"})
+"""What clients lend whose answers may be large."""
+
 
 class Desk:
     """Sits between agents that ask and everybody who might answer."""
@@ -45,6 +50,7 @@ class Desk:
         self._terminals: set[tuple[str, str]] = set()  # sessions and terminals that we lend ourselves
         self._lenders: dict[tuple[str, int], HubClient] = {}  # by session and request
         self._timers: dict[tuple[str, int], asyncio.TimerHandle] = {}
+        self._holds: dict[tuple[str, int], HeldBytes] = {}  # for answers that clients make
         self._risks = Risks(hub)
 
     async def aclose(self) -> None:
@@ -99,6 +105,7 @@ class Desk:
         timer = self._timers.pop((session.id, one.sequence), None)
         if timer is not None:
             timer.cancel()
+        self._free(session.id, one.sequence)
         self.judge.on_settled(session, one)
         if one.is_question:
             members = {"sessionId": session.id, "request": str(one.sequence), "outcome": outcome}
@@ -190,6 +197,33 @@ class Desk:
         return ours or self._hub.options.files != "client" or turn is None or one.method not in turn.lends
 
     def _give_to_client(self, session: LiveSession, one: OpenRequest) -> None:
+        """Have it carried out by the client whose turn it is, when there is room for the answer."""
+        if one.method not in HAS_LARGE_ANSWER:
+            self._give_lender(session, one)
+            return
+        hold = session.bounds.answers.try_take(WORK_BYTES)
+        if hold is None:
+            self._hub.owner.start(self._give_when_room(session, one))
+        else:
+            self._holds[session.id, one.sequence] = hold
+            self._give_lender(session, one)
+
+    async def _give_when_room(self, session: LiveSession, one: OpenRequest) -> None:
+        hold = await session.bounds.answers.take(WORK_BYTES)
+        if one.sequence not in session.state.requests:
+            hold.release()
+            return
+        self._holds[session.id, one.sequence] = hold
+        self._give_lender(session, one)
+        self._ask_lender(session, one)
+
+    def _ask_lender(self, session: LiveSession, one: OpenRequest) -> None:
+        """Its client was told of the stream up to here before it was the one to answer."""
+        lender = self.lender(session, one.sequence)
+        if lender is not None:
+            session.followers[lender].ask_again()
+
+    def _give_lender(self, session: LiveSession, one: OpenRequest) -> None:
         lender = next((client for client in session.followers if self._prompted(client, session)), None)
         if lender is None:  # it was cut off, and may come back; else its follower asks it
             self._wait_for_lender(session, one)
@@ -208,9 +242,7 @@ class Desk:
             return
         if one.sequence in session.state.requests:
             self._give_to_client(session, one)
-            lender = self.lender(session, one.sequence)
-            if lender is not None:
-                session.followers[lender].ask_again()
+            self._ask_lender(session, one)
 
     def _refuse(self, session: LiveSession, one: OpenRequest, error: ErrorAnswer) -> None:
         told = {"code": error.code, "message": error.message, "data": error.data}
@@ -225,7 +257,10 @@ class Desk:
 
     def _lend_ourselves(self, session: LiveSession, one: OpenRequest) -> None:
         if self._lending.serves(one.method):
-            self._hub.owner.start(self._lending.answer(session, one, made=self._made))
+            work = LentWork(session, one)
+            self._hub.owner.start(self._lending.answer(session, one, work, made=self._made))
+            if session.life is not None:
+                session.life.slow_down(session.bounds.lent)
         else:
             error = {"code": METHOD_NOT_FOUND, "message": "Method not found", "data": {"method": one.method}}
             session.settle(one.sequence, outcome="answered", by="hub", error=error)
@@ -275,12 +310,18 @@ class Desk:
         if one.sequence not in session.state.requests or (lender is not None and not lender.gone.is_set()):
             return
         if one.method == "fs/read_text_file":
+            self._free(session.id, one.sequence)
             self._lend_ourselves(session, one)
             return
         # Anything else may have been done already: twice would be worse than not at all.
         why = "Internal error: the client that lends this has left"
         error = {"code": INTERNAL_ERROR, "message": why}
         session.settle(one.sequence, outcome="answered", by="hub", error=error)
+
+    def _free(self, session_id: str, sequence: int) -> None:
+        hold = self._holds.pop((session_id, sequence), None)
+        if hold is not None:
+            hold.release()
 
     def terminal(self, session: LiveSession, terminal_id: str) -> dict[str, Any] | None:
         """What a terminal that the hub lends has printed."""
@@ -291,6 +332,7 @@ class Desk:
         self._lending.close(session.id)
         self._lenders = {key: lender for key, lender in self._lenders.items() if key[0] != session.id}
         self._terminals = {key for key in self._terminals if key[0] != session.id}
+        self._holds = {key: hold for key, hold in self._holds.items() if key[0] != session.id}
 
     def refuse_prompt(self, session: LiveSession, key: str, error: Any) -> None:
         """Tell whoever waits for a prompt that it was not taken."""

@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 
 COMPLETE = "elicitation/complete"
 
+WITHDRAWALS = 256
+"""Requests of one agent that are looked for at once."""
+
 PAUSES = (0.0, 0.05, 0.25, 1.0)
 """Seconds between looks for a request that was made a moment ago, and is perhaps not stored yet."""
 
@@ -49,17 +52,33 @@ def _tell_everybody(life: Life, frame: bytes, *, is_harmless: bool) -> None:
 def _give_up(life: Life, note: Notification) -> None:
     request = value_of(object_of(note.params).get("requestId"))
     session = next(iter(life.sessions.values()), None)
-    if isinstance(request, int | str) and session is not None:
-        session.hub.owner.start(_settle(life, request))
+    if not isinstance(request, int | str) or session is None or _settled(life, request):
+        return
+    if life.withdrawals >= WITHDRAWALS:
+        log.info("%s gives up more requests than it has made", life.agent)
+    else:
+        life.withdrawals += 1
+        session.hub.owner.start(_settle_soon(life, request))
 
 
-async def _settle(life: Life, request: Id) -> None:
-    """Nobody is to answer it any more; the agent hears the answer that belongs to it."""
-    for pause in PAUSES:
-        await asyncio.sleep(pause)
-        for session in life.sessions.values():
-            for sequence, one in session.state.requests.items():
-                if one.id == request:
-                    error = {"code": CANCELLED, "message": "Request cancelled"}
-                    session.settle(sequence, outcome="cancelled", by="", error=error)
-                    return
+async def _settle_soon(life: Life, request: Id) -> None:
+    try:
+        for pause in PAUSES:
+            await asyncio.sleep(pause)
+            if _settled(life, request):
+                return
+    finally:
+        life.withdrawals -= 1
+
+
+def _settled(life: Life, request: Id) -> bool:
+    """Nobody is to answer it any more; the agent hears the answer that belongs to it. False if there is no
+    such request.
+    """
+    for session in life.sessions.values():
+        for sequence, one in session.state.requests.items():
+            if one.id == request:
+                error = {"code": CANCELLED, "message": "Request cancelled"}
+                session.settle(sequence, outcome="cancelled", by="", error=error)
+                return True
+    return False

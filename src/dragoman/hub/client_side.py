@@ -15,10 +15,12 @@ from msgspec import Raw
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
 from dragoman.hub.admission import Grant
+from dragoman.hub.bounds import size_of_request
 from dragoman.hub.checking import check_version
 from dragoman.hub.gate import check, check_session
 from dragoman.hub.questions import can_be_asked, is_answer, is_cancelled
 from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.runtime.budget import HeldBytes
 from dragoman.runtime.owner import Owner
 from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.contract import Transport
@@ -109,6 +111,9 @@ class HubClient:
         """When its connection came, by our clock."""
         self.gone = asyncio.Event()
         self.transport = transport
+        self.unanswered = hub.bounds.client()
+        """Bytes of its requests that have no answer; prompts are counted for their session."""
+        self._is_given_up = False
         self._owner = Owner("hub client")
         self._next = first_id
 
@@ -122,7 +127,12 @@ class HubClient:
         return self._next
 
     def send(self, block: bytes) -> None:
-        """Raises `LinkClosed` when nobody is there any more."""
+        """Raises `LinkClosed` when nobody is there any more. One that leaves too much unread is cut off: what
+        is said besides the session's stream waits nowhere else, and it can come back and ask again.
+        """
+        if self.transport.pending > self.hub.options.unread:
+            self.give_up(f"it has left {self.transport.pending} bytes unread")
+            raise LinkClosed("the client does not read")
         self.transport.write(block)
 
     def show(self, session: str, position: Position, block: bytes) -> None:
@@ -135,7 +145,7 @@ class HubClient:
     def tell(self, block: bytes) -> None:
         """The same, for what may be lost with its reader."""
         try:
-            self.transport.write(block)
+            self.send(block)
         except LinkClosed:
             pass
 
@@ -155,8 +165,10 @@ class HubClient:
             self.seat.moved(session_id)
 
     def give_up(self, why: str) -> None:
-        log.warning("a client of %s is cut off: %s", self.grant.name, why)
-        self._owner.start(self.transport.aclose())
+        if not self._is_given_up:
+            self._is_given_up = True
+            log.warning("a client of %s is cut off: %s", self.grant.name, why)
+            self._owner.start(self.transport.aclose())
 
     # Listening: the sink of the transport.
 
@@ -196,13 +208,14 @@ class HubClient:
         except ErrorAnswer as error:
             self.send(failure(request_id, error_object(error.code, error.message, error.data)))
             return
+        size = size_of_request(params or b"")
         if method == "session/prompt":  # in order with what comes behind it, such as a cancel
             self._try(request_id, lambda: self.hub.methods.prompt(self, request_id, members))
-        elif len(self._owner) >= AT_ONCE:
+        elif len(self._owner) >= AT_ONCE or not self.unanswered.fits(size):
             why = "Invalid request: too many requests wait for an answer already"
             self.send(failure(request_id, error_object(INVALID_REQUEST, why)))
         else:
-            self._owner.start(self._answer(request_id, method, members))
+            self._owner.start(self._answer(request_id, method, members, self.unanswered.charge(size)))
 
     def _pass_gate(self, method: str, params: dict[str, Raw], *, is_request: bool = True) -> None:
         """Raises the answer to what its token does not allow, or what comes before `initialize`."""
@@ -227,7 +240,11 @@ class HubClient:
         else:
             self.tell(failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {error}")))
 
-    async def _answer(self, request_id: Id, method: str, params: dict[str, Raw]) -> None:
+    async def _answer(self, request_id: Id, method: str, params: dict[str, Raw], counted: HeldBytes) -> None:
+        with counted:
+            await self._answer_counted(request_id, method, params)
+
+    async def _answer_counted(self, request_id: Id, method: str, params: dict[str, Raw]) -> None:
         try:
             result = await self.hub.methods.call(self, method, params, request_id)
         except Elsewhere as error:
@@ -321,6 +338,7 @@ class HubClient:
 
     async def aclose(self) -> None:
         await self._owner.aclose()
+        self.unanswered.close()
         await self.transport.aclose()
 
 

@@ -20,6 +20,7 @@ from dragoman.errors import Elsewhere, ErrorAnswer, JournalError, StreamMoved
 from dragoman.hub.admission import Grant
 from dragoman.hub.asking import Desk
 from dragoman.hub.belonging import AllOurs, Belonging
+from dragoman.hub.bounds import MIB, HubBounds
 from dragoman.hub.checkpoints import is_due, take_checkpoint
 from dragoman.hub.client_side import HubClient
 from dragoman.hub.extras import Extras
@@ -59,6 +60,8 @@ class HubOptions(Struct, frozen=True, kw_only=True):
 
     default_agent: str = "review"
     prompts_queued: int = 32
+    unread: int = 8 * MIB
+    """What a client may leave unread of what is not in a session's stream."""
     sessions: int = 10_000
     files: str = "client"
     expire: float = 0.0
@@ -100,6 +103,7 @@ class Hub:
         """
         self.belonging: Belonging = belonging or AllOurs()
         self.journal = journal
+        self.bounds = HubBounds()
         self.options = options or HubOptions()
         self.default_agent = self.options.default_agent
         self.pool = Pool(agents, remember=remember or (lambda name, answer: answer or {}))
@@ -309,9 +313,11 @@ class Hub:
         """A request of a client's to the session's agent, stored before and after."""
         life = await self.pool.bind(session)
         number = life.next_id()
-        future = life.promise(number)
-        session.dispatch(ev.FrameForAgent(frame=request(number, method, encoded(params))[:-1]))
+        frame = request(number, method, encoded(params))[:-1]
         async with asyncio.timeout(120.0):
+            with await session.bounds.answers.take(len(frame)):
+                future = life.promise(number)
+                session.dispatch(ev.FrameForAgent(frame=frame))
             result = await future
         session.pending.confirm(life)
         session.dispatch(ev.FrameForClients(frame=response(number, bytes(result))[:-1]))
@@ -319,7 +325,13 @@ class Hub:
         return result
 
     def pass_on(self, session: LiveSession, method: str, params: dict[str, Raw]) -> None:
-        session.dispatch(ev.FrameForAgent(frame=notification(method, encoded(params))[:-1]))
+        """A notification that nobody waits for: it is dropped when its agent does not read."""
+        frame = notification(method, encoded(params))[:-1]
+        if session.bounds.answers.fits(len(frame)):
+            session.dispatch(ev.FrameForAgent(frame=frame))
+        else:
+            agent = session.state.agent
+            log.warning("agent %s does not read: the notification %s is dropped", agent, method[:80])
 
     def tell(self, session: LiveSession, update: dict[str, Any]) -> None:
         """An update of the hub's own."""

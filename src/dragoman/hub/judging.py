@@ -19,7 +19,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from dragoman.errors import ErrorAnswer
-from dragoman.hub.lending import lent_request
+from dragoman.hub.lending import lent_request, waiting_for_people
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.schema import v1
@@ -289,7 +289,8 @@ class SessionAsker:
 
     async def ask(self, asked: Asked) -> Chosen:
         params = await asyncio.to_thread(self._params, asked)
-        return await self._judge.ask_people(self._session, params, about=self._one)
+        async with waiting_for_people():
+            return await self._judge.ask_people(self._session, params, about=self._one)
 
     def _params(self, asked: Asked) -> bytes:
         question = asked.question

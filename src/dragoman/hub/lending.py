@@ -1,22 +1,31 @@
 """Files and terminals for agents whose client has none: the hub's own, confined to the session's folders, and
 used only as far as a guard permits.
+
+Nothing is begun before there is room for its answer (`SessionBounds.answers`); the answer counts until the
+agent's pipe has taken it. While people are asked, no room is held.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
+from dragoman.hub.bounds import MIB, WORK_BYTES, size_of_request
 from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.runtime.budget import HeldBytes
 from dragoman.schema.codec import read, write
 from dragoman.schema.v1.methods import METHODS
 from dragoman.workspace.lending import Guard
+from dragoman.workspace.settings import DEFAULT_SETTINGS
 from dragoman.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -32,7 +41,77 @@ SHOWN = 64 * 1024
 lent_request: ContextVar[OpenRequest] = ContextVar("lent_request")
 """The request that is being answered, for the guard of the workspace."""
 
+AT_ONCE = frozenset({"terminal/wait_for_exit", "terminal/kill", "terminal/release"})
+"""What waits for no room: its answer is small, and it lasts for hours or ends something."""
+
+READS = frozenset({"fs/read_text_file", "_dragoman/fs/read_range"})
+"""Whose answers are as large as a file, or as what is wanted of it."""
+
 Handler = Callable[[Any, object], Awaitable[Any]]
+
+
+class LentWork:
+    """One request while the hub carries it out: what is held for it, and for its answer."""
+
+    def __init__(self, session: LiveSession, one: OpenRequest) -> None:
+        self._session = session
+        self._request = one
+        self._asked = session.bounds.lent.charge(size_of_request(one.params))
+        self._answer: HeldBytes | None = None
+
+    async def take_room(self) -> bool:
+        """Wait until the answer has room; whether anybody still waits for it then."""
+        method = self._request.method
+        if method in AT_ONCE:
+            return True
+        self._answer = await self._session.bounds.answers.take(WORK_BYTES)
+        if method == "terminal/output":
+            await self._answer.change(MIB)
+        elif method in READS:
+            size = await asyncio.to_thread(_size_of_file, bytes(self._request.params))
+            if size > WORK_BYTES:
+                await self._answer.change(size)
+        return self._request.sequence in self._session.state.requests
+
+    @asynccontextmanager
+    async def without_room(self) -> AsyncIterator[None]:
+        """Others of the agent have the room meanwhile."""
+        size = 0 if self._answer is None else self._answer.size
+        self.release()
+        yield
+        self._asked = self._session.bounds.lent.charge(size_of_request(self._request.params))
+        if size:
+            self._answer = await self._session.bounds.answers.take(size)
+
+    def release(self) -> None:
+        self._asked.release()
+        if self._answer is not None:
+            self._answer.release()
+
+
+lent_work: ContextVar[LentWork] = ContextVar("lent_work")
+"""The work that the current task does, for whoever has to wait for people in the middle of it."""
+
+
+@asynccontextmanager
+async def waiting_for_people() -> AsyncIterator[None]:
+    """Around a wait for people: what the hub carries out for an agent holds no room meanwhile."""
+    work = lent_work.get(None)
+    if work is None:
+        yield
+        return
+    async with work.without_room():
+        yield
+
+
+def _size_of_file(params: bytes) -> int:
+    """About how large the answer to a read will be; it is counted exactly when it is there."""
+    path = value_of(object_of(Raw(params)).get("path"))
+    try:
+        size = os.stat(path).st_size if isinstance(path, str) else 0
+    except (OSError, ValueError):
+        return 0
+    return min(size, DEFAULT_SETTINGS.read_bytes)
 
 
 class _Hooks:
@@ -95,10 +174,25 @@ class Lending:
         return method in self._handlers
 
     async def answer(
-        self, session: LiveSession, one: OpenRequest, *, made: Callable[[str, str], None]
+        self,
+        session: LiveSession,
+        one: OpenRequest,
+        work: LentWork,
+        *,
+        made: Callable[[str, str], None],
     ) -> None:
         """Do what the agent asks for, and settle its request; `made` hears of terminals that are new."""
-        lent_request.set(one)  # holds for the task that this runs in
+        lent_request.set(one)  # these hold for the task that this runs in
+        lent_work.set(work)
+        try:
+            if await work.take_room():
+                await self._answer(session, one, made=made)
+        finally:
+            work.release()
+
+    async def _answer(
+        self, session: LiveSession, one: OpenRequest, *, made: Callable[[str, str], None]
+    ) -> None:
         try:
             self._lend(session)
             if one.method == "terminal/release":

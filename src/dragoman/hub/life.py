@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,11 @@ from msgspec import UNSET, Raw, UnsetType
 from dragoman.errors import AgentFailed, CallFailed, LinkClosed
 from dragoman.hub.agent_end import AgentEnd, StderrLines
 from dragoman.hub.beyond import told_beyond
+from dragoman.hub.bounds import MIB, PIPE_BYTES
 from dragoman.hub.invalid_frames import InvalidFrames
 from dragoman.hub.line import Line
 from dragoman.hub.session.frames import encoded, no_result, passable, readdressed, session_of, sessions_of
+from dragoman.runtime.budget import ByteBudget
 from dragoman.schema.v1.methods import METHODS
 from dragoman.wire import (
     ErrorObject,
@@ -51,7 +54,16 @@ log = logging.getLogger(__name__)
 
 CALL_SECONDS = 120.0
 EARLY = 1000
-"""Messages about sessions that are being made; more than a few, nobody sends."""
+EARLY_BYTES = 4 * MIB
+"""Messages about sessions that are being made, and their bytes; more than a few, nobody sends. The line is
+not paused for them: the answer that makes the session comes behind them.
+"""
+
+REFUSED_BYTES = MIB
+"""Refusals that an agent may leave unread before it is not read either."""
+
+UNREAD_BYTES = 4 * PIPE_BYTES
+"""An agent with more than this to take has to read before it can be expected to go on."""
 
 
 class Receipt:
@@ -66,6 +78,9 @@ class Receipt:
 
 class Life:
     """Made by the pool, which hears of its end through `on_end`."""
+
+    withdrawals = 0
+    """Requests that it has given up, and that are looked for."""
 
     def __init__(
         self,
@@ -110,9 +125,14 @@ class Life:
         self._next = int(time.time() * 1000)  # higher than any id of an earlier hub
         self._receipts: deque[Receipt] = deque()
         self._invalid = InvalidFrames(agent) if invalid is None else invalid
-        self._full: set[LiveSession] = set()
+        self._full: set[object] = set()  # whoever cannot take more now
+        self._lent: set[object] = set()  # those among them that count requests which we carry out
+        self._untaken: list[tuple[ByteBudget, int]] = []  # what its pipe has not taken, and who is charged
+        self._refused = 0  # bytes of refusals since it has last taken everything
+        self._draining: asyncio.Task[None] | None = None
         self._making = 0
         self._early: list[tuple[bytes, int, Receipt]] = []
+        self._early_bytes = 0
         self._on_end = on_end
         self._find = find
         self._sought: set[str] = set()  # sessions that were looked for, and perhaps not found
@@ -128,11 +148,61 @@ class Life:
         return self._next
 
     def say(self, session: LiveSession, frame: bytes, sequence: int) -> None:
-        """Give the agent a frame that is stored in the session's stream."""
+        """Give the agent a frame that is stored in the session's stream. The session is charged for it until
+        the agent's pipe has taken it.
+        """
         own = self.bound.get(session.id, session.id)
-        if own != session.id:
-            frame = readdressed(frame, own)
-        self._write(frame + b"\n", stream=session.stream, last=sequence)
+        addressed = frame if own == session.id else readdressed(frame, own)
+        self._write(addressed + b"\n", stream=session.stream, last=sequence)
+        self._untaken.append((session.bounds.answers, len(frame)))
+        self._watch_pipe()
+
+    def refuse(self, request_id: Id, error: ErrorObject) -> None:
+        """Answer a request that goes no further. These answers wait for nobody: an agent that leaves too many
+        of them unread is not read until it has taken them.
+        """
+        block = failure(request_id, error)
+        self._write(block)
+        self._refused += len(block)
+        if self._refused > REFUSED_BYTES and self.is_behind:
+            self.hold(self)
+        self._watch_pipe()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it has much to read. Work for it waits then, but it is not kept from speaking: one that can
+        do one thing at a time would wait for us, and we for it.
+        """
+        return self.line.pending > UNREAD_BYTES
+
+    def _watch_pipe(self) -> None:
+        """Free what the pipe has taken, now or when it has."""
+        if self.over or self.line.pending <= PIPE_BYTES:
+            self._taken()
+            return
+        if self.is_behind:
+            for budget in list(self._lent & self._full):
+                self.release(budget)
+        if self._draining is None:
+            loop = asyncio.get_running_loop()
+            self._draining = loop.create_task(self._drain(), name="hub waits for an agent to read")
+
+    async def _drain(self) -> None:
+        try:
+            await self.line.drain()
+        except LinkClosed:
+            pass  # what it has not taken, it never will
+        finally:
+            self._draining = None
+        self._taken()
+
+    def _taken(self) -> None:
+        untaken, self._untaken = self._untaken, []
+        for budget, size in untaken:
+            budget.remove(size)
+        self._refused = 0
+        if self in self._full:
+            self.release(self)
 
     def expect(self, request_id: Id, session: LiveSession) -> None:
         """The answer to this request belongs to the session."""
@@ -153,8 +223,7 @@ class Life:
         own = self.forget(session)
         self.parted.add(own)
         self._turns = {number: one for number, one in self._turns.items() if one is not session}
-        if session in self._full:
-            self.release(session)
+        self.release(session.bounds.unstored)
         session.drop_receipts()
         if session.state.turn is not None:
             self.notify("session/cancel", encoded({"sessionId": own}))
@@ -173,6 +242,11 @@ class Life:
         end = self.end or self.ended_so_far("it was given up")
         return AgentFailed(end.message, end.details())
 
+    def cut_short(self) -> dict[str, Any]:
+        """The error of a turn that it has not ended."""
+        message = f"the turn was cut short: {self.over}"
+        return {"code": INTERNAL_ERROR, "message": message, "data": self.failure().details}
+
     def ended_so_far(self, reason: str, exit_status: int | None = None) -> AgentEnd:
         """What can be said of its end, with what it has written to standard error until now."""
         return AgentEnd(agent=self.agent, exit_status=exit_status, reason=reason, stderr=self._stderr.lines())
@@ -189,7 +263,7 @@ class Life:
     def _made(self) -> None:
         self._making -= 1
         if not self._making:
-            early, self._early = self._early, []
+            early, self._early, self._early_bytes = self._early, [], 0
             for frame, number, receipt in early:
                 self._sort(frame, number, receipt)
                 self.stored(receipt)
@@ -264,10 +338,26 @@ class Life:
                 session.on_updates([frame], number, self, self._open(receipt))
             else:
                 session.on_request(frame, message.id, number, self, self._open(receipt))
-        elif (self._making or self._seek(name)) and len(self._early) < EARLY:
+        elif (self._making or self._seek(name)) and self._has_room_for_early(frame):
             self._early.append((frame, number, self._open(receipt)))
+            self._early_bytes += len(frame)
         else:
             self._beyond(frame, message, name)
+
+    def _has_room_for_early(self, frame: bytes) -> bool:
+        if len(self._early) < EARLY and self._early_bytes + len(frame) <= EARLY_BYTES:
+            return True
+        self._acknowledge_early()
+        return False
+
+    def _acknowledge_early(self) -> None:
+        """The keeper sends no more while too much is unacknowledged, and the answer that is waited for is
+        among that: what waits here is then lost if the hub is killed before the session is made.
+        """
+        receipts = [receipt for _, _, receipt in self._early]
+        self._early = [(frame, number, Receipt(number)) for frame, number, _ in self._early]
+        for receipt in receipts:
+            self.stored(receipt)
 
     def _drop(self, malformed: Malformed, number: int, receipt: Receipt) -> None:
         """Count what is no message. If somebody waits for it under an id that can be read, the wait ends with
@@ -283,7 +373,7 @@ class Life:
             answer = Failure(seen.id, error)
             self._answered(encode(answer)[:-1], answer, number, receipt)
         elif malformed.code is not None:
-            self._write(failure(seen.id, error_object(malformed.code, f"{NAMES[malformed.code]}: {why}")))
+            self.refuse(seen.id, error_object(malformed.code, f"{NAMES[malformed.code]}: {why}"))
 
     def _seek(self, session_id: str) -> bool:
         """A session may be asleep in the journal; it is looked for once."""
@@ -324,7 +414,7 @@ class Life:
             told_beyond(self, frame, message, name)
         else:
             error = error_object(METHOD_NOT_FOUND, "Method not found: the hub knows no such session")
-            self._write(failure(message.id, error))
+            self.refuse(message.id, error)
 
     def stderr(self, line: bytes) -> None:
         self._stderr.add(line)
@@ -340,6 +430,7 @@ class Life:
         for future in list(self._calls.values()):
             if not future.done():
                 future.set_exception(self.failure())
+        self._taken()
         self._on_end(self)
 
     # Receipts and back-pressure.
@@ -357,14 +448,27 @@ class Life:
         if last and not self.over:
             self.line.acknowledge(last)
 
-    def hold(self, session: LiveSession) -> None:
-        """A session cannot take more now."""
+    def hold(self, holder: object) -> None:
+        """Somebody cannot take more now."""
         if not self._full and not self.over:
             self.line.pause()
-        self._full.add(session)
+        self._full.add(holder)
 
-    def release(self, session: LiveSession) -> None:
-        self._full.discard(session)
+    def hold_while_full(self, budget: ByteBudget) -> None:
+        """Its bytes are counted there: do not read it until there is room."""
+        if budget not in self._full:
+            self.hold(budget)
+            budget.when_room(partial(self.release, budget))
+
+    def slow_down(self, lent: ByteBudget) -> None:
+        """The same for requests that we carry out, unless it has much to read (see `is_behind`)."""
+        if lent.is_full and not self.is_behind:
+            self._lent.add(lent)
+            self.hold_while_full(lent)
+
+    def release(self, holder: object) -> None:
+        self._full.discard(holder)
+        self._lent.discard(holder)
         if not self._full and not self.over:
             self.line.resume()
 

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
 from dragoman.hub.belonging import Claim
+from dragoman.hub.bounds import TOO_MANY_REQUESTS, size_of_request
 from dragoman.hub.key_lookup import KeyLookups
 from dragoman.hub.log import SessionLog
 from dragoman.hub.pending import PendingEntries
@@ -54,7 +55,7 @@ CALM = frozenset({"idle", "failed"})
 class LiveSession:
     """Made by the hub when it is new, or when somebody asks for it."""
 
-    def __init__(self, hub: Hub, state: SessionState, *, listed: str = "") -> None:
+    def __init__(self, hub: Hub, state: SessionState, *, agent: str, listed: str = "") -> None:
         """`listed` is how the session stands in listings."""
         self.hub = hub
         self.id = self.stream = state.id
@@ -62,8 +63,14 @@ class LiveSession:
         self.followers: dict[HubClient, Follower] = {}
         self.life: Life | None = None
         """The process that knows this session; None if none does."""
+        self.bounds = hub.bounds.session(agent)
         self.log = SessionLog(
-            hub.journal, state.id, last=state.last, on_stored=self._on_stored, on_failure=self._on_failure
+            hub.journal,
+            state.id,
+            self.bounds,
+            last=state.last,
+            on_stored=self._on_stored,
+            on_failure=self._on_failure,
         )
         self.claim = Claim(state.id)
         self.checkpoint_at = 0
@@ -91,8 +98,9 @@ class LiveSession:
         self._acted_upon = state.last
         """Effects of entries up to this one are done."""
         self._timer: asyncio.TimerHandle | None = None
-        self._held = False
         self._trouble = ""  # why the journal does not store what happens
+        self.bounds.count_prompts(prompt.params for prompt in state.queue)
+        self.bounds.count_requests(request.params for request in state.requests.values())
         if hub.draining:
             self.dispatch(ev.Draining())
 
@@ -144,6 +152,8 @@ class LiveSession:
                 case ev.RefusePrompt(key=key, error=error):
                     self.hub.desk.refuse_prompt(self, key, error)
                 case _:
+                    if type(effect) is ev.SendToAgent:
+                        self.bounds.answers.add(len(effect.frame))
                     if type(effect) is ev.RequestSettled and type(event) is not ev.RequestAnswered:
                         self._record(effect)
                     self._effects.append(effect)
@@ -159,6 +169,10 @@ class LiveSession:
     def _compare(self, before: SessionState, after: SessionState) -> None:
         if after.title is not before.title and after.title != before.title:
             self.hub.describe(self, title=after.title)
+        if after.queue is not before.queue:
+            self.bounds.count_prompts(prompt.params for prompt in after.queue)
+        if after.requests is not before.requests:
+            self.bounds.count_requests(request.params for request in after.requests.values())
         if after.requests is not before.requests or after.phase is not before.phase:
             self._set_timer()
         if (
@@ -211,7 +225,10 @@ class LiveSession:
         self._keep_receipt(life, receipt, verdict)
 
     def on_request(self, frame: bytes, request_id: Id, number: int, life: Life, receipt: Receipt) -> None:
-        event = ev.RequestReceived(frame=frame, id=request_id, number=number)
+        event: ev.Event = ev.RequestReceived(frame=frame, id=request_id, number=number)
+        if not self.bounds.requests.fits(size_of_request(frame)):
+            life.refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS))
+            event = ev.FrameDropped(number=number)
         self._keep_receipt(life, receipt, self.dispatch(event))
 
     def on_answer(
@@ -238,9 +255,8 @@ class LiveSession:
         else:
             life.stored(receipt)
         self.pending.confirm(life)
-        if self.log.is_full and not self._held:
-            self._held = True
-            life.hold(self)
+        if self.log.is_full:
+            life.hold_while_full(self.bounds.unstored)
 
     def drop_receipts(self) -> None:
         """What is not stored, nobody stores here any more."""
@@ -265,7 +281,7 @@ class LiveSession:
             return
         self.life = None
         self.pending.agent_gone()
-        self.dispatch(ev.AgentGone(error=_cut_short(life), reason=life.over))
+        self.dispatch(ev.AgentGone(error=life.cut_short(), reason=life.over))
         self.hub.resting(self)
 
     # Prompts.
@@ -314,7 +330,9 @@ class LiveSession:
                 await self.hub.extras.recall(self)
             if self._state.start == key:
                 await self.hub.changes.begin(self, key)
+            room = await self.bounds.answers.take(self._size_of(key))
             if life.over:
+                room.release()
                 raise life.failure()
         except CallFailed as error:
             failure = error_object(error.code, error.message, error.data)
@@ -323,14 +341,23 @@ class LiveSession:
         except (DragomanError, TimeoutError, OSError) as error:
             failure = error_object(INTERNAL_ERROR, f"the agent could not be reached: {error}")
         else:
-            if self._state.start != key:
-                self.hub.changes.end(self.id, key)
-                return
-            params = bytes(self._state.queue[0].params)
-            reminded = self.hub.extras.reminded(self, params) if self._state.remind else None
-            self.dispatch(ev.AgentReady(key=key, id=life.next_id(), reminded=reminded))
+            with room:  # it is counted anew as what is given to the agent
+                self._on_ready(key, life)
             return
         self.dispatch(ev.StartFailed(key=key, error=failure))
+
+    def _size_of(self, key: str) -> int:
+        """Bytes of a prompt that waits."""
+        return sum(memoryview(one.params).nbytes for one in self._state.queue if one.key == key)
+
+    def _on_ready(self, key: str, life: Life) -> None:
+        """The process is there for a prompt, if that still waits for it."""
+        if self._state.start != key:
+            self.hub.changes.end(self.id, key)
+            return
+        params = bytes(self._state.queue[0].params)
+        reminded = self.hub.extras.reminded(self, params) if self._state.remind else None
+        self.dispatch(ev.AgentReady(key=key, id=life.next_id(), reminded=reminded))
 
     # What agents ask.
 
@@ -431,6 +458,7 @@ class LiveSession:
         for waiting in self._waiting:
             waiting.set()
         await self.log.aclose()
+        self.bounds.close()
         await self.pending.aclose()
 
     # The journal.
@@ -481,9 +509,6 @@ class LiveSession:
             life.stored(receipt)
         while self._stored and self._stored[0][0] <= last:
             self._stored.popleft()[1]()
-        if self._held and not self.log.is_full and self.life is not None:
-            self._held = False
-            self.life.release(self)
 
     def _show(self, first: int, runs: Sequence[Run]) -> int:
         """Returns the number behind them."""
@@ -550,6 +575,7 @@ class LiveSession:
     def _send(self, effect: ev.SendToAgent) -> None:
         life = self.life
         if life is None or life.over or life.process != effect.process:
+            self.bounds.answers.remove(len(effect.frame))
             self.pending.settle(effect.after)
             return
         if life.survives:
@@ -563,9 +589,3 @@ class LiveSession:
         if effect.result is not None and one.method == "fs/write_text_file":
             self.hub.changes.on_write(self.id, one.params)
         self.hub.desk.settled(self, one, effect.outcome)
-
-
-def _cut_short(life: Life) -> dict[str, Any]:
-    """The error of a turn whose agent has ended."""
-    message = f"the turn was cut short: {life.over}"
-    return {"code": INTERNAL_ERROR, "message": message, "data": life.failure().details}

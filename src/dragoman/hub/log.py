@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from dragoman.errors import JournalError, JournalUncertain, StreamMoved
+from dragoman.hub.bounds import SessionBounds
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Journal, Stored
 from dragoman.journal.redaction import is_redacted
@@ -21,11 +22,15 @@ from dragoman.journal.runs import Gathered, Run, size_of
 
 log = logging.getLogger(__name__)
 
-WAITING_BYTES = 4 * 1024 * 1024
-"""What may wait for the disk in one session; above it the agent waits: a stuck disk must cost no memory."""
-
 AT_ONCE = 2048
-"""Entries of one append: a session that says much at once must not make the others wait."""
+AT_ONCE_BYTES = 1024 * 1024
+"""Entries of one append, and their bytes: a session that says much at once must not make the others wait."""
+
+UNCOUNTED_BYTES = 16 * 1024
+"""What may wait in one session without being counted: to count every update costs more than to store it."""
+
+PENDING_ENTRIES = 64
+"""Updates that cost as much as an entry that is acted upon: a policy may have to decide on it."""
 
 MOMENT = 0.01
 """Seconds in which what an agent says was said at one moment: what waits then is one run, and one row."""
@@ -52,6 +57,7 @@ class SessionLog:
         self,
         journal: Journal,
         stream: str,
+        bounds: SessionBounds,
         *,
         last: int,
         on_stored: OnStored,
@@ -69,7 +75,9 @@ class SessionLog:
         self._waiting: list[Run] = []
         self._groups: list[int] = []  # how many runs of `_waiting` stand before the end of each `add`
         self._open: OpenRun | None = None  # the last of `_waiting`, if more may be added to it
-        self._size = 0
+        self._size = 0  # bytes of `_waiting`
+        self._counted = 0  # how many of them are counted as unstored
+        self._unstored = bounds.unstored
         self._is_unknown = False  # whether the journal may have some of `_waiting`
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
@@ -90,14 +98,14 @@ class SessionLog:
         last = self._open
         if last is not None and entry.time - last.time < MOMENT and len(last.frames) < AT_ONCE:
             last.frames.extend(entry.frames)
-            self._size += size_of(entry.frames)
+            self._resize(size_of(entry.frames))
         else:
             self._open = OpenRun("to_client", list(entry.frames), entry.time)
             self._add([self._open])
 
     def _add(self, runs: Sequence[Run]) -> None:
         self._waiting += runs
-        self._size += sum(size_of(run.frames) for run in runs)
+        self._resize(sum(size_of(run.frames) for run in runs))
         self._groups.append(len(self._waiting))
         self._go()
 
@@ -106,7 +114,7 @@ class SessionLog:
         first = self.last + 1
         for place, run in enumerate(self._waiting):
             if first == number and len(run.frames) == 1:
-                self._size += len(frame) - size_of(run.frames)
+                self._resize(len(frame) - size_of(run.frames))
                 self._waiting[place] = Run("note", (frame,), run.time)
                 return
             first += len(run.frames)
@@ -114,7 +122,15 @@ class SessionLog:
 
     @property
     def is_full(self) -> bool:
-        return self._size > WAITING_BYTES
+        """Whether too much waits for the journal: here, or in others that count together with it."""
+        return self._counted > 0 and self._unstored.is_full
+
+    def _resize(self, size: int) -> None:
+        self._size += size
+        uncounted = self._size - self._counted
+        if uncounted and (not self._size or abs(uncounted) > UNCOUNTED_BYTES):
+            self._unstored.add(uncounted)
+            self._counted = self._size
 
     @property
     def is_idle(self) -> bool:
@@ -168,11 +184,12 @@ class SessionLog:
         self._go()
 
     def _cut(self) -> int:
-        """How many of the runs are stored next: as many as it takes to reach `AT_ONCE`, in whole groups."""
-        count = 0
+        """How many of the runs are stored next: as many as it takes to reach a bound, in whole groups."""
+        count = size = 0
         for place, run in enumerate(self._waiting, 1):
-            count += len(run.frames)
-            if count >= AT_ONCE:
+            count += len(run.frames) * (PENDING_ENTRIES if run.pending else 1)
+            size += size_of(run.frames)
+            if count >= AT_ONCE or size >= AT_ONCE_BYTES:
                 return next((end for end in self._groups if end >= place), len(self._waiting))
         return len(self._waiting)
 
@@ -197,7 +214,7 @@ class SessionLog:
         runs, self._waiting = self._waiting[:size], self._waiting[size:]
         self._groups = [end - size for end in self._groups if end > size]
         first, self.last = self.last + 1, last
-        self._size -= sum(size_of(run.frames) for run in runs)
+        self._resize(-sum(size_of(run.frames) for run in runs))
         self._on_stored(first, runs)
 
     async def _find_out(self) -> None:

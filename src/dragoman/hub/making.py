@@ -52,7 +52,7 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
         _, answer = await hub.pool.make(agent, params)
         own = str(answer.pop("sessionId"))
         session_id = await free_id(hub, own)
-        session = LiveSession(hub, new_state(session_id), listed="idle")
+        session = LiveSession(hub, new_state(session_id), agent=agent, listed="idle")
         session.claim = await hub.belonging.claim(session_id)
         hub.sessions[session_id] = session
         folders = value_of(params.get("additionalDirectories"), [])
@@ -128,7 +128,7 @@ async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str
     life = await hub.pool.life(client.agent)
     if not life.can("loadSession"):
         return None
-    session = LiveSession(hub, new_state(session_id), listed="idle")
+    session = LiveSession(hub, new_state(session_id), agent=client.agent, listed="idle")
     session.claim = await hub.belonging.claim(session_id)
     made = ev.SessionMade(
         agent=client.agent, cwd=str(cwd), folders=(), session=session_id, process=life.process

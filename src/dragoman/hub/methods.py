@@ -23,6 +23,7 @@ from dragoman.hub.making import loaded, made_once, make, widen
 from dragoman.hub.methods_hub import HubMethods
 from dragoman.hub.rendering import Position, read_cursor
 from dragoman.hub.session.frames import encoded, ours_in, texts_in, value_of, without_ours
+from dragoman.runtime.budget import HeldBytes
 from dragoman.version import VERSION
 from dragoman.wire import error_object, failure, response
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
@@ -275,14 +276,19 @@ class Methods:
         self._hub.check_rate(client)
         session = self._hub.sessions.get(client.text(params, "sessionId"))
         if session is None:
-            self._hub.owner.start(self._prompt_later(client, request_id, params))
+            if not client.unanswered.fits(_size(params)):
+                raise invalid_request("too many requests wait for an answer already")
+            counted = client.unanswered.charge(_size(params))
+            self._hub.owner.start(self._prompt_later(client, request_id, params, counted))
         else:
             if session.id not in client.followed:
                 client.may_reach(session)
                 check_open(session)
             self._prompt(client, request_id, params, session)
 
-    async def _prompt_later(self, client: HubClient, request_id: Id, params: Params) -> None:
+    async def _prompt_later(
+        self, client: HubClient, request_id: Id, params: Params, counted: HeldBytes
+    ) -> None:
         """Nobody has this session open; it may still be in the journal."""
         try:
             session = await self._session(client, params)
@@ -295,6 +301,8 @@ class Methods:
             client.tell(failure(request_id, error_object(error.code, error.message, error.data)))
         except DragomanError:
             client.tell(failure(request_id, error_object(INTERNAL_ERROR)))
+        finally:
+            counted.release()
 
     def _prompt(self, client: HubClient, request_id: Id, params: Params, session: LiveSession) -> None:
         if not isinstance(value_of(params.get("prompt")), list):
@@ -308,6 +316,12 @@ class Methods:
         answer = session.state.answers.get(key)
         if answer is not None and follower.position.sequence >= answer.sequence:
             client.send(answer.to(request_id))
+        elif session.state.knows_key(key) or key in session.lookups:
+            client.waiting[session.id, key] = request_id
+        elif not session.bounds.prompts.fits(_size(params)):
+            raise invalid_request(
+                "the prompts that wait are too large to take another one; send it when one of them has ended"
+            )
         else:
             is_fresh = not given or not session.state.has_old_answers
             refusal = prompt_refusal(
@@ -353,3 +367,8 @@ class Methods:
         """The session that a notification is about."""
         follower = client.followed.get(str(value_of(params.get("sessionId"), "")))
         return None if follower is None else follower.session
+
+
+def _size(params: Params) -> int:
+    """Bytes of a request's members."""
+    return sum(memoryview(raw).nbytes for raw in params.values())

@@ -45,7 +45,8 @@ async def open_session(hub: Hub, session_id: str) -> LiveSession:
         await hub.belonging.release(claim)
         raise
     originals = await hub.journal.originals(session_id)
-    session = LiveSession(hub, _opened(reading.state, originals, info), listed=info.state)
+    state = _opened(reading.state, originals, info)
+    session = LiveSession(hub, state, agent=state.agent, listed=info.state)
     session.claim = claim
     session.checkpoint_at = reading.checkpoint_at
     session.calls = reading.calls

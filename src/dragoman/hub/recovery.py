@@ -94,6 +94,7 @@ async def _say_again(hub: Hub, session: LiveSession, life: Life) -> None:
             if stored.direction == "to_agent":
                 frame = originals.get(stored.sequence) or _without_original(session, stored)
                 if frame:
+                    session.bounds.answers.add(len(frame))
                     life.say(session, frame, stored.sequence)
                 elif turn is not None and turn.sequence == stored.sequence:
                     is_lost = True

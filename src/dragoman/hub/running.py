@@ -192,6 +192,7 @@ def options_of(settings: HubSettings) -> HubOptions:
     return HubOptions(
         default_agent=settings.default_agent,
         prompts_queued=settings.limits.prompts_queued,
+        unread=settings.limits.unread,
         sessions=settings.limits.sessions,
         originals_kept=settings.limits.originals,
         files=settings.files,

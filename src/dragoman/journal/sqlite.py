@@ -11,6 +11,7 @@ of it if there is a key (see `sealed`).
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import time
@@ -24,13 +25,19 @@ from dragoman.journal import indexing, key_index, key_index_build, opening, orig
 from dragoman.journal.contract import Durability, Entry, Found, KeyEntries, Listing, Page, StreamInfo
 from dragoman.journal.readers import Readers
 from dragoman.journal.redaction import redact as redact_secrets
-from dragoman.journal.runs import gathered, size_of
+from dragoman.journal.redaction import redact_runs
+from dragoman.journal.runs import Run, gathered, size_of
 from dragoman.journal.salvage import Salvage, is_ours, set_aside
 from dragoman.journal.sealed import Seal
 from dragoman.journal.sealed_file import check_mark
 from dragoman.journal.sealed_search import scan
 from dragoman.journal.tables import Known
 from dragoman.journal.writer import Writer
+
+LARGE_BYTES = 512 * 1024
+"""An append above this is redacted before its turn to be written, in another thread: to look through a large
+text takes many times as long as to write it, and everybody behind it would wait.
+"""
 
 
 def open_journal(
@@ -103,11 +110,23 @@ class SqliteJournal:
         redact, now, seal = self._redact, self._clock, self._seal
         ends = self._ends if seal is None else None
         kept = gathered(entries)
-        size = sum(size_of(run.frames) for run in kept.runs) + 64 * len(kept)
+        text = sum(size_of(run.frames) for run in kept.runs)
+        size = text + 64 * len(kept)
+        redacted: Sequence[Run] | None = None
+        if redact is not None and text > LARGE_BYTES:
+            redacted = await asyncio.to_thread(redact_runs, kept, redact)
 
         def work(connection: sqlite3.Connection) -> int:
             return streams.append(
-                connection, stream, kept, after=after, redact=redact, now=now(), seal=seal, ends=ends
+                connection,
+                stream,
+                kept,
+                after=after,
+                redact=redact,
+                redacted=redacted,
+                now=now(),
+                seal=seal,
+                ends=ends,
             )
 
         return await self._write.do(work, size=size, rows=len(kept))

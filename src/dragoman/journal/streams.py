@@ -65,15 +65,18 @@ def append(
     *,
     after: int | None,
     redact: Callable[[bytes], bytes] | None,
+    redacted: Sequence[Run] | None = None,
     now: float,
     seal: Seal | None = None,
     ends: dict[str, Known] | None = None,
 ) -> int:
-    """`ends` is where streams ended when we wrote to them last; it may be wrong, and is kept up to date."""
+    """`redacted` is what `redact` makes of the entries, if that is known already. `ends` is where streams
+    ended when we wrote to them last; it may be wrong, and is kept up to date.
+    """
     moved, first = _moved(connection, stream, len(entries), after=after, now=now, seal=seal, ends=ends)
     number, info = moved.number, moved.info
     said = gathered(entries)
-    runs = said.runs if redact is None else redact_runs(said, redact)
+    runs = redacted or (said.runs if redact is None else redact_runs(said, redact))
     pending = originals.originals_of(said.runs, runs, first)
     keyed = keyed_entries(said.runs, first)  # redaction may change a key
     rows = _rows(number, first, runs) if seal is None else _sealed(number, info, first, runs, seal)

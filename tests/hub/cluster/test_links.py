@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.hub import bounds
 from dragoman.hub.admission import Grant
 from dragoman.hub.cluster import switch, words
 from dragoman.hub.cluster.switch import Switch
@@ -13,7 +14,7 @@ from dragoman.hub.cluster.words import Word
 from dragoman.journal.contract import PAGE_BYTES
 from dragoman.transport.memory import memory_pair
 from tests.hub.cluster.together import Group, Member, nodes
-from tests.hub.sessions.agents import obedient
+from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import Talker
 
 pytestmark = pytest.mark.bound(25)
@@ -60,6 +61,24 @@ async def test_words_that_are_lost_cost_a_link_and_nothing_else(
             assert (await client.answer(client.prompt(session, "say 3")))["result"]
         assert left <= 0, "nothing was lost"
         assert client.texts() == ["0 ", "1 ", "2 "] * 3
+
+
+async def test_what_a_client_waits_for_at_another_node_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "CLIENT", (500_000, 2_000_000))
+    gate = Gate()
+    async with nodes("a", "b", agents={"one": lambda: obedient(gate)}) as group:
+        session, far = await afar(group, await group["a"].client().begin())
+        client = await far.client().begin()
+        first = client.prompt(session, "wait")
+        await gate.waiting.wait()
+        second = client.prompt(session, "x" * 300_000)
+        refused = await client.answer(client.prompt(session, "y" * 300_000))
+        assert "too many requests" in refused["error"]["message"]
+        gate.open.set()
+        for request in (first, second):
+            assert "result" in await client.answer(request)
+        assert "result" in await client.answer(client.prompt(session, "z" * 300_000))
+        assert far.hub.bounds.fronts.held == 0
 
 
 class Reluctant(Talker):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import JournalError
+from dragoman.hub import bounds
 from dragoman.hub import log as hub_log
 from dragoman.hub.live_session import LiveSession
 from dragoman.journal import StreamInfo
@@ -47,7 +48,8 @@ async def test_a_session_that_is_lost_while_it_cannot_store_holds_nobody_else_up
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gate = Gate()
-    monkeypatch.setattr(hub_log, "WAITING_BYTES", 1)
+    monkeypatch.setattr(hub_log, "UNCOUNTED_BYTES", 0)
+    monkeypatch.setattr(bounds, "UNSTORED", bounds.Limits(1, 1, 1))
     async with nodes("a", agents={"one": lambda: obedient(gate)}) as group:
         node = group["a"]
         client = await node.client().begin()

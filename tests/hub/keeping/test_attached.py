@@ -99,6 +99,18 @@ async def test_a_skipped_frame_is_told_with_its_number_and_size(scene: Scene) ->
     assert scene.sink.skipped == [(1, 10**10)]
 
 
+async def test_standard_error_is_not_kept_during_a_pause(scene: Scene) -> None:
+    scene.agent.pause()
+    scene.say(*(records.record(records.STDERR, payload=b"complaint %d" % n) for n in range(100)))
+    scene.say(frames(1, b"one\n"), records.record(records.STDERR, payload=b"the last"))
+    while scene.sink.lines[-1:] != [b"the last"]:  # noqa: ASYNC110  # a line wakes nobody
+        await asyncio.sleep(0)
+    assert len(scene.sink.lines) == 101
+    assert not scene.sink.frames
+    scene.agent.resume()
+    await scene.sink.until(1)
+
+
 async def test_pauses_are_told_once(scene: Scene) -> None:
     scene.agent.pause()
     scene.agent.pause()

@@ -7,8 +7,13 @@ import shlex
 from pathlib import Path
 
 from dragoman.cli.parser import make_parser
-from dragoman.hub import agent_end, extras, log, pool, turn_changes
+from dragoman.hub import agent_end, bounds, client_side, extras, life, log, pool, running, turn_changes
+from dragoman.hub.bounds import MIB
+from dragoman.hub.cluster import front
+from dragoman.hub.keeping import keeper
 from dragoman.hub.settings import HubSettings
+from dragoman.journal import writer
+from dragoman.journal.nats import bus
 from dragoman.transport import http_outlet
 
 PAGE = (Path(__file__).parents[3] / "docs" / "hub.md").read_text(encoding="utf-8")
@@ -28,7 +33,45 @@ def test_the_limits_on_the_page_are_the_defaults() -> None:
     assert (limits.message, limits.connections, limits.sessions) == (16 << 20, 256, 10_000)
     assert (limits.unread, limits.prompts_queued) == (8 << 20, 32)
     assert (str(limits.prompt_rate), str(limits.connect_rate)) == ("60/min", "120/min")
-    assert (log.WAITING_BYTES, http_outlet.PATIENCE) == (4 << 20, 60.0)
+    assert http_outlet.PATIENCE == 60.0
     assert (extras.REMINDER, turn_changes.LOOK_SECONDS) == (24_000, 3.0)
     assert (turn_changes.FIRST_PAUSE, turn_changes.LONGEST_PAUSE) == (30.0, 3600.0)
     assert (turn_changes.KEPT_SECONDS, pool.INITIALIZE_SECONDS, agent_end.LINES) == (1800.0, 300.0, 20)
+
+
+def test_the_bounds_on_the_page_are_those_of_the_code() -> None:
+    def row(begins: str) -> list[str]:
+        """What the row says is bounded, in bytes: session, agent, all."""
+        line = next(line for line in PAGE.splitlines() if line.startswith(f"| {begins}"))
+        return [cell.strip() for cell in line.split("|")[2:5]]
+
+    def mib(size: int) -> str:
+        return f"{size // MIB} MiB"
+
+    for begins, limits in (
+        ("what an agent said, for the journal", bounds.UNSTORED),
+        ("files and terminal output", bounds.ANSWERS),
+        ("requests of an agent that the hub carries out", bounds.LENT),
+        ("all requests of an agent", bounds.REQUESTS),
+    ):
+        assert row(begins) == [mib(limits.session), mib(limits.agent), mib(limits.all)], begins
+    prompts = bounds.PROMPTS
+    assert row("prompts in") == [f"{mib(prompts.session)}, 32 prompts", mib(prompts.agent), mib(prompts.all)]
+    one, everybody = map(mib, bounds.CLIENT)
+    asked = f"{one} of one client, {client_side.AT_ONCE} requests"
+    assert row("requests of a client") == [asked, "–", everybody]
+    assert row("refusals") == ["–", mib(life.REFUSED_BYTES), "–"]
+    assert row("what an agent says of a session before") == [
+        "–",
+        f"{mib(life.EARLY_BYTES)}, {life.EARLY:,} messages",
+        "–",
+    ]
+    assert row("one append") == [
+        f"{mib(log.AT_ONCE_BYTES)}, {log.AT_ONCE:,} entries",
+        "–",
+        f"{mib(writer.QUEUED_BYTES)} of all sessions",
+    ]
+    assert row("in the keeper of an agent")[1] == f"{mib(keeper.ATTACHED)} with a hub, 64 MiB without"
+    assert row("between nodes: requests") == [f"{one} of one client; {mib(front.HELD_BYTES)}", "–", everybody]
+    assert row("between nodes: messages")[2] == mib(bus.QUEUED_BYTES)
+    assert row("what a client has not read of a session")[0] == f"{mib(running.AHEAD)} of one client"

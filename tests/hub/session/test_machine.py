@@ -187,6 +187,7 @@ CASES = [
     ),
     Case("a request is open", RUNNING, asks(), "< session/request_permission, heard", "OpenRequestReceived"),
     Case("again it is nothing", ASKED, asks(), verdict="ignored"),
+    Case("a frame that goes no further counts", RUNNING, ev.FrameDropped(number=1), "heard"),
     Case("ids of ours are refused", RUNNING, asks(request_id="hub:1"), "> error, heard", "SendToAgent"),
     Case(
         "a question of ours is open",

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.workspace.policy.loading import is_trusted, places, read_text
+from dragoman.workspace.policy.loading import is_trusted, places, read_file, read_text
 from dragoman.workspace.policy.policy import Policy
 from dragoman.workspace.policy.reading import PolicyError
 from tests.workspace.policy.making import command
@@ -117,3 +117,14 @@ def test_the_files_that_decide_are_protected(ground: Ground) -> None:
     assert ground.load().decide(command(f"cp x {ground.config}/policy.toml")).outcome == "ask"
     assert ground.load().decide(command(f"cp x {ground.project}/.dragoman/policy.toml")).outcome == "ask"
     assert ground.outcome() == "allow"
+
+
+def test_a_text_is_parsed_once_and_a_change_counts_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text('default = "allow"\n')
+    first = read_file(str(file))
+    assert read_file(str(file)) is first
+    status = file.stat()
+    file.write_text('default = "deny" \n')  # as long as before
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert read_file(str(file)).default == "deny"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from dragoman.errors import LinkClosed
+from dragoman.hub.bounds import MIB, size_of_request
 from dragoman.hub.cluster.branches import SPAN, Branch, HomeBranch, LinkBranch
 from dragoman.hub.cluster.guest import REPLACED
 from dragoman.hub.cluster.inside import Inside, gather_inbox, watch_node
@@ -50,7 +51,8 @@ ID = b'{"jsonrpc":"2.0","id":'
 WAITED = 1000
 """Requests of one client that may be without an answer."""
 HELD = 200
-"""Messages about one session that wait while it moves."""
+HELD_BYTES = 4 * MIB
+"""Notifications for one session that wait while it moves, and their bytes."""
 QUESTIONS = 256
 """What a client was asked and is remembered; most are answered by others, of which we hear nothing."""
 LOST_SECONDS = 60.0
@@ -70,6 +72,7 @@ class Front:
         self._numbers = 0
         self.closed = False
         self.waited: dict[Id, Waited] = {}
+        self._unanswered = cluster.hub.bounds.front()
         self.sessions: dict[str, Followed] = {}
         self.questions: dict[int, str] = {}  # what the client was asked: id → session
         self.inside = Inside()
@@ -97,6 +100,7 @@ class Front:
         for branch in list(self._branches.values()):
             branch.close()
         self._branches.clear()
+        self._unanswered.close()
         self.inside.close()
         self.cluster.left(self)
 
@@ -121,7 +125,7 @@ class Front:
                 self._params = bytes(params)
             self.home.say(frame)
             return
-        if len(self.waited) >= WAITED:
+        if len(self.waited) >= WAITED or not self._unanswered.fits(size_of_request(params or b"")):
             why = "Invalid request: too many requests wait for an answer already"
             self.transport.write(failure(request_id, error_object(INVALID_REQUEST, why)))
             return
@@ -143,6 +147,7 @@ class Front:
 
     def _ask(self, one: Waited) -> None:
         self.waited[one.id] = one
+        self._unanswered.add(one.size)
         if one.session:
             if one.method == "session/prompt":
                 self._followed(one.session).own.append(one.key)
@@ -209,8 +214,11 @@ class Front:
             if one is not None:
                 one.node = followed.node
             self.branch(followed.node).say(frame)
-        elif one is None and len(followed.held) < HELD:
-            followed.held.append(frame)  # requests are remembered anyway
+        elif one is None:  # requests are remembered anyway
+            if len(followed.held) >= HELD or sum(map(len, followed.held)) + len(frame) > HELD_BYTES:
+                log.warning("session %s is moving to another node: a notification for it is dropped", session)
+            else:
+                followed.held.append(frame)
 
     def place_new(self, members: dict[str, Raw]) -> str:
         wanted = ours_in(members).get("agent")
@@ -253,6 +261,7 @@ class Front:
             return True
         one = self.waited.pop(message.id, None)
         if one is not None:
+            self._unanswered.remove(one.size)
             self._done(branch, one, message)
         return False
 
@@ -323,7 +332,8 @@ class Front:
             self.cluster.watch_soon(self, branch.node)
 
     def fail(self, one: Waited, why: str) -> None:
-        self.waited.pop(one.id, None)
+        if self.waited.pop(one.id, None) is not None:
+            self._unanswered.remove(one.size)
         self.tell(failure(one.id, error_object(INTERNAL_ERROR, why)))
 
     def tell(self, block: bytes) -> None:

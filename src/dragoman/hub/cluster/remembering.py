@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
+from dragoman.hub.bounds import size_of_request
 from dragoman.hub.rendering import Position
 from dragoman.hub.session.frames import encoded, key_in, merged, object_of, ours_in
 from dragoman.wire import request
@@ -49,6 +50,9 @@ class Waited(Struct):
     cancel: bytes = b""
     """What the client said to end it."""
 
+    size: int = 0
+    """What it is charged while it has no answer."""
+
     @property
     def frame(self) -> bytes:
         return request(self.id, self.method, encoded(self.params))
@@ -78,4 +82,5 @@ def waited(request_id: Id, method: str, params: dict[str, Raw], *, session: str,
         if not key and not ours.get("key"):  # one that is no key is refused by the node
             key = uuid.uuid4().hex
             kept = merged(kept, {"key": key})
-    return Waited(request_id, method, kept, session, node, key)
+    size = sum(size_of_request(raw) for raw in params.values())
+    return Waited(request_id, method, kept, session, node, key, size=size)

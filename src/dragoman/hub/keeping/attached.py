@@ -37,7 +37,7 @@ TAKEN_OVER = "another hub has taken the agent over"
 
 
 class NumberedSink(Protocol):
-    """Takes what an agent says. All calls come from the event loop's thread, never while paused."""
+    """Takes what an agent says. All calls come from the event loop's thread; while paused, only `stderr`."""
 
     def feed(self, first: int, block: bytes) -> None:
         """Take whole frames, each with its newline; `first` is the number of the first. Frames are numbered
@@ -250,8 +250,10 @@ class KeptAgent:
             self._pass_on(kind, number, payload)
 
     def _pass_on(self, kind: int, number: int, payload: bytes) -> None:
-        """What the sink is to hear waits while it is paused, and behind what waits already."""
-        if self._paused or self._held:
+        """What the sink is to hear waits while it is paused, and behind what waits already. Standard error
+        does not: it has no place among the frames, and the keeper sends it during a pause too.
+        """
+        if kind != records.STDERR and (self._paused or self._held):
             self._held.append((kind, number, payload))
         else:
             self._tell(kind, number, payload)

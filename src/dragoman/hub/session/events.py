@@ -115,6 +115,12 @@ class RequestReceived(_Event, frozen=True):
     number: int
 
 
+class FrameDropped(_Event, frozen=True):
+    """A frame of the agent that goes no further: it was answered on the spot."""
+
+    number: int
+
+
 class AnswerReceived(_Event, frozen=True):
     """The answer to the prompt that the agent got under `id`."""
 
@@ -256,6 +262,7 @@ Event: TypeAlias = (
     | FrameForClients
     | UpdatesReceived
     | RequestReceived
+    | FrameDropped
     | AnswerReceived
     | AgentReady
     | StartFailed

@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from dragoman.wire import Notification, decode
+from dragoman.wire import Notification, decode, response
 from dragoman.wire.decode import UNREADABLE_TEXT, is_utf8, without_half_pairs
 from dragoman.wire.encode import one_line
+from dragoman.wire.envelope import Id
 from dragoman.wire.notifications import PlainNotification
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{'
@@ -218,3 +219,10 @@ def without_ours(params: dict[str, Raw]) -> dict[str, Raw]:
     rest = {name: value for name, value in meta.items() if name != "dragoman"}
     kept = {name: raw for name, raw in params.items() if name != "_meta"}
     return {**kept, "_meta": Raw(encoded(rest))} if rest else kept
+
+
+def answer_frame(request_id: Id, result: Raw | None, error: Any) -> bytes:
+    """The answer to a request: its result, or without one its error."""
+    if result is not None:
+        return response(request_id, bytes(result))[:-1]
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(request_id), encoded(error))

@@ -284,6 +284,13 @@ def _request_received(work: _Work, event: ev.RequestReceived) -> Verdict:
     return "done"
 
 
+def _frame_dropped(work: _Work, event: ev.FrameDropped) -> Verdict:
+    if _is_known(work.state, event.number):
+        return "ignored"
+    _mark_heard(work, event.number)
+    return "done"
+
+
 def _question_asked(work: _Work, event: ev.QuestionAsked) -> Verdict:
     last = work.append("to_client", event.frame, pending=True)
     work.do(ev.OpenRequestReceived(after=last))
@@ -562,6 +569,7 @@ _HANDLERS: Mapping[type[Event], Callable[[_Work, Any], Verdict]] = {
     ev.FrameForAgent: _frame_for_agent,
     ev.FrameForClients: _frame_for_clients,
     ev.RequestReceived: _request_received,
+    ev.FrameDropped: _frame_dropped,
     ev.AnswerReceived: _answer_received,
     ev.AgentReady: _agent_ready,
     ev.StartFailed: _start_failed,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -22,6 +23,9 @@ from dragoman.workspace.policy.reading import PolicyError, Rulebook, read_policy
 
 MOST_BYTES: Final = 1_048_576
 """A larger file is no policy, and reading it would be a way to stop us."""
+
+PARSED: Final = 16
+"""Texts whose rules are remembered: to parse one takes a hundred times as long as to read it."""
 
 _NOTHING: Final = Rulebook((), None, ())
 
@@ -133,12 +137,16 @@ def read_file(path: str) -> Rulebook:
     text = read_text(path)
     if text is None:
         raise PolicyError(path, 0, "there is no such file")
-    return read_policy(text, path)
+    return _parse(text, path)
 
 
 def _read(path: str) -> Rulebook:
     text = read_text(path)
-    return _NOTHING if text is None else read_policy(text, path)
+    return _NOTHING if text is None else _parse(text, path)
+
+
+_parse = lru_cache(maxsize=PARSED)(read_policy)
+"""A file is read for every decision, so that a change counts at once; the same text is parsed once."""
 
 
 def _layer(name: str, book: Rulebook, *, only_stricter: bool = False) -> Layer:

@@ -1,0 +1,133 @@
+"""How many bytes may be on their way between the parts of a hub, and who is counted for them.
+
+Each kind of traffic has a budget for the whole hub, with a share for each agent and below it one for each
+session; clients have shares of their own. The table in docs/hub.md says what happens at each bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from dragoman.runtime.budget import ByteBudget
+
+MIB = 1024 * 1024
+
+REQUEST_BYTES = 1024
+"""What an open request is charged beside its params: its entry in memory, and the task that works on it."""
+
+WORK_BYTES = 256 * 1024
+"""What is held for an answer of unknown size, and at least for each: it bounds how many files are read at
+once for one agent, whose reads share a few threads with everybody's.
+"""
+
+PIPE_BYTES = 64 * 1024
+"""What an agent may leave in its pipe and count as having taken it."""
+
+
+class Limits(NamedTuple):
+    """Of one kind of traffic."""
+
+    session: int
+    agent: int
+    all: int
+
+
+UNSTORED = Limits(4 * MIB, 8 * MIB, 32 * MIB)
+"""What waits for the journal. Above it the agent is not read: a stuck disk must cost no memory."""
+
+ANSWERS = Limits(4 * MIB, 8 * MIB, 32 * MIB)
+"""What is on its way to agents, and answers that are being made for them. Above it, nothing more is read from
+disk for the agent, and no client is asked to.
+"""
+
+LENT = Limits(4 * MIB, 8 * MIB, 32 * MIB)
+"""Requests that the hub itself carries out, or will. Above it the agent is not read."""
+
+REQUESTS = Limits(16 * MIB, 32 * MIB, 128 * MIB)
+"""All requests of agents that have no answer, also those that wait for people. More are refused."""
+
+TOO_MANY_REQUESTS = (
+    "Internal error: too many requests wait for an answer already; ask again when some of them are answered"
+)
+
+PROMPTS = Limits(32 * MIB, 64 * MIB, 256 * MIB)
+"""Prompts that wait for their turn. More are refused."""
+
+CLIENT = (32 * MIB, 128 * MIB)
+"""Requests of one client, and of all, that have no answer and are no prompts. More are refused."""
+
+
+def size_of_request(params: bytes | Raw) -> int:
+    """What a request is charged while it has no answer."""
+    return REQUEST_BYTES + memoryview(params).nbytes
+
+
+class SessionBounds:
+    """The shares of one session. It is closed with its session."""
+
+    __slots__ = ("answers", "lent", "prompts", "requests", "unstored")
+
+    def __init__(self, agent: AgentBounds) -> None:
+        self.unstored = agent.unstored.child(UNSTORED.session)
+        self.answers = agent.answers.child(ANSWERS.session)
+        self.lent = agent.lent.child(LENT.session)
+        self.requests = agent.requests.child(REQUESTS.session)
+        self.prompts = agent.prompts.child(PROMPTS.session)
+
+    def count_prompts(self, prompts: Iterable[Raw]) -> None:
+        """These wait for their turn, and no others."""
+        self.prompts.set(sum(memoryview(params).nbytes for params in prompts))
+
+    def count_requests(self, requests: Iterable[Raw]) -> None:
+        """These have no answer, and no others."""
+        self.requests.set(sum(size_of_request(params) for params in requests))
+
+    def close(self) -> None:
+        for budget in (self.unstored, self.answers, self.lent, self.requests, self.prompts):
+            budget.close()
+
+
+class AgentBounds:
+    """The shares of one agent: the sum over its sessions."""
+
+    __slots__ = ("answers", "lent", "prompts", "requests", "unstored")
+
+    def __init__(self, hub: HubBounds) -> None:
+        self.unstored = hub.unstored.child(UNSTORED.agent)
+        self.answers = hub.answers.child(ANSWERS.agent)
+        self.lent = hub.lent.child(LENT.agent)
+        self.requests = hub.requests.child(REQUESTS.agent)
+        self.prompts = hub.prompts.child(PROMPTS.agent)
+
+
+class HubBounds:
+    """What everybody together may hold."""
+
+    def __init__(self) -> None:
+        self.unstored = ByteBudget(UNSTORED.all)
+        self.answers = ByteBudget(ANSWERS.all)
+        self.lent = ByteBudget(LENT.all)
+        self.requests = ByteBudget(REQUESTS.all)
+        self.prompts = ByteBudget(PROMPTS.all)
+        self.clients = ByteBudget(CLIENT[1])
+        self.fronts = ByteBudget(CLIENT[1])
+        self._agents: dict[str, AgentBounds] = {}
+
+    def agent(self, name: str) -> AgentBounds:
+        found = self._agents.get(name)
+        if found is None:
+            found = self._agents[name] = AgentBounds(self)
+        return found
+
+    def session(self, agent: str) -> SessionBounds:
+        return SessionBounds(self.agent(agent))
+
+    def client(self) -> ByteBudget:
+        return self.clients.child(CLIENT[0])
+
+    def front(self) -> ByteBudget:
+        """The same for a client of a node in a cluster, which keeps requests to ask another node again."""
+        return self.fronts.child(CLIENT[0])

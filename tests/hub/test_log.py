@@ -1,0 +1,53 @@
+"""What a session stores at once is bounded in entries and bytes, whatever gathers meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.hub.bounds import HubBounds
+from dragoman.hub.log import AT_ONCE_BYTES, SessionLog
+from dragoman.hub.session.events import NewEntry
+from dragoman.journal import Entry
+from dragoman.journal.memory import MemoryJournal
+from dragoman.journal.runs import Run
+
+
+class CountingJournal(MemoryJournal):
+    def __init__(self) -> None:
+        super().__init__()
+        self.appends: list[int] = []
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        self.appends.append(sum(len(entry.frame) for entry in entries))
+        return await super().append(stream, entries, after=after)
+
+
+async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reaches_them() -> None:
+    journal, bounds = CountingJournal(), HubBounds().session("agent")
+    unstored = bounds.unstored
+    log = SessionLog(journal, "s", bounds, last=0, on_stored=lambda *_: None, on_failure=lambda *_: False)
+    size = AT_ONCE_BYTES * 2 // 3
+    for _ in range(10):
+        log.add([NewEntry("to_agent", (b"x" * size,), 1.0)])
+    assert unstored.held == 10 * size
+    await log.flush(20)
+    assert journal.appends == [2 * size] * 5
+    assert unstored.held == 0
+    await log.aclose()
+
+
+async def test_requests_that_a_policy_decides_on_are_stored_a_few_at_a_time() -> None:
+    journal = CountingJournal()
+    stored: list[int] = []
+
+    def acts(first: int, runs: Sequence[Run]) -> None:
+        stored.extend(range(first, first + len(runs)))
+
+    bounds = HubBounds().session("agent")
+    log = SessionLog(journal, "s", bounds, last=0, on_stored=acts, on_failure=lambda *_: False)
+    for _ in range(100):
+        log.add([NewEntry("to_client", (b"{}",), 1.0, pending=True)])
+    await log.flush(20)
+    assert stored == list(range(1, 101))
+    assert max(journal.appends) == 2 * 32
+    await log.aclose()
