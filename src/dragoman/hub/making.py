@@ -14,6 +14,7 @@ from dragoman.hub.frames import value_of
 from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.notes import note
 from dragoman.hub.recall import Memory, is_name
+from dragoman.hub.servers import permit_servers
 from dragoman.hub.session import HubSession
 from dragoman.journal import Stored
 
@@ -127,7 +128,7 @@ async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str
     cwd = value_of(params.get("cwd"), "")
     if not (client.grant.may("prompt") and client.grant.may_open(str(cwd))):
         return None
-    hub.desk.judge.check_servers(params, agent=client.agent, cwd=str(cwd))
+    await permit_servers(hub, params, agent=client.agent, cwd=str(cwd))
     life = await hub.pool.life(client.agent)
     if not life.can("loadSession"):
         return None
