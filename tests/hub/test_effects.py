@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -363,6 +365,24 @@ async def test_after_a_crash_what_nobody_had_permitted_is_asked_anew_and_done_on
         await back.until(lambda one: one.get("params", {}).get("event") == "turn_ended")
         assert back.texts()[-1] == "ran"
     assert (project / "made.txt").exists()
+
+
+async def test_a_question_waits_no_longer_because_the_hub_was_started_again(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with staged({"user": user}, expire=1800.0) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        client.prompt(session, "announce make")
+        await client.asked()
+        await stage.crash()
+        an_hour_later = SimpleNamespace(time=lambda: time.time() + 3600)
+        monkeypatch.setattr("dragoman.hub.asking.time", an_hour_later)
+        await stage.start()
+        back = await stage.client(events=True, cursors=True).begin()
+        await back.call("session/load", {"sessionId": session, "cwd": str(project), "mcpServers": []})
+        await back.until(lambda one: one.get("params", {}).get("event") == "turn_ended")
+        assert back.texts()[-1] == "no"
 
 
 async def test_after_a_crash_what_may_have_been_done_is_not_done_again(project: Path, tmp_path: Path) -> None:
