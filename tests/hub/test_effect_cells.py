@@ -32,7 +32,7 @@ from dragoman.workspace.policy.loading import places
 from tests.conftest import COUNTED
 from tests.hub.sessions.stage import Stage, Talker, staged
 from tests.hub.test_effects import ALLOW_ALL, ASK_ALL, DENY_ALL, FILES, Witness, logged
-from tests.sdk.test_dialects import READER
+from tests.sdk.test_dialects import READER, texts
 
 pytestmark = pytest.mark.bound(30)
 
