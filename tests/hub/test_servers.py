@@ -118,3 +118,19 @@ async def test_a_question_about_an_mcp_server_ends_with_its_time_or_its_client(
         ("deny", "deadline"),
         ("deny", "cancel"),
     ]
+
+
+async def test_after_a_crash_nothing_is_left_of_a_question_about_a_session_that_was_never_made(
+    project: Path, tmp_path: Path
+) -> None:
+    async with judged_servers(tmp_path) as (stage, _):
+        person = await stage.client(Grant("ann")).begin()
+        await person.call("_dragoman/hub/watch")
+        editor = await stage.client().begin()
+        editor.ask("session/new", {"cwd": str(project), "mcpServers": [named_server("other", "npx")]})
+        await person.until(lambda one: one.get("method") == "_dragoman/hub/asked")
+        await stage.crash()
+        await stage.start()
+        back = await stage.client().begin()
+        assert (await back.call("_dragoman/hub/inbox"))["requests"] == []
+        assert (await back.call("session/list"))["sessions"] == []

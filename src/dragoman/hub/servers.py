@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw
 
-from dragoman.errors import ErrorAnswer
-from dragoman.hub.frames import encoded, value_of
+from dragoman.errors import Elsewhere, ErrorAnswer
+from dragoman.hub.frames import KEY_LENGTH, encoded, value_of
 from dragoman.hub.gate import FORBIDDEN
 from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.notes import note
@@ -35,6 +35,12 @@ from dragoman.workspace.policy.question import Question, Setting, about_mcp_serv
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
+
+ASKING: Final = "dragoman-asking-"
+"""How the ids of sessions begin that are there for a question alone; no agent's session gets such an id."""
+
+ASKING_KEY: Final = ASKING.ljust(KEY_LENGTH + 1, "-")
+"""The key under which the journal lists them; it is longer than a client's may be."""
 
 TITLE: Final = "A new session"
 """What a session is called that is there for a question alone."""
@@ -104,7 +110,7 @@ async def asking_session(hub: Hub, *, agent: str, cwd: str) -> AsyncIterator[Hub
     """A session in which people are asked about one that is not there yet. It has no agent, and is deleted
     when the question is over.
     """
-    session_id = str(uuid.uuid4())
+    session_id = f"{ASKING}{uuid.uuid4()}"
     session = HubSession(hub, session_id, Memory(session_id), last=0)
     session.claim = await hub.belonging.claim(session_id)
     hub.sessions[session_id] = session
@@ -114,7 +120,22 @@ async def asking_session(hub: Hub, *, agent: str, cwd: str) -> AsyncIterator[Hub
     session.log.add([("note", made)])
     try:
         await session.log.flush(STORE_SECONDS)
-        await hub.journal.describe(session_id, agent=agent, cwd=cwd, title=TITLE, state="waiting")
+        await hub.journal.describe(
+            session_id, agent=agent, cwd=cwd, title=TITLE, state="waiting", session=ASKING_KEY
+        )
         yield session
     finally:
         await hub.delete(session)
+
+
+async def drop_asking_sessions(hub: Hub) -> None:
+    """Delete what a hub has left behind that was stopped while it asked: whoever waited for the answer is
+    gone. Those of other nodes stay.
+    """
+    for info in (await hub.journal.list(session=ASKING_KEY, limit=500)).streams:
+        try:
+            claim = await hub.belonging.claim(info.stream)
+        except Elsewhere:
+            continue
+        await hub.journal.delete(info.stream)
+        await hub.belonging.release(claim)
