@@ -111,7 +111,7 @@ async def asking_session(hub: Hub, *, agent: str, cwd: str) -> AsyncIterator[Hub
     when the question is over.
     """
     session_id = f"{ASKING}{uuid.uuid4()}"
-    session = HubSession(hub, session_id, Memory(session_id), last=0)
+    session = HubSession(hub, session_id, Memory(session_id), last=0, agent=agent)
     session.claim = await hub.belonging.claim(session_id)
     hub.sessions[session_id] = session
     made = note("made", agent=agent, cwd=cwd, folders=[], session=session_id, result={}, n=0)

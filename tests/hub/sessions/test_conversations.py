@@ -15,7 +15,6 @@ from dragoman.hub.extras import REMINDER
 from dragoman.testing.pace import deadline
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import WITHIN, Talker, staged, text
-from tests.hub.sessions.stage import WITHIN, staged, text
 
 pytestmark = pytest.mark.bound(25)
 
