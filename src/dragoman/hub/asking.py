@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
@@ -162,7 +163,7 @@ class Desk:
         if seconds > 0:
             one.expires = one.time + seconds
             how = refusal_of(one, cancel=self._hub.options.on_expiry == "cancel")
-            session.expire_in(one.sequence, seconds, Raw(how))
+            session.expire_in(one.sequence, max(0.0, one.expires - time.time()), Raw(how))
 
     def _announce(self, what: str, members: dict[str, Any], session: HubSession) -> None:
         block = notification(f"_dragoman/hub/{what}", encoded(members))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalError
 from dragoman.hub.pending import REDACTED_ANSWER, REDACTED_PROMPT, refuse_redacted
 from dragoman.hub.recall import is_name
+from dragoman.hub.servers import drop_asking_sessions
 from dragoman.journal.redaction import is_redacted
 from dragoman.wire import Failure, Response, decode, error_object, failure
 from dragoman.wire.codes import INTERNAL_ERROR
@@ -29,6 +30,7 @@ async def recover(hub: Hub) -> None:
     """Find the agents that lived on, then the sessions that were in the middle of something; only then is
     anybody listened to.
     """
+    await drop_asking_sessions(hub)
     adopted = [life for seat in hub.pool.seats.values() if (life := await hub.pool.adopt(seat))]
     ours = hub.belonging.left_behind()
     at_once = asyncio.Semaphore(OPENED_AT_ONCE)
