@@ -113,12 +113,19 @@ _MUTATIONS: list[Callable[[bytes, random.Random], bytes]] = [
 ]
 
 
-def lines(count: int, *, seed: int) -> Iterator[bytes]:
-    """Half of them good; the others were good before."""
+def lines(mutated: int, *, seed: int) -> Iterator[bytes]:
+    """So many that something happened to, and a good one after every fourth or so of them."""
     chance = random.Random(seed)
-    for number in range(count):
+    number = 0
+    while mutated:
+        number += 1
         line = update(number, chance)
-        yield chance.choice(_MUTATIONS)(line, chance) if chance.random() < 0.5 else line
+        if chance.random() < 0.2:
+            yield line
+            continue
+        changed = chance.choice(_MUTATIONS)(line, chance)
+        mutated -= changed != line
+        yield changed
 
 
 # The other reader.

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -362,6 +364,24 @@ async def test_after_a_crash_what_nobody_had_permitted_is_asked_anew_and_done_on
     assert (project / "made.txt").exists()
 
 
+async def test_a_question_waits_no_longer_because_the_hub_was_started_again(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with staged({"user": user}, expire=1800.0) as stage:
+        client = await stage.client().begin()
+        session = await client.new(str(project))
+        client.prompt(session, "announce make")
+        await client.asked()
+        await stage.crash()
+        an_hour_later = SimpleNamespace(time=lambda: time.time() + 3600)
+        monkeypatch.setattr("dragoman.hub.asking.time", an_hour_later)
+        await stage.start()
+        back = await stage.client(events=True, cursors=True).begin()
+        await back.call("session/load", {"sessionId": session, "cwd": str(project), "mcpServers": []})
+        await back.until(lambda one: one.get("params", {}).get("event") == "turn_ended")
+        assert back.texts()[-1] == "no"
+
+
 async def test_after_a_crash_what_may_have_been_done_is_not_done_again(project: Path, tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text(ALLOW_ALL)
@@ -439,27 +459,3 @@ async def test_an_agent_cannot_use_the_ids_of_the_hub(project: Path) -> None:
         answer = json.loads(await written.get())
         assert (answer["id"], answer["error"]["code"]) == ("hub:1", -32600)
         assert (await client.call("_dragoman/hub/inbox"))["requests"] == []
-
-
-async def test_a_rule_about_mcp_servers_decides_which_of_them_a_client_may_name(
-    project: Path, tmp_path: Path
-) -> None:
-    policy, audit = tmp_path / "policy.toml", tmp_path / "audit.jsonl"
-    policy.write_text(
-        'default = "deny"\n[[rule]]\ndecision = "deny"\nmethod = "mcp"\ntool = "bad"\n'
-        '[[rule]]\ndecision = "ask"\nmethod = "mcp"\ncommand = "npx"\n'
-    )
-    async with staged({"user": user}, policy=str(policy), audit=str(audit)) as stage:
-        client = await stage.client().begin()
-        refused = [("bad", "server"), ("other", "npx")]
-        for name, command in refused:
-            server = {"name": name, "command": command, "args": [], "env": []}
-            error = await client.refusal("session/new", {"cwd": str(project), "mcpServers": [server]})
-            assert (error["code"], error["data"]) == (-32003, {"reason": "policy"})
-        server = {"name": "good", "command": "server", "args": [], "env": []}
-        await client.call("session/new", {"cwd": str(project), "mcpServers": [server]})
-    assert [(line["tool"], line["outcome"]) for line in logged(audit)] == [
-        ("bad", "deny"),
-        ("other", "deny"),
-        ("good", "allow"),
-    ]

@@ -53,10 +53,11 @@ def connect(
     dialect: str = "auto",
     quirks: bool = True,
     ledger: Ledger | None = None,
+    policy: str = "",
 ) -> Piped | Looped:
     """An agent, started if need be, and initialized, for the length of a `with`. A string is a command line,
-    which no shell runs, or an address. `on_stderr` is called from another thread. `dialect`, `quirks` and
-    `ledger` are those of the awaited `connect`.
+    which no shell runs, or an address. `on_stderr` is called from another thread. `dialect`, `quirks`,
+    `ledger` and `policy` are those of the awaited `connect`.
     """
     is_address = isinstance(target, str) and "://" in target.partition(" ")[0]
     if isinstance(target, str | Sequence) and not is_address and os.name != "nt":
@@ -66,7 +67,8 @@ def connect(
             return Child(target, cwd=cwd, env=resolved(env), grace=grace, on_stderr=on_stderr)
 
         interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
-        return Piped(start, client or Client(), limits or DEFAULT_LIMITS, interpreter=interpreter)
+        limits = limits or DEFAULT_LIMITS
+        return Piped(start, client or Client(), limits, interpreter=interpreter, policy=policy)
     return Looped(
         awaited.connect(
             target,
@@ -78,6 +80,7 @@ def connect(
             dialect=dialect,
             quirks=quirks,
             ledger=ledger,
+            policy=policy,
         )
     )
 
@@ -92,8 +95,10 @@ class Piped:
         limits: Limits,
         *,
         interpreter: FadingInterpreter | None = None,
+        policy: str = "",
     ) -> None:
         self._interpreter = interpreter
+        self._policy = policy
         self._start = start
         self._client = client
         self._limits = limits
@@ -122,6 +127,7 @@ class Piped:
             self._start(),
             side,
             interpreter=self._interpreter,
+            policy=self._policy,
             private=self._private,
             name=name,
             limits=limits,

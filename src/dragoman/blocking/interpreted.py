@@ -51,8 +51,10 @@ class InterpretedLink(ClientLink):
         private: PrivateLoop,
         name: str,
         limits: Limits | None = None,
+        policy: str = "",
     ) -> None:
         self._interpreter = interpreter
+        self._policy = policy
         self._private = private
         self._host: EdgeHost | None = None
         self._for_us: list[bytes] = []  # frames that nobody has read yet
@@ -93,7 +95,7 @@ class InterpretedLink(ClientLink):
         for position, message in passed.host:
             loop = self._private.start()
             if self._host is None:
-                self._host = EdgeHost(self._answered_by_host)
+                self._host = EdgeHost(self._answered_by_host, policy=self._policy)
             loop.call_soon_threadsafe(self._host.ask, position, message)
 
     def _answered_by_host(self, position: int, message: HostAnswer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from typing import Any
 
 from dragoman.cli.console import say
@@ -96,7 +97,7 @@ async def _talk(chosen: argparse.Namespace, url: str, headers: dict[str, str]) -
 
         lines = Lines(sys.stdin.fileno())
         for one in waiting:
-            say(shown(one))
+            say(shown(one, now=time.time()))
             if not chosen.list and sys.stdin.isatty():
                 await _ask(hub, one, lines)
         return 0
@@ -178,7 +179,16 @@ def risks_of(one: dict[str, Any]) -> list[str]:
     return lines + ([f"note: {one['risksNote']}"] if one.get("risksNote") else [])
 
 
-def shown(one: dict[str, Any]) -> str:
+def remaining(seconds: float) -> str:
+    """How long a question still waits, in the largest unit that fits."""
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"waits for {count} {unit}{'' if count == 1 else 's'} more, and is refused then"
+    return "waits for less than a minute more, and is refused then"
+
+
+def shown(one: dict[str, Any], *, now: float) -> str:
     """One request, whole: whoever decides must see what is decided about."""
     import json
 
@@ -190,6 +200,8 @@ def shown(one: dict[str, Any]) -> str:
     details = {key: call[key] for key in ("kind", "rawInput", "content", "locations") if call.get(key)}
     if details:
         lines += ["  " + line for line in json.dumps(details, indent=2, ensure_ascii=False).split("\n")]
+    if isinstance(one.get("expiresAt"), int | float):
+        lines.append(f"  {remaining(float(one['expiresAt']) - now)}")
     if one.get("rule"):
         lines.append(f"  asked because: {one['rule']}")
     lines += [f"  {line}" for line in risks_of(one)]

@@ -33,7 +33,8 @@ examples:
 
 Put it before the command of an agent in an editor's configuration. What could not be carried is said on
 standard error at the end, and written to --ledger FILE as JSON. Where a dialect has no way to ask for
-permission, nobody consents, unless --policy FILE allows it (docs/policy.md).
+permission, nobody consents, unless --policy FILE allows it; its rules also hold for files that are lent to an
+agent whose client has none (docs/policy.md).
 
 exit status:
     0  the client ended the conversation
@@ -63,7 +64,9 @@ def _fill(translate: argparse.ArgumentParser) -> None:
     translate.add_argument("--strict", action="store_true", help="end the conversation at the first loss")
     translate.add_argument("--ledger", metavar="FILE", help="write what was lost or repaired, as JSON")
     translate.add_argument("--cwd", metavar="DIR", help="the folder of sessions whose dialect names none")
-    translate.add_argument("--policy", metavar="FILE", help="who consents where a dialect cannot ask")
+    translate.add_argument(
+        "--policy", metavar="FILE", help="rules for what a dialect cannot ask, and for files"
+    )
     translate.add_argument(
         "--as-written",
         action="store_true",
@@ -121,7 +124,8 @@ def _settings(chosen: argparse.Namespace) -> Settings:
 
     audit = AuditLog(places().audit)
     consent = consent_of(chosen.policy, cwd=cwd, audit=audit)
-    return Settings(cwd=cwd, consent=consent, as_written=chosen.as_written)
+    policy = os.path.abspath(chosen.policy)
+    return Settings(cwd=cwd, consent=consent, policy=policy, as_written=chosen.as_written)
 
 
 def _try_to_write(path: str | None) -> None:

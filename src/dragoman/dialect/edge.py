@@ -73,6 +73,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     dialect cannot ask. Not where other clients are asked the same, as at a hub: there an answer comes from a
     person or not at all. See `permission`.
     """
+    policy: str = ""
+    """For the host: the file of rules that come before the project's and the user's, for what it lends."""
     clock: Callable[[], str] | None = None
     """The time now, in RFC 3339, for dialects that tell times: an edge has no clock of its own."""
     as_written: bool | None = False

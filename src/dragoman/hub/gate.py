@@ -90,10 +90,15 @@ REQUESTS: dict[str, Row] = {
     f"{HUB}queue/withdraw": Row(scopes=("prompt",), effect="drive"),
     f"{HUB}rename": Row(scopes=("prompt",), effect="drive"),
     f"{HUB}status": Row(scopes=("admin",), effect="administer"),
-    # Of the thread protocol, whose history the hub answers before a client has introduced itself.
+}
+
+HISTORY: dict[str, Row] = {
     "getThreads": Row(scopes=("observe",), effect="look"),
     "getThreadEntries": Row(scopes=("observe",), effect="look"),
 }
+"""Questions of the thread protocol, which the hub answers before a client has introduced itself. They are no
+requests of version 1: what is called so there is unknown to the hub, and would go on to an agent.
+"""
 
 NOTIFICATIONS: dict[str, Row] = {
     "session/cancel": Row(scopes=("prompt",), effect="drive"),
@@ -128,8 +133,7 @@ def check(
     `agent` is the one that the client means unless the request names another.
     """
     row = row_of(method, params, is_request=is_request)
-    if row.scopes and not any(grant.may(scope) for scope in row.scopes):
-        raise forbidden(row.scopes[0])
+    _check_scopes(grant, row)
     if row.names_agent and not grant.may_use(agent_in(params) or agent):
         name = agent_in(params) or agent
         raise ErrorAnswer(FORBIDDEN, f"Forbidden: this token may not use {name}", {"scope": "agents"})
@@ -142,10 +146,23 @@ def check(
     return row
 
 
+def check_history(grant: Grant, method: str) -> None:
+    """The same for a question of the thread protocol about history, which names nothing but a thread."""
+    row = HISTORY.get(method)
+    if row is None:
+        raise method_not_found(method)
+    _check_scopes(grant, row)
+
+
 def check_session(grant: Grant, *, agent: str, cwd: str) -> None:
     """Whether a session is among those that the token is for."""
     if not (grant.may_use(agent) and grant.may_open(cwd)):
         raise ErrorAnswer(FORBIDDEN, "Forbidden: this token may not use this session", {"scope": "sessions"})
+
+
+def _check_scopes(grant: Grant, row: Row) -> None:
+    if row.scopes and not any(grant.may(scope) for scope in row.scopes):
+        raise forbidden(row.scopes[0])
 
 
 def forbidden(scope: str) -> ErrorAnswer:
@@ -243,5 +260,6 @@ def _file(uri: str) -> str:
 
 def table() -> list[dict[str, Any]]:
     """The rows as plain values, for the documentation and for tests."""
-    rows = {**REQUESTS, **{f"{name} (notification)": row for name, row in NOTIFICATIONS.items()}}
+    notifications = {f"{name} (notification)": row for name, row in NOTIFICATIONS.items()}
+    rows = {**REQUESTS, **HISTORY, **notifications}
     return [{"method": name, **msgspec.to_builtins(row)} for name, row in rows.items()]

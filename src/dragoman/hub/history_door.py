@@ -11,7 +11,7 @@ import msgspec
 
 from dragoman.errors import ErrorAnswer, LinkClosed
 from dragoman.hub.admission import Grant
-from dragoman.hub.gate import check
+from dragoman.hub.gate import check_history
 from dragoman.hub.history_api import HistoryApi
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Sink, Transport
@@ -55,7 +55,7 @@ class HistoryDoor(PassingTransport):
     def _ask(self, line: bytes) -> None:
         head = glance(line)
         try:
-            check(self._grant, str(head.method), {})
+            check_history(self._grant, str(head.method))
         except ErrorAnswer as refused:
             refusal = {"code": refused.code, "message": refused.message}
             self._tell(msgspec.json.encode({"id": head.id, "error": refusal}))

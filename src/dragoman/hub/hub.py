@@ -64,7 +64,7 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     """What a client may leave unread of what is not in a session's stream."""
     sessions: int = 10_000
     files: str = "client"
-    expire: float = 0.0
+    expire: float = 86400.0
     on_expiry: str = "reject"
     policy: str = ""
     audit: str = ""

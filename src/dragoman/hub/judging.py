@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from dragoman.errors import ErrorAnswer
 from dragoman.hub.lending import lent_request, waiting_for_people
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, object_of, value_of
@@ -31,14 +30,13 @@ from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import Decision
 from dragoman.workspace.policy.desk import PermissionDesk, policy_refusal, why_of
 from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, with_real_paths
-from dragoman.workspace.policy.loading import load, places, read_file
+from dragoman.workspace.policy.loading import RulebookCache, load, places, read_file
 from dragoman.workspace.policy.options import choose, selected, usable_options
 from dragoman.workspace.policy.policy import BUILT_IN, Layer, Policy
 from dragoman.workspace.policy.question import (
     Question,
     Setting,
     about_lent,
-    about_mcp_server,
     about_tool_call,
 )
 from dragoman.workspace.policy.reading import PolicyError
@@ -88,6 +86,7 @@ class HubJudge:
         self._file = file
         self._rules = read_file(file) if file else None
         self._judge = PermissionJudge(audit=audit, remembered=Remembered(places().remembered))
+        self._books = RulebookCache()  # decisions are made on the event loop
         self._agents: dict[tuple[str, int], AgentQuestion] = {}  # by session and sequence
         self._own: dict[tuple[str, int], HubQuestion] = {}
 
@@ -169,7 +168,7 @@ class HubJudge:
         session = self._hub.sessions.get(access.session_id)
         if session is None:  # it was closed meanwhile
             raise policy_refusal()
-        await (await self._desk(session, one, lender="hub")).guard(access)
+        await self._desk(session, one, lender="hub").guard(access)
         if one.sequence not in session.state.requests:  # its turn has ended meanwhile
             raise policy_refusal()
 
@@ -193,14 +192,14 @@ class HubJudge:
         assert question is not None  # else nothing was to be asked
         content = value_of(object_of(one.params).get("content"))
         written = (v1.Diff(path=question.paths[0], new_text=str(content)),) if question.writes else ()
-        await (await self._desk(session, one, lender="client")).permit(question, written)
+        await self._desk(session, one, lender="client").permit(question, written)
 
-    async def _desk(
+    def _desk(
         self, session: LiveSession, one: OpenRequest, *, lender: Literal["hub", "client"]
     ) -> PermissionDesk:
         setting = _setting(session)
         return PermissionDesk(
-            await asyncio.to_thread(self._policy, session),
+            self._policy(session),
             asker=SessionAsker(self, session, one, lender=lender),
             judge=self._judge,
             agent=setting.agent,
@@ -216,7 +215,7 @@ class HubJudge:
         hub's own rules deny what they deny, and people are asked about everything else.
         """
         try:
-            return load(roots=roots, file=self._file or None, rules=self._rules)
+            return load(roots=roots, file=self._file or None, rules=self._rules, read=self._books.read)
         except (PolicyError, ValueError, OSError) as error:
             log.warning("people are asked about everything in %s: %s", roots[0], error)
             denials = [rule for rule in self._rules.rules if rule.decision == "deny"] if self._rules else []
@@ -225,35 +224,42 @@ class HubJudge:
 
     # What clients bring along.
 
-    def check_servers(self, params: Mapping[str, Raw], *, agent: str, cwd: str) -> None:
-        """Refuse a session whose client names an MCP server that a rule about such servers does not allow.
-        There is no session yet in which people could be asked.
-        """
-        servers = value_of(params.get("mcpServers"))
-        named = (
-            [server for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
+    def decide_about_server(self, question: Question, *, cwd: str) -> Decision:
+        """What the rules about MCP servers say of one that a client names; what none names is allowed."""
+        return self._judge.decide(question, self._policy_in([cwd]).about_servers())
+
+    async def settle_server(
+        self, question: Question, decision: Decision, chosen: Chosen, options: Sequence[v1.PermissionOption]
+    ) -> bool:
+        """Write down what was decided about it; whether it is permitted."""
+        settlement = await asyncio.to_thread(
+            self._judge.settle,
+            question,
+            decision,
+            options,
+            chosen.option_id,
+            by=chosen.by,
+            person=chosen.person,
         )
-        policy = self._policy_in([cwd]).about_servers() if named else Policy()
-        setting = Setting(agent=agent, roots=with_real_paths([cwd]), home=places().home)
-        for server in named:
-            question = about_mcp_server(server, setting)
-            decision = self._judge.decide(question, policy)
-            option = choose("allow" if decision.outcome == "allow" else "deny", LENT_OPTIONS)
-            if decision.outcome == "ask":
-                why = f"{decision.why}; it would be asked, and there is no session to ask in"
-                decision = Decision(outcome="deny", rule=decision.rule, why=why)
-            settlement = self._judge.settle(question, decision, LENT_OPTIONS, option, by="policy")
-            if settlement.decision.outcome != "allow":
-                why = f"Forbidden: the policy does not permit the MCP server {question.tool!r}"
-                raise ErrorAnswer(-32003, why, {"reason": "policy"})
+        return settlement.decision.outcome == "allow"
+
+    def take_back(self, question: Question, decision: Decision) -> None:
+        """Whoever named the server has left, and nobody needs an answer."""
+        taken_back = Decision(outcome="deny", rule=decision.rule, why=why_of(None, "cancel"))
+        try:
+            self._judge.write(question, taken_back, by="cancel", option=None)
+        except OSError:  # nothing was permitted; the cancellation must go on
+            log.exception("the audit log cannot be written")
 
     # Questions of the hub's own.
 
-    async def ask_people(self, session: LiveSession, params: bytes, *, about: OpenRequest) -> Chosen:
+    async def ask_people(
+        self, session: LiveSession, params: bytes, *, about: OpenRequest | None = None
+    ) -> Chosen:
         """Ask in the session, and wait until the answer is stored. `about` is the agent's request that waits
-        for it: when that is settled meanwhile, nobody needs an answer.
+        for it, if one does: when that is settled meanwhile, nobody needs an answer.
         """
-        if about.sequence not in session.state.requests:
+        if about is not None and about.sequence not in session.state.requests:
             return Chosen(option_id=None, by="cancel")
         future: asyncio.Future[Chosen] = asyncio.get_running_loop().create_future()
         own = session.ask_people(params)

@@ -12,6 +12,7 @@ from msgspec import Raw
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.live_session import LiveSession
 from dragoman.hub.log import STORE_SECONDS
+from dragoman.hub.servers import ASKING, permit_servers
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import value_of
 from dragoman.hub.session.state import is_name, new_state
@@ -26,9 +27,13 @@ Made: TypeAlias = asyncio.Future[tuple[LiveSession, bool]]
 
 async def free_id(hub: Hub, wanted: str) -> str:
     """The agent's own id where it can be ours too."""
-    if is_name(wanted) and wanted not in hub.sessions and await _is_free(hub, wanted):
+    if _may_be_agents(wanted) and wanted not in hub.sessions and await _is_free(hub, wanted):
         return wanted
     return str(uuid.uuid4())
+
+
+def _may_be_agents(session_id: str) -> bool:
+    return is_name(session_id) and not session_id.startswith(ASKING)
 
 
 async def _is_free(hub: Hub, wanted: str) -> bool:
@@ -112,7 +117,7 @@ async def _make_under(hub: Hub, key: str, make: Callable[[], Awaitable[LiveSessi
 
 async def loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str, Raw]) -> LiveSession | None:
     """A session that only the agent knows, made somewhere else: from here on it is ours too."""
-    if not is_name(session_id) or session_id in hub.sessions:
+    if not _may_be_agents(session_id) or session_id in hub.sessions:
         return None
     async with hub.opening(session_id):
         return await _loaded(hub, client, session_id, params)
@@ -124,7 +129,7 @@ async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str
     cwd = value_of(params.get("cwd"), "")
     if not (client.grant.may("prompt") and client.grant.may_open(str(cwd))):
         return None
-    hub.desk.judge.check_servers(params, agent=client.agent, cwd=str(cwd))
+    await permit_servers(hub, params, agent=client.agent, cwd=str(cwd))
     life = await hub.pool.life(client.agent)
     if not life.can("loadSession"):
         return None

@@ -22,6 +22,7 @@ from dragoman.hub.key_lookup import IncomingPrompt
 from dragoman.hub.making import loaded, made_once, make, widen
 from dragoman.hub.methods_hub import HubMethods
 from dragoman.hub.rendering import Position, read_cursor
+from dragoman.hub.servers import permit_servers
 from dragoman.hub.session.frames import encoded, ours_in, texts_in, value_of, without_ours
 from dragoman.runtime.budget import HeldBytes
 from dragoman.version import VERSION
@@ -150,9 +151,12 @@ class Methods:
     async def _new(self, client: HubClient, params: Params, request_id: Id) -> Result:
         agent = agent_in(params) or client.agent
         cwd = client.text(params, "cwd")
-        self._hub.desk.judge.check_servers(params, agent=agent, cwd=cwd)
         key = checked_key(ours_in(params))
-        new = partial(make, self._hub, agent, without_ours(params), key=key)
+
+        async def new() -> LiveSession:
+            await permit_servers(self._hub, params, agent=agent, cwd=cwd)
+            return await make(self._hub, agent, without_ours(params), key=key)
+
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
             client.may_reach(session)
@@ -163,7 +167,7 @@ class Methods:
     async def _load(self, client: HubClient, params: Params, request_id: Id) -> Result:
         session = await loaded(self._hub, client, client.text(params, "sessionId"), params)
         session = await self._session(client, params) if session is None else session
-        self._bring(client, session, params)
+        await self._bring(client, session, params)
         begun = ours_in(params).get("after")  # by a client that was told a part of it by another node
         position = read_cursor(begun) if isinstance(begun, str) else None
         follower = self._hub.attach(client, session, position or Position(0))
@@ -183,7 +187,7 @@ class Methods:
 
     async def _resume(self, client: HubClient, params: Params, request_id: Id) -> Result:
         session = await self._session(client, params)
-        self._bring(client, session, params)
+        await self._bring(client, session, params)
         ours = ours_in(params)
         position = Position(session.log.last)
         if isinstance(ours.get("after"), str):
@@ -200,18 +204,22 @@ class Methods:
             follower.catch_up()
         return None
 
-    def _bring(self, client: HubClient, session: LiveSession, params: Params) -> None:
+    async def _bring(self, client: HubClient, session: LiveSession, params: Params) -> None:
         """What a client brings along counts for the next process of the agent, if it may drive one: MCP
         servers are commands.
         """
         if not client.grant.may("prompt"):
             return
-        self._hub.desk.judge.check_servers(params, agent=session.state.agent, cwd=session.state.cwd)
+        await self._permit_servers(session, params)
         if "mcpServers" in params:
             session.setup["mcpServers"] = value_of(params["mcpServers"], [])
         if "after" not in ours_in(params):  # who comes back has brought its folders already
             folders = value_of(params.get("additionalDirectories"), [])
             widen(session, folders if isinstance(folders, list) else [])
+
+    async def _permit_servers(self, session: LiveSession, params: Params) -> None:
+        memory = session.state
+        await permit_servers(self._hub, params, agent=memory.agent, cwd=memory.cwd, session=session)
 
     async def _list(self, client: HubClient, params: Params, request_id: Id) -> Result:
         cwd, cursor = value_of(params.get("cwd")), value_of(params.get("cursor"))
@@ -229,7 +237,7 @@ class Methods:
 
     async def _fork(self, client: HubClient, params: Params, request_id: Id) -> Result:
         source = await self._session(client, params)
-        self._hub.desk.judge.check_servers(params, agent=source.state.agent, cwd=source.state.cwd)
+        await self._permit_servers(source, params)
         ours = ours_in(params)
         key = checked_key(ours)
         new = partial(fork, self._hub, source, without_ours(params), ours.get("before"), key=key)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalError
 from dragoman.hub.pending import REDACTED_ANSWER, refuse_redacted
+from dragoman.hub.servers import drop_asking_sessions
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.machine import REDACTED_PROMPT
 from dragoman.hub.session.state import is_name
@@ -31,6 +32,7 @@ async def recover(hub: Hub) -> None:
     """Find the agents that lived on, then the sessions that were in the middle of something; only then is
     anybody listened to.
     """
+    await drop_asking_sessions(hub)
     adopted = [life for seat in hub.pool.seats.values() if (life := await hub.pool.adopt(seat))]
     ours = hub.belonging.left_behind()
     at_once = asyncio.Semaphore(OPENED_AT_ONCE)

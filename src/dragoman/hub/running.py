@@ -23,11 +23,13 @@ from dragoman.hub.cluster.joining import node_name, place_of
 from dragoman.hub.grants import LiveGrants
 from dragoman.hub.grants_store import TokenStore
 from dragoman.hub.hub import Hub, HubOptions, Trace
+from dragoman.hub.line import Lasting
 from dragoman.hub.listening import Tls, listening, open_socket, parse_listen
 from dragoman.hub.observing.asgi import HEALTH, PATHS, ObservingPages
 from dragoman.hub.observing.observer import Observer
 from dragoman.hub.observing.spans import open_spans
 from dragoman.hub.observing.status import SeesHub, Status
+from dragoman.hub.pool import AgentSpec
 from dragoman.hub.rates import Buckets
 from dragoman.hub.settings import HubSettings, changed
 from dragoman.hub.settings_agents import offered_agents
@@ -102,7 +104,7 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
         place = await stack.enter_async_context(place_of(settings, folder, door.url, GUESTS))
         hub = Hub(
             observer.measured(place.journal),
-            specs_of(offered_agents(settings), folder / "agents", lease=place.lease),
+            _specs(settings, folder, place.lease),
             options=options_of(settings),
             remember=Introductions(folder / "agents"),
             trace=_trace(observer) if settings.telemetry.traces else None,
@@ -141,7 +143,7 @@ async def running(settings: HubSettings, *, page: Any = None) -> AsyncIterator[R
             admission.rename(hosts=door.names(fresh), origins=fresh.origins)
             hub.options = options_of(fresh)
             hub.default_agent = fresh.default_agent
-            hub.pool.offer(specs_of(offered_agents(fresh), folder / "agents", lease=place.lease))
+            hub.pool.offer(_specs(fresh, folder, place.lease))
             stays = hub.desk.load_policy(fresh.approvals.policy)
             return [*([stays] if stays else []), *(f"{name} waits for a restart" for name in waiting)]
 
@@ -205,6 +207,12 @@ def options_of(settings: HubSettings) -> HubOptions:
         release_after=settings.detached.release_after,
         prompt_rate=Buckets(settings.limits.prompt_rate).take,
         changes=True,
+    )
+
+
+def _specs(settings: HubSettings, folder: Path, lease: Callable[[], Lasting] | None) -> dict[str, AgentSpec]:
+    return specs_of(
+        offered_agents(settings), folder / "agents", lease=lease, policy=settings.approvals.policy
     )
 
 

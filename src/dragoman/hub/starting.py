@@ -34,13 +34,21 @@ BUILT_IN_NAMES = frozenset(agent.name for agent in BUILT_IN)
 
 
 def specs_of(
-    agents: Mapping[str, AgentSettings], folder: Path, *, lease: Callable[[], Lasting] | None = None
+    agents: Mapping[str, AgentSettings],
+    folder: Path,
+    *,
+    lease: Callable[[], Lasting] | None = None,
+    policy: str = "",
 ) -> dict[str, AgentSpec]:
-    """`folder` is where keepers listen. With `lease`, agents never act but under one."""
-    return {name: _spec(name, settings, folder, lease) for name, settings in agents.items()}
+    """`folder` is where keepers listen. With `lease`, agents never act but under one. `policy` is the file of
+    rules for what interpreters lend.
+    """
+    return {name: _spec(name, settings, folder, lease, policy) for name, settings in agents.items()}
 
 
-def _spec(name: str, settings: AgentSettings, folder: Path, lease: Callable[[], Lasting] | None) -> AgentSpec:
+def _spec(
+    name: str, settings: AgentSettings, folder: Path, lease: Callable[[], Lasting] | None, policy: str
+) -> AgentSpec:
     place = folder / f"{file_name(name)}.sock"
 
     async def start() -> Line:
@@ -56,7 +64,7 @@ def _spec(name: str, settings: AgentSettings, folder: Path, lease: Callable[[], 
     async def start_once() -> Line:
         lasting = None if lease is None else lease()
         return await keep(
-            command_of(name, settings),
+            command_of(name, settings, policy=policy),
             socket=place,
             cwd=settings.cwd or None,
             env=agent_environment(allow=settings.allow, explicit=settings.env),
@@ -90,15 +98,18 @@ def _secrets(settings: AgentSettings) -> tuple[str, ...]:
     return tuple(value for name, value in environment.items() if is_secret_name(name))
 
 
-def command_of(name: str, settings: AgentSettings) -> list[str]:
-    """The command, behind an interpreter unless the agent is known to speak version 1."""
+def command_of(name: str, settings: AgentSettings, *, policy: str = "") -> list[str]:
+    """The command, behind an interpreter unless the agent is known to speak version 1. An interpreter lends
+    files by the rules of the file `policy`.
+    """
     command = list(settings.command)
     if not command:
         raise LocalMistake(f"agents.{name}: neither a command nor a url")
     if settings.dialect == "v1" or (settings.dialect == "auto" and name in BUILT_IN_NAMES):
         return command
     ours = [sys.executable, "-m", "dragoman", "translate", "--client", "v1"]
-    return [*ours, "--agent", settings.dialect, "--", *command]
+    rules = ["--policy", os.path.abspath(policy)] if policy else []
+    return [*ours, "--agent", settings.dialect, *rules, "--", *command]
 
 
 async def open_remote(url: str) -> Any:

@@ -55,6 +55,7 @@ def connect(
     dialect: str = "auto",
     quirks: bool = True,
     ledger: Ledger | None = None,
+    policy: str = "",
 ) -> Connecting:
     """An agent, started if need be, and initialized. A string is a command line, which no shell runs, or the
     address of a server (`ws://…`, `https://…`), which gets these `headers`. With `resume`, a connection to a
@@ -67,7 +68,8 @@ def connect(
 
     `dialect` is what the agent speaks, by name or `"auto"`, which finds out; known `quirks` of agents are
     repaired; `ledger` learns what was found, what could not be carried and what was repaired. An `Agent` of
-    this process and a hub speak v1: nothing stands in between.
+    this process and a hub speak v1: nothing stands in between. What an interpreter itself lends to an agent
+    is decided by the rules of the file `policy`, then by those of the project and the user.
     """
 
     def open_transport() -> tuple[Transport, Serving | None]:
@@ -95,7 +97,7 @@ def connect(
         return target, None
 
     if not isinstance(target, Agent) and not resume:
-        opening = _interpreted(open_transport, dialect, cwd=cwd, quirks=quirks, ledger=ledger)
+        opening = _interpreted(open_transport, dialect, cwd=cwd, quirks=quirks, ledger=ledger, policy=policy)
     else:
         opening = open_transport
     return Connecting(opening, client or _anonymous(), limits or DEFAULT_LIMITS, tap=tap, on_stray=on_stray)
@@ -108,6 +110,7 @@ def _interpreted(
     cwd: str | os.PathLike[str] | None,
     quirks: bool,
     ledger: Ledger | None,
+    policy: str,
 ) -> Opening:
     """The one place where an agent that somebody connects to is heard in v1."""
     from dragoman.sdk.interpreting.lending import LendingTransport
@@ -116,7 +119,9 @@ def _interpreted(
     def opening_interpreted() -> tuple[Transport, Serving | None]:
         interpreter = agent_interpreter(dialect, cwd=cwd, ledger=ledger, quirks=quirks)
         transport, served = opening()
-        return transport if interpreter is None else LendingTransport(transport, interpreter), served
+        if interpreter is None:
+            return transport, served
+        return LendingTransport(transport, interpreter, policy=policy), served
 
     return opening_interpreted
 

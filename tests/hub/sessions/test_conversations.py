@@ -6,8 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from dragoman import Agent
+from dragoman.hub import pool
 from dragoman.hub.admission import Grant
+from dragoman.hub.extras import REMINDER
 from dragoman.testing.pace import deadline
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import WITHIN, Talker, staged, text
@@ -392,3 +396,42 @@ async def test_what_a_terminal_of_the_hub_prints_can_be_looked_at(tmp_path: Path
         assert told["exitStatus"] == {"exitCode": 0, "signal": None}
         unknown = {"sessionId": session, "terminalId": "another"}
         assert (await client.refusal("_dragoman/hub/terminal", unknown))["code"] == -32002
+
+
+async def test_an_agent_that_has_lost_a_session_is_told_the_latest_of_what_was_said() -> None:
+    gates: list[Gate] = []
+
+    def forgetful() -> Agent:
+        gates.append(Gate())
+        return obedient(gates[-1])
+
+    async with staged({"one": forgetful}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "an old word"))
+        await client.answer(client.prompt(session, "x" * REMINDER))
+        await stage.end_agent("one")
+        await client.answer(client.prompt(session, "and now?"))
+    (told,) = gates[-1].prompts
+    assert told.startswith("This conversation goes on from an earlier one.")
+    assert told.endswith("and now?")
+    assert "an old word" not in told
+    assert REMINDER <= len(told) < REMINDER + 500
+
+
+async def test_an_agent_that_nobody_uses_is_stopped_and_started_when_somebody_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool, "LOOK_SECONDS", 0.01)
+    async with staged({"one": obedient}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        first = stage.kept["one"]
+        seat = stage.hub.pool.seats["one"]
+        seat.spec = replace(seat.spec, idle=0.0)
+        async with deadline(WITHIN):
+            while first.lives:
+                await client.call("_dragoman/hub/agents")
+        seat.spec = replace(seat.spec, idle=600.0)
+        assert "result" in await client.answer(client.prompt(session, "hello"))
+        assert stage.kept["one"] is not first

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dragoman.errors import JournalError
 from dragoman.journal import Entry
+from dragoman.journal.nats.storing import Storing
 from tests.journal.nats.places import fresh, opened
 from tests.nats_servers import started
 
@@ -43,3 +46,42 @@ async def test_the_original_of_a_stream_that_was_made_again_is_its_own(tmp_path:
                 await place.journal.append("a", [Entry("note", frame, 5.0, True)])
                 assert await place.journal.originals("a") == {1: frame}
                 await place.journal.delete("a")
+
+
+async def test_an_original_is_there_before_its_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with started(tmp_path) as servers:
+        prefix = fresh("o")
+        async with opened(servers, prefix) as place:
+            await place.journal.append("a", [Entry("note", b"first", 5.0)])
+            seen: list[bool] = []
+            send = Storing._send
+
+            async def look_and_send(storing: Storing, *args: Any) -> Any:
+                seen.append(SECRET in on_disk(tmp_path))
+                return await send(storing, *args)
+
+            monkeypatch.setattr(Storing, "_send", look_and_send)
+            await place.journal.append("a", [Entry("note", b"x " + SECRET, 5.0, True)])
+    assert seen == [True]
+
+
+async def test_an_original_counts_for_no_entry_but_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lost(*_: object) -> None:
+        raise JournalError("the node is gone before the entry is stored")
+
+    with started(tmp_path) as servers:
+        prefix = fresh("o")
+        async with opened(servers, prefix) as place:
+            await place.journal.append("a", [Entry("note", b"first", 5.0)])
+            with monkeypatch.context() as patch:
+                patch.setattr(Storing, "_send", lost)
+                with pytest.raises(JournalError):
+                    await place.journal.append("a", [Entry("note", b"mine " + SECRET, 5.0, True)])
+            assert await place.journal.originals("a") == {}
+        async with opened(servers, prefix) as place:
+            await place.journal.append("a", [Entry("note", b"theirs " + SECRET, 5.0, True)])
+            assert await place.journal.originals("a") == {2: b"theirs " + SECRET}
+            await place.journal.drop_originals("a", [2])
+            assert SECRET not in on_disk(tmp_path)

@@ -50,7 +50,11 @@ def make_house(chosen: argparse.Namespace) -> tuple[House, Wanted | None]:
     from dragoman.tui.ports import Wanted
 
     cwd = chosen.cwd if chosen.hub and chosen.cwd else _folder(chosen.cwd)
-    rules = Rules(policy=chosen.policy, approve=chosen.approve, shell_lines=chosen.shell_lines)
+    rules = Rules(
+        policy=chosen.policy and os.path.abspath(chosen.policy),
+        approve=chosen.approve,
+        shell_lines=chosen.shell_lines,
+    )
     house: LocalHouse
     if chosen.hub:
         from dragoman.cli.tokens import authorization

@@ -269,6 +269,7 @@ async def opened(
             on_event=talk.happened,
             on_stderr=source.on_stderr,
             dialect=source.dialect,
+            policy=rules.policy or "",
         )
         agent = await stack.enter_async_context(supervisor)
         if source.is_nameless and agent.info is not None:

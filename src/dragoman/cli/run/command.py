@@ -85,6 +85,7 @@ def make_plan(chosen: argparse.Namespace) -> Plan:
             policy=load_policy(
                 roots, file=chosen.policy, approve=chosen.approve or (None if attended else "reads")
             ),
+            policy_file=os.path.abspath(chosen.policy) if chosen.policy else "",
             answers=load_answers(chosen.answers),
             shell_lines=chosen.shell_lines,
             ask=attended,

@@ -129,6 +129,7 @@ class Drive:
                 tap=history.tap,
                 dialect=self._plan.target.dialect,
                 ledger=Ledger(on_loss=self._lost, on_decision=self._found),
+                policy=self._plan.rules.policy_file,
             )
 
         async with lending.workspace:

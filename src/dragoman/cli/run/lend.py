@@ -23,6 +23,8 @@ class Rules:
     """What was said about permissions on the command line."""
 
     policy: Policy
+    policy_file: str
+    """Where its first rules come from; empty if no file was named."""
     answers: Answers | None
     shell_lines: bool
     """Whether a line of shell is run by a shell, once it is permitted; else it is refused."""

@@ -22,7 +22,7 @@ from dragoman.journal.nats.key_index import NatsKeyIndex
 from dragoman.journal.nats.layout import Layout, keys_bucket, meta_bucket, token_of
 from dragoman.journal.nats.objects import Objects
 from dragoman.journal.nats.options import Options
-from dragoman.journal.nats.originals import Originals
+from dragoman.journal.nats.originals import Originals, mark_of
 from dragoman.journal.nats.replaying import Replay
 from dragoman.journal.nats.searching import Search
 from dragoman.journal.nats.storing import Storing
@@ -174,7 +174,22 @@ class NatsJournal:
         return known or purged > 0
 
     async def originals(self, stream: str) -> Mapping[int, bytes]:
-        return await self._originals.read(self._name(stream)[1])
+        found: dict[int, bytes] = {}
+        for sequence, kept in (await self._originals.read(self._name(stream)[1])).items():
+            mark = await self._mark(stream, sequence)
+            frames = [original.frame for original in kept if original.mark == mark]
+            if frames:
+                found[sequence] = frames[0]
+        return found
+
+    async def _mark(self, stream: str, sequence: int) -> str:
+        """The mark of an entry; empty if it is not there."""
+        try:
+            async for page in self.replay(stream, after=sequence - 1, limit=1):
+                return mark_of(page[0])
+        except NoSuchStream:  # whoever wrote the original did not come to write the entry
+            pass
+        return ""
 
     async def drop_originals(self, stream: str, sequences: Iterable[int]) -> None:
         await self._originals.drop(self._name(stream)[1], sequences)

@@ -1,17 +1,19 @@
 """Originals of pending entries on NATS: a JetStream stream of their own, which nothing else reads.
 
 Each original is one message, or several if it is large, under the token and the sequence of its entry. It is
-written by whoever stored the entry, once that is certain: of two nodes that write one stream, only the one
-whose entry stands there writes an original for its place. If the node is lost in between, there is none, and
-the entry is known in its redacted form alone. What is dropped is deleted message by message, which makes the
-server overwrite it; what nobody drops goes after `ORIGINALS_SECONDS`.
+written before the entry, so that no entry that needs one is ever there without. Of two nodes that write one
+stream at the same time, only one stores an entry in a place: an original bears a mark of the redacted form
+that it belongs to, and counts only for the entry that has this form. What is dropped is deleted message by
+message, which makes the server overwrite it; what nobody drops goes after `ORIGINALS_SECONDS`.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from hashlib import sha256
 from secrets import token_hex
+from typing import NamedTuple
 
 from dragoman.journal.contract import Stored
 from dragoman.journal.nats.answers import NoAnswer
@@ -21,14 +23,27 @@ from dragoman.journal.nats.layout import Layout
 
 CHUNK_BYTES = 256 * 1024
 BATCH, BATCH_BYTES = 64, 8 * 1024 * 1024
-PART, TIME = "Dragoman-Part", "Dragoman-Time"
-"""Which part of how many a message is, and the time of its entry."""
+PART, TIME, MARK = "Dragoman-Part", "Dragoman-Time", "Dragoman-Entry"
+"""Which part of how many a message is, the time of its entry, and the mark of its entry's redacted form."""
 
 DELETE_FAILED = 10057
 """How a cluster says that there is no such message."""
 
 STREAMS = 16_384
 """Streams of which it is known which originals they have."""
+
+
+class KeptOriginal(NamedTuple):
+    """An original, and the mark of the entry that it is for."""
+
+    mark: str
+    frame: bytes
+
+
+def mark_of(entry: Stored) -> str:
+    """Tells entries apart by what the stream has of them, and says nothing of what it has not."""
+    place = f"{entry.sequence} {entry.direction} ".encode()
+    return sha256(place + entry.frame).hexdigest()[:32]
 
 
 class Originals:
@@ -39,7 +54,10 @@ class Originals:
         self._layout = layout
         self._known: OrderedDict[str, dict[int, list[int]]] = OrderedDict()  # token → sequence → messages
 
-    async def put(self, token: str, originals: Sequence[Stored], *, patience: float) -> None:
+    async def put(
+        self, token: str, originals: Sequence[Stored], marks: Mapping[int, str], *, patience: float
+    ) -> None:
+        """`marks` are those of the entries, by their sequence."""
         known = await self._of(token)
         for stored in originals:
             messages = known.setdefault(stored.sequence, [])
@@ -50,18 +68,27 @@ class Originals:
                     ID: f"{name}.{part}",  # what is sent again is the same chunk
                     PART: f"{part}/{len(starts)}",
                     TIME: repr(stored.time),
+                    MARK: marks[stored.sequence],
                 }
                 chunk = stored.frame[begin : begin + CHUNK_BYTES]
                 subject = self._layout.original_of(token, stored.sequence)
                 messages.append(await self._publish(subject, chunk, headers, patience))
 
-    async def read(self, token: str) -> dict[int, bytes]:
-        """By their sequence; one of which a part is missing is left out."""
-        parts: dict[int, list[Message]] = {}
+    async def read(self, token: str) -> dict[int, list[KeptOriginal]]:
+        """By their sequence, as many as were written for it; one of which a part is missing is left out."""
+        parts: dict[tuple[int, str], list[Message]] = {}
+        known: dict[int, list[int]] = {}
         async for message in self._from_leader(self._layout.original_of(token, ">")):
-            parts.setdefault(_sequence(message), []).append(message)
-        self._learn(token, {place: [each.seq for each in held] for place, held in parts.items()})
-        return {place: b"".join(each.data for each in held) for place, held in parts.items() if _whole(held)}
+            sequence, name = _sequence(message), message.headers.get(ID, "").partition(".")[0]
+            parts.setdefault((sequence, name), []).append(message)
+            known.setdefault(sequence, []).append(message.seq)
+        self._learn(token, known)
+        found: dict[int, list[KeptOriginal]] = {}
+        for (sequence, _), held in parts.items():
+            if _whole(held):
+                frame = b"".join(each.data for each in held)
+                found.setdefault(sequence, []).append(KeptOriginal(held[0].headers.get(MARK, ""), frame))
+        return found
 
     async def drop(self, token: str, sequences: Iterable[int] | None = None) -> None:
         """These, or all of a stream."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from secrets import randbits, token_hex
 
@@ -22,12 +22,12 @@ from dragoman.journal.nats.jetstream import Ack, JetStream, Tries, refusal
 from dragoman.journal.nats.key_index import NatsKeyIndex
 from dragoman.journal.nats.layout import Layout
 from dragoman.journal.nats.objects import Objects, Place
-from dragoman.journal.nats.originals import Originals
+from dragoman.journal.nats.originals import Originals, mark_of
 from dragoman.journal.nats.records import Head, pack, write, write_outside
 from dragoman.journal.nats.tails import Tail, Tails
 from dragoman.journal.originals import originals_of
 from dragoman.journal.redaction import redact_runs
-from dragoman.journal.runs import Gathered, size_of
+from dragoman.journal.runs import Gathered, Run, size_of
 
 log = logging.getLogger(__name__)
 
@@ -70,10 +70,14 @@ class Storing:
         What cannot be found out in time is `NoAnswer`.
         """
         time = self._clock()
-        head, rest, originals, keyed = await self._pack(stream, token, entries, tail, time)
+        head, rest, originals, marks, keyed = await self._pack(stream, token, entries, tail, time)
         for entry in keyed:
             if entry.kind == "made":
                 await self._keys.claim(stream, token, entry.key)
+        if not tail.at and not tail.last:
+            self._originals.begin(token)
+        if originals:
+            await self._keep(stream, token, originals, marks, tries)
         place: Place | None = None
         payload = b""
         if len(rest) > min(INLINE_BYTES, self._jetstream.wire.max_payload - 4096):
@@ -86,33 +90,38 @@ class Storing:
             return None
         self._tails.learn_mark(token, head, at)
         self._keys.on_stored(stream, token, head, keyed)
-        if not tail.at and not tail.last:
-            self._originals.begin(token)
-        if originals:
-            await self._keep(stream, token, originals, tries)
         return Tail(head.last, at, head.life, time)
 
     async def _pack(
         self, stream: str, token: str, entries: Gathered, tail: Tail, time: float
-    ) -> tuple[Head, bytes, Sequence[Stored], Sequence[KeyedEntry]]:
+    ) -> tuple[Head, bytes, Sequence[Stored], Mapping[int, str], Sequence[KeyedEntry]]:
+        """The record, the originals of its entries, and the marks of those that have one."""
         redact = self._redact
         # A record with nothing before it begins a life, and says whose.
         life, name = (tail.life, "") if tail.at else (randbits(63), stream)
 
-        def work() -> tuple[Head, bytes, Sequence[Stored], Sequence[KeyedEntry]]:
+        def work() -> tuple[Head, bytes, Sequence[Stored], Mapping[int, str], Sequence[KeyedEntry]]:
             kept = entries.runs if redact is None else redact_runs(entries, redact)
             head, rest = pack(token, kept, first=tail.last + 1, life=life, time=time, name=name)
             keyed = keyed_entries(entries.runs, tail.last)  # redaction may change a key
-            return head, rest, originals_of(entries.runs, kept, tail.last), keyed
+            originals = originals_of(entries.runs, kept, tail.last)
+            return head, rest, originals, _marks(originals, kept, tail.last), keyed
 
         if sum(size_of(run.frames) for run in entries.runs) > THREAD_BYTES:
             return await asyncio.to_thread(work)
         return work()
 
-    async def _keep(self, stream: str, token: str, originals: Sequence[Stored], tries: Tries) -> None:
-        """The entries are stored, and stay so: without an original, nobody acts upon one after a crash."""
+    async def _keep(
+        self,
+        stream: str,
+        token: str,
+        originals: Sequence[Stored],
+        marks: Mapping[int, str],
+        tries: Tries,
+    ) -> None:
+        """The entries are stored all the same: without an original, nobody acts upon one after a crash."""
         try:
-            await self._originals.put(token, originals, patience=tries.left)
+            await self._originals.put(token, originals, marks, patience=tries.left)
         except JournalError as error:
             count = len(originals)
             log.warning("stream %s: %d originals could not be stored beside it: %s", stream, count, error)
@@ -143,3 +152,15 @@ class Storing:
         if ack.true_last == 0:
             return None  # it was deleted meanwhile
         raise NoAnswer("a server is behind")
+
+
+def _marks(originals: Sequence[Stored], kept: Sequence[Run], last: int) -> dict[int, str]:
+    """The marks of the entries behind `last` that have an original."""
+    wanted = {original.sequence for original in originals}
+    marks: dict[int, str] = {}
+    for run in kept if wanted else ():
+        for sequence, frame in enumerate(run.frames, last + 1):
+            if sequence in wanted:
+                marks[sequence] = mark_of(Stored(sequence, run.direction, frame, run.time))
+        last += len(run.frames)
+    return marks

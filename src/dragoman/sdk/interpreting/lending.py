@@ -2,9 +2,9 @@
 
 An edge does no IO. What its peer wants to read and v1 cannot be asked for, it asks of whoever runs it: text,
 ranges of bytes, whether something is there, what matches. That is answered here out of a workspace, below the
-folders that the edge names and nowhere else, and only for reading, as far as the policy of the user and the
-project permits it (docs/policy.md); nobody is asked. Nothing is opened before the first question, and
-everything ends with the transport that it belongs to.
+folders that the edge names and nowhere else, and only for reading, as far as the policy permits it: that of a
+file, if one is named, with those of the project and the user behind it (docs/policy.md). Nobody is asked.
+Nothing is opened before the first question, and everything ends with the transport that it belongs to.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ Handler = Callable[[Any, object], Awaitable[Object]]
 class Lending:
     """Answers the questions of edges, each in a task of its own."""
 
-    def __init__(self, tell: Answer) -> None:
+    def __init__(self, tell: Answer, *, policy: str = "") -> None:
+        """`policy` is the file of rules that come first."""
         self._tell = tell
+        self._policy_file = policy or None
         self._owner: Owner | None = None
         self._workspace: Workspace | None = None
         self._handlers: dict[str, Handler] = {}
@@ -89,7 +91,9 @@ class Lending:
 
         folders = self._folders.get(access.session_id, ())
         try:
-            policy = await asyncio.to_thread(Policy.load, roots=folders, approve="reads")
+            policy = await asyncio.to_thread(
+                Policy.load, roots=folders, file=self._policy_file, approve="reads"
+            )
         except PolicyError as error:
             log.warning("nothing is lent: %s", error)
             raise policy_refusal() from None
@@ -154,9 +158,9 @@ class EdgeHost:
     of the client for the other. Used from one event loop.
     """
 
-    def __init__(self, tell: Answer) -> None:
+    def __init__(self, tell: Answer, *, policy: str = "") -> None:
         self._tell = tell
-        self._lending = Lending(tell)
+        self._lending = Lending(tell, policy=policy)
         self._tools: ClientTools | None = None
 
     def ask(self, position: int, message: Message) -> None:
@@ -178,8 +182,8 @@ class EdgeHost:
 class LendingTransport(TranslatedTransport):
     """A translated transport with a host of its own, which ends with it."""
 
-    def __init__(self, inner: Transport, interpreter: Interpreter) -> None:
-        self._edge_host = EdgeHost(self.answer)
+    def __init__(self, inner: Transport, interpreter: Interpreter, *, policy: str = "") -> None:
+        self._edge_host = EdgeHost(self.answer, policy=policy)
         super().__init__(inner, interpreter, host=self._edge_host.ask)
 
     async def aclose(self) -> None:

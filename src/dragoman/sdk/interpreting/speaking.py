@@ -30,7 +30,7 @@ def speaking(
     stands in between then.
     """
     interpreter = interpreter_for(dialect, position=position, settings=settings, ledger=ledger, quirks=quirks)
-    return peer if interpreter is None else LendingTransport(peer, interpreter)
+    return peer if interpreter is None else LendingTransport(peer, interpreter, policy=settings.policy)
 
 
 def interpreter_for(

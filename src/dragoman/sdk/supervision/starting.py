@@ -49,6 +49,7 @@ class Source:
     dialect: str
     quirks: bool
     ledger: Ledger | None
+    policy: str = ""
 
     async def environment(self) -> tuple[Mapping[str, str] | None, str | None]:
         """What a command is started with, and a note if something is not as it should be."""
@@ -74,6 +75,7 @@ async def started(source: Source, *, number: int, report: Reporter) -> Life:
         dialect=source.dialect,
         quirks=source.quirks,
         ledger=source.ledger,
+        policy=source.policy,
     )
     return Life(number, connecting, await connecting.__aenter__())
 

@@ -63,13 +63,14 @@ def supervised(
     dialect: str = "auto",
     quirks: bool = True,
     ledger: Ledger | None = None,
+    policy: str = "",
 ) -> Supervised:
     """An agent under supervision, for the length of an `async with`; nothing starts before it is entered.
 
     A command gets the closed environment with the names in `env_allow` and the values in `env_set`, and the
     PATH of the login shell unless `shell_path` is off; `env` takes the place of all that. `replay` says what
     happens to a history that an agent tells again after a restart: it is swallowed, or kept in `late`.
-    `dialect`, `quirks` and `ledger` are those of `connect`, for every life of the agent.
+    `dialect`, `quirks`, `ledger` and `policy` are those of `connect`, for every life of the agent.
     """
     deadlines = deadlines or Deadlines()
     allow = tuple(env_allow)
@@ -90,6 +91,7 @@ def supervised(
         dialect=dialect,
         quirks=quirks,
         ledger=ledger,
+        policy=policy,
     )
     return Supervised(
         source,

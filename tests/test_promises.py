@@ -1,0 +1,74 @@
+"""The pages about the hub, its security and the policy promise only what a test holds.
+
+Behind each paragraph, list and table stands a comment that names the tests which hold what it says, or says
+that it promises nothing:
+
+    <!-- held by: test_scopes_and_agents_are_as_granted, NSE-07 -->
+    <!-- no promise: what comes next -->
+
+A name is that of a test of ours, or the id of a fault, which is a test of that id. A table with a column
+`shown by` names them there.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = ("hub.md", "security.md", "policy.md")
+COMMENT = re.compile(r"<!-- (held by|no promise): (.+?) -->", re.DOTALL)
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+TEST = re.compile(r"^ *(?:async )?def (test_\w+)\(", re.MULTILINE)
+FAULT = re.compile(r"^\| ([A-Z]{3}-X?\d+) \|", re.MULTILINE)
+
+
+def blocks(text: str) -> list[str]:
+    """Paragraphs, lists and tables, each with the comment behind it; code and headings are left out."""
+    parts = re.split(r"\n{2,}", FENCE.sub("", text))
+    return [
+        part.strip() for part in parts if part.strip() and not part.lstrip().startswith(("#", "<!-- not"))
+    ]
+
+
+@cache
+def known() -> frozenset[str]:
+    """Every test, and every fault that is tried."""
+    names = {
+        name for path in (ROOT / "tests").rglob("test_*.py") for name in TEST.findall(path.read_text("utf-8"))
+    }
+    return frozenset(names | set(FAULT.findall((ROOT / "docs/faults.md").read_text("utf-8"))))
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_everything_that_a_page_says_names_what_holds_it(name: str) -> None:
+    bare = [block for block in blocks(page(name)) if not COMMENT.search(block) and "shown by" not in block]
+    assert not bare, "\n\n".join(["nothing is named behind:", *bare])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_test_that_a_page_names_exists(name: str) -> None:
+    named = [
+        word.strip()
+        for kind, words in COMMENT.findall(page(name))
+        if kind == "held by"
+        for word in words.split(",")
+    ]
+    assert len(named) > 20
+    assert not sorted(set(named) - known()), "there are no such tests"
+
+
+def test_a_block_ends_with_its_comment() -> None:
+    text = "# Title\n\nOne.\n<!-- held by: test_x,\n     NSE-07 -->\n\n```sh\n\nls\n```\n\n- two\n- three\n"
+    first, second = blocks(text)
+    found = COMMENT.search(first)
+    assert found is not None
+    assert [word.strip() for word in found[2].split(",")] == ["test_x", "NSE-07"]
+    assert second == "- two\n- three"
