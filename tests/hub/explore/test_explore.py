@@ -9,9 +9,10 @@ import pytest
 
 from dragoman.hub.session import state
 from tests.hub.explore.explorer import explore
+from tests.hub.explore.model import Model
 from tests.hub.explore.scopes import AT_LEAST, LARGE_SCOPES, SCOPES
 from tests.hub.explore.story import shrink, tell
-from tests.hub.explore.world import HubWorld, Model, Scope
+from tests.hub.explore.world import HubWorld, Scope
 
 
 @pytest.mark.timeout(600)
