@@ -1,7 +1,7 @@
 """One session and all that is around it, as one value.
 
-Worlds are hashed by the million, so everything in them is a number, a short text or a tuple; numbers of states,
-batches and journals are those of `tables`.
+Worlds are hashed by the million, so everything in them is a number, a short text or a tuple; the numbers of
+states, batches and journals are those of `tables`.
 """
 
 from __future__ import annotations
