@@ -41,6 +41,7 @@ class Model:
             stored=1,
             outbox=(),
             starts=(),
+            is_loading=False,
             asked=(),
             closing=False,
             closers=0,
@@ -97,10 +98,12 @@ class Model:
                 may.append(("fail",))
         if world.outbox and world.outbox[0][0] <= world.stored:
             must.append(("do",))
-        if world.starts:
+        if world.is_loading:
+            must.append(("loaded",))
+        elif world.starts:
             must.append(("start",))
-            if budget.start_fails:
-                may.append(("start_fails",))
+        if world.starts and budget.start_fails:
+            may.append(("start_fails",))
         if state.is_bound:
             if not process.is_alive:
                 must.append(("gone",))

@@ -33,6 +33,7 @@ class Move:
     stored: int
     outbox: tuple[Item, ...]
     starts: tuple[str, ...]
+    is_loading: bool
     asked: tuple[int, ...]
     closing: bool
     closers: int
@@ -54,6 +55,7 @@ class Move:
             self.stored,
             self.outbox,
             self.starts,
+            self.is_loading,
             self.asked,
             self.closing,
             self.closers,
@@ -77,6 +79,7 @@ class Move:
             self.stored,
             self.outbox,
             self.starts,
+            self.is_loading,
             self.asked,
             self.closing,
             self.closers,
@@ -103,7 +106,8 @@ class Move:
         return taken.verdict
 
     def _check_fold(self) -> None:
-        parts = self.tables.stored_parts
+        is_noted = self.tables.states[self.session].is_bound and not self.is_loading
+        parts = self.tables.stored_parts if is_noted else self.tables.lasting_parts
         if parts[self.session] != parts[self.folded]:
             raise BrokenPromise("state-is-fold", "the state differs from the fold of its entries")
 
@@ -235,26 +239,38 @@ class Move:
     # The agent and its process.
 
     def start(self) -> None:
-        """A step of bringing the agent there: a process that knows the session, then the prompt."""
-        tables, process = self.tables, self.process
-        if not tables.states[self.session].is_bound:
-            if process.is_alive:  # it is used for the session again; what it said before is lost
-                process = process._replace(
-                    knows=True, prompt=(), asks="", frames=(), acknowledged=process.last
-                )
-                process = process._replace(delivered=process.acknowledged)
-            else:
-                process = ProcessModel(number=process.number + 1)
-            verdict = self.step("bound", process.number, True)
-            if verdict == "ignored":
-                self.starts = ()
-            self.process = process._replace(since=tables.states[self.session].bound_at)
+        """The agent is brought there for a prompt: a process loads the session, or knows it already."""
+        state, process = self.tables.states[self.session], self.process
+        if state.is_bound:
+            key, self.starts = self.starts[0], self.starts[1:]
+            self.step("ready", key, state.last + 1)
             return
-        key, self.starts = self.starts[0], self.starts[1:]
-        self.step("ready", key, tables.states[self.session].last + 1)
+        if state.phase != "open":
+            self.starts = ()
+            return
+        if process.is_alive:  # it is used for the session again; what it said before is lost
+            process = process._replace(prompt=(), asks="", frames=(), acknowledged=process.last)
+            process = process._replace(knows=True, delivered=process.acknowledged)
+        else:
+            process = ProcessModel(number=process.number + 1)
+        self.process, self.is_loading = process, True
+        self.step("bound", process.number, False)
+
+    def loaded(self) -> None:
+        """Whoever has closed the session meanwhile closes it in this process too, when that is stored."""
+        self.is_loading = False
+        if self.step("bound", self.process.number, True) == "ignored":
+            self.outbox = (*self.outbox, (self.tables.states[self.session].last, "release"))
+            self.starts = ()
+        else:
+            self.process = self.process._replace(since=self.tables.states[self.session].bound_at)
 
     def start_fails(self) -> None:
         self._spend(start_fails=self.budget.start_fails - 1)
+        if self.is_loading:
+            self.step("unbound")
+            self.process = self.process._replace(knows=False)
+            self.is_loading = False
         key, self.starts = self.starts[0], self.starts[1:]
         self.step("start failed", key)
 
@@ -303,7 +319,7 @@ class Move:
         self.process = ProcessModel(number=self.process.number, is_alive=False, since=self.process.since)
 
     def gone(self) -> None:
-        self.asked = ()
+        self.asked, self.is_loading = (), False
         self.step("gone")
 
     def closed(self) -> None:
@@ -402,7 +418,7 @@ class Move:
     def _forget(self) -> None:
         self.hub, self.session, self.folded = "away", self.tables.empty, self.tables.empty
         self.waiting, self.unseen, self.outbox, self.starts = (), 0, (), ()
-        self.asked, self.closing, self.stored = (), False, 0
+        self.asked, self.closing, self.stored, self.is_loading = (), False, 0, False
 
     def restart(self) -> None:
         self.hub = "away"

@@ -18,6 +18,7 @@ SENTENCES = {
     "learn": "the hub learns that they are stored",
     "fail": "the journal refuses to store what waits",
     "start_fails": "the agent cannot be started",
+    "loaded": "the process has loaded the session",
     "hear": "the hub reads what the agent sent",
     "update": "the agent sends an update",
     "ask": "the agent asks for permission",
@@ -115,7 +116,7 @@ def _sentence(model: Model, world: HubWorld, action: Action) -> str:
         return _effect(world.outbox[0])
     if name == "start":
         is_bound = model.tables.states[world.session].is_bound
-        return f"the agent is ready for {world.starts[0]}" if is_bound else "a process has opened the session"
+        return f"the agent is ready for {world.starts[0]}" if is_bound else "a process is to load the session"
     return SENTENCES[name]
 
 

@@ -35,6 +35,7 @@ class Scope(NamedTuple):
     """The journal says that it has not stored something."""
     die: int = 0
     start_fails: int = 0
+    """An agent cannot be started, or cannot load the session."""
     release: int = 0
     drain: int = 0
     edit: int = 0
@@ -88,6 +89,8 @@ class HubWorld(NamedTuple):
     outbox: tuple[Item, ...]
     starts: tuple[str, ...]
     """Prompts for which the agent is being brought there."""
+    is_loading: bool
+    """A process is asked to load the session; the journal does not say yet that it knows it."""
     asked: tuple[int, ...]
     closing: bool
     """The agent was told to close the session."""
