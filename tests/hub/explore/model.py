@@ -104,11 +104,11 @@ class Model:
             must.append(("start",))
         if world.starts and budget.start_fails:
             may.append(("start_fails",))
-        if state.is_bound:
-            if not process.is_alive:
+        if not process.is_alive:
+            if state.is_bound:
                 must.append(("gone",))
-            elif process.delivered < process.last:
-                must.append(("hear",))
+        elif (state.is_bound or state.phase == "closing") and process.delivered < process.last:
+            must.append(("hear",))
         if world.closing:
             must.append(("closed",))
         if state.phase == "closing" and state.turn is not None:

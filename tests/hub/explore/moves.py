@@ -248,9 +248,17 @@ class Move:
         if state.phase != "open":
             self.starts = ()
             return
-        if process.is_alive:  # it is used for the session again; what it said before is lost
-            process = process._replace(prompt=(), asks="", frames=(), acknowledged=process.last)
-            process = process._replace(knows=True, delivered=process.acknowledged)
+        if process.is_alive:  # it is used for the session again; what it said since it closed it is lost
+            number, _, count = self.history.update.partition(".")
+            process = process._replace(
+                knows=True,
+                prompt=(),
+                asks="",
+                frames=(),
+                acknowledged=process.last,
+                delivered=process.last,
+                updates=int(count) if number == str(process.number) else 0,
+            )
         else:
             process = ProcessModel(number=process.number + 1)
         self.process, self.is_loading = process, True
