@@ -29,7 +29,7 @@ class Model:
         """A session that was just made, in process 1."""
         tables = self.tables
         journal = tables.journal(0, tables.batch((MADE,)))
-        bound = tables.step(tables.folded[journal], ("bound", 1, False))
+        bound = tables.step(tables.folded[journal], ("bound", 1, False, not self.scope.mortal))
         return HubWorld(
             hub="open",
             session=bound.state,

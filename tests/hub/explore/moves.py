@@ -262,12 +262,15 @@ class Move:
         else:
             process = ProcessModel(number=process.number + 1)
         self.process, self.is_loading = process, True
-        self.step("bound", process.number, False)
+        self._bind(is_new=False)
+
+    def _bind(self, *, is_new: bool) -> str:
+        return self.step("bound", self.process.number, is_new, not self.budget.mortal)
 
     def loaded(self) -> None:
         """Whoever has closed the session meanwhile closes it in this process too, when that is stored."""
         self.is_loading = False
-        if self.step("bound", self.process.number, True) == "ignored":
+        if self._bind(is_new=True) == "ignored":
             self.outbox = (*self.outbox, (self.tables.states[self.session].last, "release"))
             self.starts = ()
         else:
@@ -324,6 +327,9 @@ class Move:
 
     def die(self) -> None:
         self._spend(die=self.budget.die - 1)
+        self._end_process()
+
+    def _end_process(self) -> None:
         self.process = ProcessModel(number=self.process.number, is_alive=False, since=self.process.since)
 
     def gone(self) -> None:
@@ -422,6 +428,8 @@ class Move:
         self.hub = "down"
         self.closers = 0
         self.clients = tuple("lost" if phase == "waits" else phase for phase in self.clients)
+        if self.budget.mortal:
+            self._end_process()
 
     def _forget(self) -> None:
         self.hub, self.session, self.folded = "away", self.tables.empty, self.tables.empty
@@ -447,7 +455,7 @@ class Move:
         if process.is_alive and process.number == state.process:
             self.outbox = tables.for_agent(self.journal, max(process.taken, state.bound_at))
             self.process = process._replace(delivered=process.acknowledged, since=state.bound_at)
-            self.step("bound", process.number, False)
+            self._bind(is_new=False)
             self.asked = tuple(state.requests)
         else:
             self.step("gone")

@@ -261,9 +261,9 @@ def _answer(prompt_id: int, outcome: str, number: int) -> Event:
     return ev.AnswerReceived(frame=frame, id=prompt_id, number=number, result=Raw(result))
 
 
-def _bound(process: int, is_new: bool) -> Event:
+def _bound(process: int, is_new: bool, survives: bool) -> Event:
     back = ev.BroughtBack(session=SESSION, result={}, remembers=True)
-    return ev.AgentBound(process=process, survives=True, note=back if is_new else None)
+    return ev.AgentBound(process=process, survives=survives, note=back if is_new else None)
 
 
 def _settle(sequence: int) -> Event:
@@ -283,7 +283,7 @@ EVENTS: Mapping[str, Callable[..., tuple[Event, float]]] = {
     "reply": lambda prompt_id, outcome, number: (_answer(prompt_id, outcome, number), 0.0),
     "ready": lambda key, number: (ev.AgentReady(key=key, id=number), 0.0),
     "start failed": lambda key: (ev.StartFailed(key=key, error=STOPPED), 0.0),
-    "bound": lambda process, is_new: (_bound(process, is_new), 0.0),
+    "bound": lambda process, is_new, survives: (_bound(process, is_new, survives), 0.0),
     "unbound": lambda: (ev.AgentUnbound(), 0.0),
     "released": lambda: (ev.AgentReleased(), 0.0),
     "gone": lambda: (ev.AgentGone(error=STOPPED), 0.0),

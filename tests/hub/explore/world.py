@@ -42,6 +42,8 @@ class Scope(NamedTuple):
     withdraw: int = 0
     deaf: int = 0
     """1 if the host never hears that its frames are stored, and sends them all to the next hub."""
+    mortal: int = 0
+    """1 if agents have no host, and end with the hub."""
 
 
 class ProcessModel(NamedTuple):
