@@ -16,7 +16,7 @@ import pytest
 import dragoman.hub
 
 HUB = Path(dragoman.hub.__path__[0])
-MADE_BY_FOLDING = {"SessionState", "OpenTurn", "OpenRequest", "QueuedPrompt", "PromptAnswer"}
+MADE_BY_FOLDING = {"SessionState", "OpenTurn", "OpenRequest", "QueuedPrompt"}
 PARTS = {"state", "_state", "turn", "queue", "requests", "answers"}
 """Names under which the hub has a state, and what is in one."""
 
