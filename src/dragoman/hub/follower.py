@@ -50,6 +50,7 @@ class Follower:
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
         self._notices: set[int] = set()  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None
+        self._failed: Callable[[str], None] | None = None
 
     def show(self, entries: Sequence[Stored]) -> None:
         """These were just stored."""
@@ -68,6 +69,7 @@ class Follower:
         """
         if self._task is None:
             loop = asyncio.get_running_loop()
+            self._failed = failed
             self._task = loop.create_task(self._catch_up(then, failed), name=f"follower of {self.session.id}")
 
     def ask_again(self) -> None:
@@ -100,6 +102,21 @@ class Follower:
             self._task.cancel()
             self._task = None
 
+    def end(self) -> None:
+        """The session is closed. A client that is behind gets the answers that it waits for at once: nobody
+        tells it what is before them any more.
+        """
+        if self._task is None:
+            return
+        self.leave()
+        if self._failed is not None:
+            self._failed("the session was closed meanwhile")
+        for session_id, key in list(self.client.waiting):
+            answer = self.session.state.answers.get(key) if session_id == self.session.id else None
+            if answer is not None:
+                self.client.send(answer.to(self.client.waiting[session_id, key]))
+                self.answered(key)
+
     async def _catch_up(self, then: Callable[[], None] | None, failed: Callable[[str], None] | None) -> None:
         session = self.session
         try:
@@ -112,7 +129,7 @@ class Follower:
                         self._tell(part)
                         if self.client.is_full:
                             await self.client.room()
-            self._task = None
+            self._task = self._failed = None
             if then is not None:
                 then()
         except LinkClosed:

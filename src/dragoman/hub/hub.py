@@ -254,6 +254,8 @@ class Hub:
     async def forget_closed(self, session: LiveSession, *, deletes: bool) -> None:
         """The session is closed: nobody has it open any more, and nobody finds it if it was deleted."""
         await session.lookups.finish()  # a prompt that has its answer gets it, and any other is refused
+        for follower in list(session.followers.values()):
+            follower.end()
         self.described.get(session.stream, {}).pop("state", None)
         try:
             if deletes:

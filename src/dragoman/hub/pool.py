@@ -293,7 +293,7 @@ class Pool:
                 own = note.session
             if session.state.phase != "open":
                 if self._owner is not None:
-                    self._owner.start(_close_again(life, own))
+                    self._owner.start(_close_again(session, life, own))
                 raise LinkClosed("the session was closed while its agent was being started")
             self.join(session, life, own, note=note)
             session.is_strange = False
@@ -389,11 +389,15 @@ async def _opened(spec: AgentSpec) -> Line:
         raise AgentFailed(message, AgentEnd(agent=spec.name).details()) from error
 
 
-async def _close_again(life: Life, own: str) -> None:
-    """A session was closed while the agent brought it back: nobody wants it there."""
+async def _close_again(session: LiveSession, life: Life, own: str) -> None:
+    """A session was closed while the agent brought it back: nobody wants it there. First that is stored: else
+    the hub after a crash takes the process for one that knows the session.
+    """
     if life.can("sessionCapabilities", "close"):
         with suppress(DragomanError, TimeoutError):
-            await life.call("session/close", {"sessionId": own})
+            async with asyncio.timeout(LOAD_SECONDS):
+                await session.stored()
+                await life.call("session/close", {"sessionId": own})
 
 
 async def _nobody(life: Life, session_id: str) -> None:

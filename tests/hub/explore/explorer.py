@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dragoman.hub.session.invariants import BrokenPromise
-from tests.hub.explore.world import Action, HubWorld, Model, Scope
+from tests.hub.explore.model import Model
+from tests.hub.explore.world import Action, HubWorld, Scope
 
 
 class Found(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from dragoman.hub.session import machine, state
-from tests.hub.explore import tables, world
+from tests.hub.explore import model, moves, tables
 from tests.hub.explore.world import Scope
 
 
@@ -82,7 +82,8 @@ def _in_state(name: str, old: str, new: str = "pass") -> tuple[Change, ...]:
 
 
 def _in_engine(name: str, old: str, new: str = "pass") -> tuple[Change, ...]:
-    return (Change(world, name, old, new),)
+    module = model if name.startswith("Model.") else moves
+    return (Change(module, name, old, new),)
 
 
 CRASH = Scope(clients=1, crash=1)
@@ -98,7 +99,7 @@ PLANTED = (
         CUT,
         (
             Change(state, "ANSWERS", "", "0"),
-            Change(world, "Move.old_outcome", "return self.history.outcome(key)", 'return ""'),
+            Change(moves, "Move.old_outcome", "return self.history.outcome(key)", 'return ""'),
         ),
     ),
     PlantedBug(

@@ -16,6 +16,9 @@ SCOPES = {
     "a delete and a crash": Scope(delete=1, crash=1),
     "refusals of the journal, a cancel and a crash": Scope(fail=2, cancel=1, crash=1),
     "an agent that dies, a lost connection and a crash": Scope(die=1, cut=1, crash=1),
+    "agents that end with the hub, updates, a question and crashes": Scope(
+        mortal=1, update=1, ask=1, crash=1
+    ),
     "agents that die or do not start, and a cancel": Scope(die=1, start_fails=1, cancel=1),
     "an agent that dies, and a close": Scope(die=1, close=1),
     "updates, a question and two crashes": Scope(clients=1, update=2, ask=1, crash=2),
@@ -29,8 +32,12 @@ AT_LEAST = 200_000
 """Distinct worlds of all these together. Fewer, and something does not happen any more that did."""
 
 LARGE_SCOPES = {
-    "all that two clients do, and a crash": Scope(cut=1, ask=1, cancel=1, close=1, crash=1),
-    "a delete, a refusal of the journal, a question, a crash": Scope(delete=1, fail=1, ask=1, crash=1),
+    "all that two clients do, a refusal of the journal and a crash": Scope(
+        cut=1, ask=1, cancel=1, close=1, fail=1, crash=1
+    ),
+    "a delete, a question, a cancel and a crash": Scope(delete=1, ask=1, cancel=1, crash=1),
     "a close, a refusal of the journal, an agent that dies, a crash": Scope(close=1, fail=1, die=1, crash=1),
-    "three clients, a cancel, a crash": Scope(clients=3, cancel=1, crash=1),
+    "an agent that dies, does not start, a close, a crash": Scope(die=1, start_fails=1, close=1, crash=1),
+    "updates, a question, an agent that dies, two crashes": Scope(clients=1, update=2, ask=1, die=1, crash=2),
+    "three clients, a cancel and a crash": Scope(clients=3, cancel=1, crash=1),
 }

@@ -8,8 +8,9 @@ from dragoman.hub.session.invariants import PROMISES, BrokenPromise
 from dragoman.hub.session.notes import read_note
 from dragoman.wire import Notification, Request, Response, decode
 from tests.hub.explore.explorer import Found
+from tests.hub.explore.model import Model
 from tests.hub.explore.tables import Item, Row
-from tests.hub.explore.world import Action, HubWorld, Model, Scope, key_of
+from tests.hub.explore.world import Action, HubWorld, Scope, key_of
 
 NAMES = "ABC"
 
@@ -17,6 +18,7 @@ SENTENCES = {
     "learn": "the hub learns that they are stored",
     "fail": "the journal refuses to store what waits",
     "start_fails": "the agent cannot be started",
+    "loaded": "the process has loaded the session",
     "hear": "the hub reads what the agent sent",
     "update": "the agent sends an update",
     "ask": "the agent asks for permission",
@@ -114,7 +116,7 @@ def _sentence(model: Model, world: HubWorld, action: Action) -> str:
         return _effect(world.outbox[0])
     if name == "start":
         is_bound = model.tables.states[world.session].is_bound
-        return f"the agent is ready for {world.starts[0]}" if is_bound else "a process has opened the session"
+        return f"the agent is ready for {world.starts[0]}" if is_bound else "a process is to load the session"
     return SENTENCES[name]
 
 

@@ -8,10 +8,13 @@ from unittest.mock import patch
 import pytest
 
 from dragoman.hub.session import state
+from tests.hub.explore.__main__ import main
 from tests.hub.explore.explorer import explore
+from tests.hub.explore.model import Model
+from tests.hub.explore.planted import PLANTED, planted
 from tests.hub.explore.scopes import AT_LEAST, LARGE_SCOPES, SCOPES
 from tests.hub.explore.story import shrink, tell
-from tests.hub.explore.world import HubWorld, Model, Scope
+from tests.hub.explore.world import HubWorld, Scope
 
 
 @pytest.mark.timeout(600)
@@ -57,6 +60,20 @@ def test_a_world_is_told_from_every_other_one_by_its_hash() -> None:
         level = list(reached - worlds)
         worlds |= reached
     assert len(worlds) == len({hash(world) for world in worlds}) == explore(model.scope).worlds
+
+
+def test_the_command_counts_what_it_has_seen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--most", "100", "--processes", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines[:-1]] == [*LARGE_SCOPES, *SCOPES]
+    assert lines[-1].endswith(f"distinct states in {len(lines) - 1} scopes")
+
+
+def test_the_command_tells_a_story_and_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    bug = next(bug for bug in PLANTED if bug.name == "a prompt is accepted during a close")
+    with planted(bug):
+        assert main(["--most", "300", "--processes", "1"]) == 1
+    assert f"=> {bug.promise}: " in capsys.readouterr().out
 
 
 def test_an_exploration_can_be_stopped() -> None:

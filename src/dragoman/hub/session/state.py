@@ -361,7 +361,7 @@ def _turn_ended(state: SessionState, note: Note) -> SessionState:
     # Nobody asks for an answer by a key of which only the redacted form is left.
     has_old_answers = state.has_old_answers or REDACTED in note.key or len(answers) > ANSWERS
     while len(answers) > ANSWERS:
-        # The oldest by its number: the end of a refused prompt is written in the place of that prompt.
+        # By number: the end of a refused prompt is written in the place of that prompt.
         del answers[min(answers, key=lambda key: answers[key].sequence)]
     return replace(
         state,
@@ -409,10 +409,6 @@ def _edited(state: SessionState, note: Note) -> SessionState:
     return replace(state, queue=queue)
 
 
-def _withdrawn(state: SessionState, note: Note) -> SessionState:
-    return replace(state, queue=_without(state.queue, note.key))
-
-
 def _made(state: SessionState, note: Note) -> SessionState:
     made = replace(state, agent=note.agent, cwd=note.cwd, folders=tuple(note.folders))
     return _bound(made, note)
@@ -430,10 +426,6 @@ def _bound(state: SessionState, note: Note) -> SessionState:
     )
 
 
-def _released(state: SessionState, note: Note) -> SessionState:
-    return replace(state, process=0, bound_at=state.last)
-
-
 _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "heard": _heard,
     "turn_ended": _turn_ended,
@@ -442,10 +434,10 @@ _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "queued": _queued,
     "taken": _queued,
     "edited": _edited,
-    "withdrawn": _withdrawn,
+    "withdrawn": lambda state, note: replace(state, queue=_without(state.queue, note.key)),
     "made": _made,
     "bound": _bound,
-    "released": _released,
+    "released": lambda state, note: replace(state, process=0, bound_at=state.last),
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
     # A hub that finds this has only to delete the stream: the one before it did not come to that.
     "deleted": lambda state, note: replace(state, phase="closed", deletes=True),
