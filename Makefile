@@ -25,7 +25,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix bench bench-cluster schema web clean
+.PHONY: setup run test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore bench bench-cluster schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -144,6 +144,10 @@ check-cluster: bytecode
 
 fix: setup
 	@$(PY) -m ruff check --fix --quiet $(CHECKED); $(PY) -m ruff format --quiet $(CHECKED)
+
+# Every world of the hub's session within larger scopes than `make test` has time for: ten million states and more.
+explore: $(READY_PY)
+	@$(PY) -m tests.hub.explore $(ARGS)
 
 bench: setup
 	@$(PY) bench/run.py $(ARGS)

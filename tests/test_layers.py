@@ -57,6 +57,9 @@ FORBIDDEN_IN_PURE = frozenset(
     {"asyncio", "socket", "subprocess", "threading", "time", "random", "os", "logging", "sqlite3"}
 )
 
+# Parts of rooms that are pure although their room is not, and all that they may import besides themselves.
+PURE_PARTS = {"dragoman.hub.session": frozenset({"errors", "wire", "schema"})}
+
 # msgspec is everyone's; each other distribution is imported in one room.
 THIRD_PARTY: dict[str, frozenset[str]] = {
     "transport": frozenset({"httpx2", "websockets"}),
@@ -142,9 +145,22 @@ def complaints(module: str, source: str, *, is_package: bool = False) -> Iterato
     room = room_of(module)
     visitor = Imports(module if is_package else module.rpartition(".")[0])
     visitor.visit(ast.parse(source))
+    part = next((part for part in PURE_PARTS if f"{module}.".startswith(f"{part}.")), "")
     for found in visitor.found:
-        if not (found.typing_only and room in TYPING_IS_FREE) and (why := objection(room, found.module)):
+        why = objection(room, found.module)
+        if why is None and part:
+            why = objection_of_part(part, found.module)
+        if why is not None and not (found.typing_only and room in TYPING_IS_FREE):
             yield f"{module}:{found.line}: {why}"
+
+
+def objection_of_part(part: str, imported: str) -> str | None:
+    top = imported.split(".")[0]
+    if top != "dragoman":
+        return f"{part} is pure and may not import {top}" if top in FORBIDDEN_IN_PURE else None
+    if imported.startswith(f"{part}.") or room_of(imported) in PURE_PARTS[part]:
+        return None
+    return f"{part} may not import {imported}"
 
 
 def objection(room: str, imported: str) -> str | None:
@@ -231,6 +247,16 @@ REFUSED = {
         "dragoman.check.rule",
         "from dragoman.text.markdown import parse",
     ),
+    "a neighbour of a pure part": ("dragoman.hub.session.machine", "from dragoman.hub import log"),
+    "a neighbour whose name begins alike": (
+        "dragoman.hub.session.machine",
+        "from dragoman.hub.sessions import x",
+    ),
+    "a room that only the part's room may import": (
+        "dragoman.hub.session.machine",
+        "from dragoman.journal import Stored",
+    ),
+    "a clock in a pure part": ("dragoman.hub.session.machine", "import time"),
     "a stranger": ("dragoman.sdk.agent.agent", "import requests"),
 }
 
@@ -247,6 +273,12 @@ ALLOWED = {
     ),
     "an extra at home": ("dragoman.transport.websocket", "import websockets"),
     "a module with an extra from its users": ("dragoman.tui.app", "from dragoman.text.markdown import parse"),
+    "a pure part itself": (
+        "dragoman.hub.session.machine",
+        "from dragoman.hub.session.state import SessionState\nfrom dragoman.hub.session import events",
+    ),
+    "what a pure part may import": ("dragoman.hub.session.machine", "from dragoman.wire import request"),
+    "a clock beside a pure part": ("dragoman.hub.session_of_old", "import time"),
     "the loop above the pure rooms": ("dragoman.runtime.link", "import asyncio"),
 }
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from chat.talker import END
 from chat.terminal import Terminal, in_terminal
-from dragoman.hub.notes import note
+from dragoman.hub.session.notes import note
 from dragoman.journal import Entry, open_journal
 from hub.place import running_hub
 from peers.measure import load_mix

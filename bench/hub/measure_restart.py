@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dragoman.hub.notes import note
+from dragoman.hub.session.notes import note
 from dragoman.journal import Entry, open_journal
 from hub.bare import BareClient
 from hub.place import HubProcess, running_hub

@@ -231,6 +231,10 @@ class JournalBusy(JournalError):
     """Another process held the journal for too long."""
 
 
+class JournalUncertain(JournalError):
+    """Nobody answered in time: what was asked for may have been done."""
+
+
 class JournalClosed(JournalError):
     """The journal is closed, or was never opened."""
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dragoman.hub.frames import UPDATE, passable, sessions_of
+from dragoman.hub.session.frames import UPDATE, passable, sessions_of
 from dragoman.wire import Malformed, Notification, decode
 from tests.hub import mutations
 from tests.hub.mutations import strictly

@@ -11,7 +11,7 @@ import pytest
 from dragoman.errors import CallFailed
 from dragoman.hub.life import EARLY_BYTES, REFUSED_BYTES, Life, Receipt
 from dragoman.hub.line import Line
-from dragoman.hub.session import HubSession
+from dragoman.hub.live_session import LiveSession
 from dragoman.wire.envelope import Id
 
 
@@ -23,13 +23,13 @@ class Heard:
         self.frames: list[tuple[int, str]] = []
         self.life: Life | None = life
         self._life = life
-        life.sessions[name] = cast(HubSession, self)
+        life.sessions[name] = cast(LiveSession, self)
 
-    def heard_updates(self, frames: list[bytes], number: int, receipt: Receipt) -> None:
+    def on_updates(self, frames: list[bytes], number: int, life: Life, receipt: Receipt) -> None:
         self.frames += [(number, json.loads(frame)["params"]["update"]["text"]) for frame in frames]
         self._life.stored(receipt)
 
-    def heard_request(self, frame: bytes, request_id: Id, number: int, receipt: Receipt) -> None:
+    def on_request(self, frame: bytes, request_id: Id, number: int, life: Life, receipt: Receipt) -> None:
         self.frames.append((number, "request"))
         self._life.stored(receipt)
 
@@ -209,7 +209,7 @@ async def test_carriage_returns_and_half_pairs_do_not_reach_a_session() -> None:
     frames: list[bytes] = []
 
     class Raw(Heard):
-        def heard_updates(self, sent: list[bytes], number: int, receipt: Receipt) -> None:
+        def on_updates(self, sent: list[bytes], number: int, life: Life, receipt: Receipt) -> None:
             frames.extend(sent)
 
     Raw(life, "one")

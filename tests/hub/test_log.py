@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from dragoman.hub.bounds import HubBounds
 from dragoman.hub.log import AT_ONCE_BYTES, SessionLog
+from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
+from dragoman.journal.runs import Run
 
 
 class CountingJournal(MemoryJournal):
@@ -23,11 +25,10 @@ class CountingJournal(MemoryJournal):
 async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reaches_them() -> None:
     journal, bounds = CountingJournal(), HubBounds().session("agent")
     unstored = bounds.unstored
-    log = SessionLog(journal, "s", bounds, last=0, show=lambda _: None, failed=lambda _: False)
+    log = SessionLog(journal, "s", bounds, last=0, on_stored=lambda *_: None, on_failure=lambda *_: False)
     size = AT_ONCE_BYTES * 2 // 3
     for _ in range(10):
-        log.add([("to_agent", b"x" * size)])
-        log.breathe()
+        log.add([NewEntry("to_agent", (b"x" * size,), 1.0)])
     assert unstored.held == 10 * size
     await log.flush(20)
     assert journal.appends == [2 * size] * 5
@@ -37,13 +38,16 @@ async def test_one_append_holds_no_more_than_its_bytes_and_the_entry_that_reache
 
 async def test_requests_that_a_policy_decides_on_are_stored_a_few_at_a_time() -> None:
     journal = CountingJournal()
-    acts: list[list[int]] = [[]]
+    stored: list[int] = []
+
+    def acts(first: int, runs: Sequence[Run]) -> None:
+        stored.extend(range(first, first + len(runs)))
+
     bounds = HubBounds().session("agent")
-    log = SessionLog(journal, "s", bounds, last=0, show=lambda _: None, failed=lambda _: False)
+    log = SessionLog(journal, "s", bounds, last=0, on_stored=acts, on_failure=lambda *_: False)
     for _ in range(100):
-        log.add([("to_client", b"{}")], lambda stored: acts[-1].append(stored.sequence), pending=True)
-        log.breathe()
+        log.add([NewEntry("to_client", (b"{}",), 1.0, pending=True)])
     await log.flush(20)
-    assert acts[-1] == list(range(1, 101))
+    assert stored == list(range(1, 101))
     assert max(journal.appends) == 2 * 32
     await log.aclose()

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from dragoman.errors import LocalMistake
 from dragoman.hub.keeping import records
 from dragoman.hub.keeping.kept import find_kept
 from tests.hub.fixtures import host_protocol
@@ -208,7 +207,6 @@ async def test_an_agent_that_died_without_a_hub_ends_its_turns_behind_what_it_ha
             assert await host.end() == "the hub has closed it"
 
 
-@pytest.mark.xfail(reason="the hub does not start beside a host of another version", raises=LocalMistake)
 @pytest.mark.parametrize("old_scene", ["sqlite"], indirect=True)
 async def test_a_host_that_speaks_another_version_is_ended_and_its_turns_with_it(old_scene: OldScene) -> None:
     with old_scene.old_host("--speaks", "1") as host:

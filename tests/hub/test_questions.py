@@ -9,7 +9,7 @@ import pytest
 from msgspec import Raw
 
 from dragoman.hub.questions import ELICITATION, PERMISSION, can_be_asked, is_answer, is_cancelled, is_told
-from dragoman.hub.recall import OpenRequest
+from dragoman.hub.session.state import OpenRequest
 
 TOLD = {"_meta": {"dragoman": {"permission": "told"}}}
 OPTIONS = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}, {"name": "nameless"}, 7]

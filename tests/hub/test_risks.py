@@ -10,9 +10,9 @@ import pytest
 
 from dragoman import Agent, Turn
 from dragoman.hub import risks as risks_module
-from dragoman.hub.frames import with_ours
 from dragoman.hub.rendering import UNJUDGED
 from dragoman.hub.risks import Risks, proposal_of
+from dragoman.hub.session.frames import with_ours
 from dragoman.review.risks import LARGEST
 from dragoman.schema import v1
 from dragoman.schema.codec import read

@@ -175,7 +175,7 @@ async def _serve(chosen: argparse.Namespace, settings: Any) -> int:
 
 
 def _is_busy(hub: Any) -> bool:
-    return any(session.is_busy for session in hub.sessions.values())
+    return any(session.state.is_busy for session in hub.sessions.values())
 
 
 def _page() -> Any:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from dragoman.hub.frames import object_of, value_of
+from dragoman.hub.session.frames import object_of, value_of
 from dragoman.wire import Notification
 from dragoman.wire.codes import CANCELLED
 
@@ -76,7 +76,7 @@ def _settled(life: Life, request: Id) -> bool:
     such request.
     """
     for session in life.sessions.values():
-        for sequence, one in session.requests.items():
+        for sequence, one in session.state.requests.items():
             if one.id == request:
                 error = {"code": CANCELLED, "message": "Request cancelled"}
                 session.settle(sequence, outcome="cancelled", by="", error=error)

@@ -81,6 +81,10 @@ class SessionBounds:
         """These wait for their turn, and no others."""
         self.prompts.set(sum(memoryview(params).nbytes for params in prompts))
 
+    def count_requests(self, requests: Iterable[Raw]) -> None:
+        """These have no answer, and no others."""
+        self.requests.set(sum(size_of_request(params) for params in requests))
+
     def close(self) -> None:
         for budget in (self.unstored, self.answers, self.lent, self.requests, self.prompts):
             budget.close()

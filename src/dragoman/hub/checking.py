@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from dragoman.hub.frames import KEY_LENGTH, key_in, value_of
-from dragoman.wire.codes import invalid_params, session_not_found
+from dragoman.errors import ErrorAnswer
+from dragoman.hub.session.frames import KEY_LENGTH, key_in, value_of
+from dragoman.wire.codes import invalid_params, invalid_request, session_not_found
 
 if TYPE_CHECKING:
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
+    from dragoman.hub.session.machine import Verdict
 
 KINDS: dict[str, type] = {
     "sessionId": str,
@@ -47,7 +49,17 @@ def checked_key(ours: Mapping[str, Any]) -> str:
     return key_in(ours)
 
 
-def check_open(session: HubSession) -> None:
+def check_open(session: LiveSession) -> None:
     """A session that was closed is loaded or resumed before anything is said in it."""
-    if session.state == "closed":
+    if session.listed == "closed":
         raise session_not_found(session.id)
+
+
+def prompt_refusal(verdict: Verdict) -> ErrorAnswer | None:
+    """What a client hears whose prompt was not accepted; None if it was, or is known already."""
+    match verdict:
+        case "closing":
+            return invalid_request("the session is being closed; load it again before the next prompt")
+        case "full":
+            return invalid_request("too many prompts wait in this session already")
+    return None

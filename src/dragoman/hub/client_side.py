@@ -17,10 +17,9 @@ from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, E
 from dragoman.hub.admission import Grant
 from dragoman.hub.bounds import size_of_request
 from dragoman.hub.checking import check_version
-from dragoman.hub.frames import encoded, object_of, value_of
 from dragoman.hub.gate import check, check_session
 from dragoman.hub.questions import can_be_asked, is_answer, is_cancelled
-from dragoman.hub.recall import ASKED
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.runtime.budget import HeldBytes
 from dragoman.runtime.owner import Owner
 from dragoman.schema.v1.methods import METHODS
@@ -42,9 +41,9 @@ from dragoman.wire.envelope import Envelope, ErrorObject, Id
 if TYPE_CHECKING:
     from dragoman.hub.follower import Follower
     from dragoman.hub.hub import Hub
-    from dragoman.hub.recall import OpenRequest
+    from dragoman.hub.live_session import LiveSession
     from dragoman.hub.rendering import Position
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.session.state import OpenRequest
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +104,7 @@ class HubClient:
         self.followed: dict[str, Follower] = {}
         self.waiting: dict[tuple[str, str], Id] = {}
         """Its prompts that have no answer: session and key → the id it waits under."""
-        self.asked: dict[int, tuple[HubSession, int]] = {}
+        self.asked: dict[int, tuple[LiveSession, int]] = {}
         """What it was asked: our id → whose request, and which."""
         self._dismissed: set[int] = set()  # of these, the ones that it may have to answer without a person
         self.since = asyncio.get_running_loop().time()
@@ -290,7 +289,7 @@ class HubClient:
         if found is None:
             return  # too late, or never asked
         session, sequence = found
-        one = session.requests.get(sequence)
+        one = session.state.requests.get(sequence)
         if one is None:
             return  # somebody else was first
         if request_id in self._dismissed and is_cancelled(result):
@@ -298,7 +297,7 @@ class HubClient:
             return
         if result is not None and bytes(result) == b"null":
             result, error = _without_result(one.method)
-        if one.method in ASKED and (error is not None or not is_answer(one, result)):
+        if one.is_question and (error is not None or not is_answer(one, result)):
             self._on_no_answer(one, error)
             return
         session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
@@ -309,7 +308,7 @@ class HubClient:
             self.unknown_questions.add(request.method)
         log.info("a client of %s gave no answer to %s; it stays open", self.grant.name, request.method)
 
-    def on_withdrawal(self, session: HubSession) -> None:
+    def on_withdrawal(self, session: LiveSession) -> None:
         """It cancelled prompts of its own that waited, and the turn of another goes on. The protocol demands
         that it answers with `cancelled` whatever it is asked in the session; no person has decided that.
         """
@@ -327,9 +326,9 @@ class HubClient:
         is_able = request.method not in self.unknown_questions and can_be_asked(self.capabilities, request)
         return is_able and self.grant.may("approve")
 
-    def may_reach(self, session: HubSession) -> None:
+    def may_reach(self, session: LiveSession) -> None:
         """Whether the session is among those that its token is for."""
-        check_session(self.grant, agent=session.memory.agent, cwd=session.memory.cwd)
+        check_session(self.grant, agent=session.state.agent, cwd=session.state.cwd)
 
     def text(self, params: dict[str, Raw], name: str) -> str:
         value = value_of(params.get(name))

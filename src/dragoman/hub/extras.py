@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
-from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.journal.conversation import moments
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
 
 LOOKED_AT = 20_000
 """Files that are looked at for a name; a folder with more is searched by its agent."""
@@ -32,17 +32,17 @@ class Extras:
         self._hub = hub
         self._reminders: dict[str, str] = {}
 
-    def forget(self, session: HubSession) -> None:
+    def forget(self, session: LiveSession) -> None:
         self._reminders.pop(session.id, None)
 
     # Files.
 
-    async def files(self, session: HubSession, pattern: str, limit: int) -> list[str]:
-        return await asyncio.to_thread(_fuzzy, session.memory.cwd, pattern.lower(), limit)
+    async def files(self, session: LiveSession, pattern: str, limit: int) -> list[str]:
+        return await asyncio.to_thread(_fuzzy, session.state.cwd, pattern.lower(), limit)
 
     # Reminders.
 
-    async def recall(self, session: HubSession) -> None:
+    async def recall(self, session: LiveSession) -> None:
         """Read what was said, for an agent that has forgotten it."""
         told: list[str] = []
         size = 0
@@ -56,7 +56,7 @@ class Extras:
                         size -= len(told.pop(0))
         self._reminders[session.id] = "\n\n".join(told)[-REMINDER:]
 
-    def reminded(self, session: HubSession, params: bytes) -> bytes:
+    def reminded(self, session: LiveSession, params: bytes) -> bytes:
         """The prompt, with the past in front of it."""
         past = self._reminders.pop(session.id, "")
         members = object_of(params)

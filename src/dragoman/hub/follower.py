@@ -16,18 +16,16 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, UnsetType
 
 from dragoman.errors import DragomanError, LinkClosed
-from dragoman.hub.frames import encoded
-from dragoman.hub.notes import read_note
 from dragoman.hub.questions import PERMISSION, is_told
-from dragoman.hub.recall import ASKED
 from dragoman.hub.rendering import Position, asked_again, block_of
-from dragoman.hub.risks import told
+from dragoman.hub.session.frames import encoded
+from dragoman.hub.session.notes import read_note
 from dragoman.journal.runs import first_of, last_of
 from dragoman.wire import notification
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
     from dragoman.journal import Stored
     from dragoman.wire.envelope import Id
 
@@ -40,7 +38,7 @@ AGAIN_SECONDS = 5.0
 class Follower:
     """A `View` of its client on the session."""
 
-    def __init__(self, session: HubSession, client: HubClient, position: Position) -> None:
+    def __init__(self, session: LiveSession, client: HubClient, position: Position) -> None:
         self.session = session
         self.client = client
         self.position = position
@@ -52,6 +50,7 @@ class Follower:
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
         self._notices: set[int] = set()  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None
+        self._failed: Callable[[str], None] | None = None
 
     def show(self, entries: Sequence[Stored]) -> None:
         """These were just stored."""
@@ -70,13 +69,14 @@ class Follower:
         """
         if self._task is None:
             loop = asyncio.get_running_loop()
+            self._failed = failed
             self._task = loop.create_task(self._catch_up(then, failed), name=f"follower of {self.session.id}")
 
     def ask_again(self) -> None:
         """Whatever it has been told of and is still open, or was for somebody else and is now for it."""
         again = [
             asked_again(one, self)
-            for one in self.session.requests.values()
+            for one in self.session.state.requests.values()
             if one.sequence <= self.position.sequence
         ]
         if any(again):
@@ -102,6 +102,21 @@ class Follower:
             self._task.cancel()
             self._task = None
 
+    def end(self) -> None:
+        """The session is closed. A client that is behind gets the answers that it waits for at once: nobody
+        tells it what is before them any more.
+        """
+        if self._task is None:
+            return
+        self.leave()
+        if self._failed is not None:
+            self._failed("the session was closed meanwhile")
+        for session_id, key in list(self.client.waiting):
+            answer = self.session.state.answers.get(key) if session_id == self.session.id else None
+            if answer is not None:
+                self.client.send(answer.to(self.client.waiting[session_id, key]))
+                self.answered(key)
+
     async def _catch_up(self, then: Callable[[], None] | None, failed: Callable[[str], None] | None) -> None:
         session = self.session
         try:
@@ -114,7 +129,7 @@ class Follower:
                         self._tell(part)
                         if self.client.is_full:
                             await self.client.room()
-            self._task = None
+            self._task = self._failed = None
             if then is not None:
                 then()
         except LinkClosed:
@@ -167,11 +182,12 @@ class Follower:
     def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
         if sequence in self._asked:
             return UNSET
-        open_request = self.session.requests.get(sequence)
+        open_request = self.session.state.requests.get(sequence)
         if open_request is None:
             return UNSET
-        if method not in ASKED:
-            if open_request.lender is not self.client:
+        if not open_request.is_question:
+            lender = self.session.hub.desk.lender(self.session, sequence)
+            if lender is not self.client:
                 return UNSET
         elif not self.client.can_answer(open_request):
             return UNSET
@@ -181,19 +197,19 @@ class Follower:
         return number
 
     def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
-        open_request = self.session.requests.get(sequence)
+        open_request = self.session.state.requests.get(sequence)
         is_new = open_request is not None and sequence not in self._notices
         if not is_new or method != PERMISSION or not is_told(self.client.capabilities):
             return None
         self._notices.add(sequence)
-        return self.session.hub.desk.told(self.session, self.session.requests[sequence])
+        return self.session.hub.desk.told(self.session, self.session.state.requests[sequence])
 
     def judged(self, sequence: int, /) -> dict[str, Any]:
-        one = self.session.requests.get(sequence)
-        return {} if one is None else told(one)
+        request = self.session.state.requests.get(sequence)
+        return {} if request is None else dict(request.assessment or {})
 
     def open_params(self, sequence: int, /) -> bytes | None:
-        request = self.session.requests.get(sequence)
+        request = self.session.state.requests.get(sequence)
         return None if request is None else bytes(request.params)
 
     def settles(self, sequence: int, /) -> Id | UnsetType:

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from dragoman.errors import CallFailed
-from dragoman.hub.frames import readdressed, value_of
 from dragoman.hub.making import free_id
-from dragoman.hub.notes import note, read_note
 from dragoman.hub.rendering import read_cursor
+from dragoman.hub.session.frames import readdressed, value_of
+from dragoman.hub.session.notes import note, read_note
 from dragoman.journal import Entry
 from dragoman.wire import Notification, Request, decode
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
     from dragoman.journal import Stored
 
 BATCH = 1000
 
 
 async def fork(
-    hub: Hub, source: HubSession, params: dict[str, Raw], before: Any, *, key: str = ""
-) -> HubSession:
+    hub: Hub, source: LiveSession, params: dict[str, Raw], before: Any, *, key: str = ""
+) -> LiveSession:
     """`before` is a cursor: what came from there on is left out."""
     end = source.log.last
     if isinstance(before, str):
@@ -36,8 +36,8 @@ async def fork(
     answer = await _forked_by_agent(hub, source, params) if whole else None
     own = answer.pop("sessionId") if answer else ""
     session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
-    members = {"agent": source.memory.agent, "cwd": source.memory.cwd, "folders": source.memory.folders}
-    made = answer or {name: value_of(raw) for name, raw in source.memory.made.items()}
+    members = {"agent": source.state.agent, "cwd": source.state.cwd, "folders": list(source.state.folders)}
+    made = answer or {name: value_of(raw) for name, raw in source.state.made.items()}
     process = source.life.process if own and source.life is not None else 0
     made_by = {**members, "session": str(own) or session_id, "result": made, "n": process}
     first = Entry("note", note("made", **made_by), 0.0)
@@ -45,22 +45,22 @@ async def fork(
     await _copy(hub, source, session_id, end)
     if key:  # behind all that was copied: a fork that was broken off is not found by its key
         await hub.journal.append(session_id, [Entry("note", note("forked", key=key), time.time())])
-    title = source.memory.title
+    title = source.state.title
     await hub.journal.describe(
         session_id,
-        agent=source.memory.agent,
-        cwd=source.memory.cwd,
+        agent=source.state.agent,
+        cwd=source.state.cwd,
         title=title,
         state="idle",
     )
     session = await hub.session(session_id)
-    session.remind = not own and session.memory.turns > 0
+    session.is_strange = not own and session.state.turns > 0
     if own and source.life is not None:
         hub.pool.join(session, source.life, str(own))
     return session
 
 
-async def _forked_by_agent(hub: Hub, source: HubSession, params: dict[str, Raw]) -> dict[str, Any] | None:
+async def _forked_by_agent(hub: Hub, source: LiveSession, params: dict[str, Raw]) -> dict[str, Any] | None:
     """What the agent answers, if it can fork."""
     life = await hub.pool.bind(source)
     if not life.can("sessionCapabilities", "fork"):
@@ -73,7 +73,7 @@ async def _forked_by_agent(hub: Hub, source: HubSession, params: dict[str, Raw])
     return answer if isinstance(answer, dict) and isinstance(answer.get("sessionId"), str) else None
 
 
-async def _copy(hub: Hub, source: HubSession, session_id: str, end: int) -> None:
+async def _copy(hub: Hub, source: LiveSession, session_id: str, end: int) -> None:
     batch: list[Entry] = []
     async for page in hub.journal.replay(source.stream, after=0, limit=end):
         batch += [one for stored in page if (one := _copied(stored, session_id)) is not None]

@@ -22,7 +22,7 @@ from msgspec import Raw, Struct
 
 from dragoman.errors import ErrorAnswer
 from dragoman.hub.admission import Grant, Scope
-from dragoman.hub.frames import ours_in, value_of
+from dragoman.hub.session.frames import ours_in, value_of
 from dragoman.wire.codes import invalid_params, method_not_found
 
 FORBIDDEN = -32003

@@ -21,23 +21,22 @@ from dragoman.hub.admission import Grant
 from dragoman.hub.asking import Desk
 from dragoman.hub.belonging import AllOurs, Belonging
 from dragoman.hub.bounds import MIB, HubBounds
+from dragoman.hub.checkpoints import is_due, take_checkpoint
 from dragoman.hub.client_side import HubClient
 from dragoman.hub.extras import Extras
 from dragoman.hub.follower import Follower
-from dragoman.hub.frames import encoded
-from dragoman.hub.gists import is_due, write_gist
 from dragoman.hub.life import Life
+from dragoman.hub.live_session import LiveSession
 from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.making import Made
 from dragoman.hub.methods import Methods
 from dragoman.hub.opening import hand_over, open_session
 from dragoman.hub.pending import drop_overdue
 from dragoman.hub.pool import AgentSpec, Pool
-from dragoman.hub.queueing import withdraw
-from dragoman.hub.recall import OpenRequest
 from dragoman.hub.recovery import recover
 from dragoman.hub.rendering import Position
-from dragoman.hub.session import HubSession
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import encoded
 from dragoman.hub.showing import Showing
 from dragoman.hub.turn_changes import KEPT_SECONDS, TurnChanges
 from dragoman.journal import Journal
@@ -45,12 +44,12 @@ from dragoman.runtime.owner import Owner
 from dragoman.runtime.turnstile import Turnstile
 from dragoman.transport.contract import Transport
 from dragoman.wire import notification, request, response
+from dragoman.wire.codes import INTERNAL_ERROR
 
 log = logging.getLogger(__name__)
 
-CLOSE_SECONDS = 5.0
-"""How long an agent may take to end a turn whose session is being closed."""
-
+RELEASE_LOOK_SECONDS = 15.0
+"""Between two looks for sessions that nobody uses, at most."""
 
 Trace: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str], Mapping[str, Any] | None]
 """From session, key, `_meta` and agent of a prompt to the `_meta` that it is to have."""
@@ -72,6 +71,8 @@ class HubOptions(Struct, frozen=True, kw_only=True):
     """The file in which decisions of the policy are written down; none if it is empty."""
     on_last_leave: str = "go-on"
     leave_after: float = 0.0
+    release_after: float = 300.0
+    """Seconds after which an idle session without clients is closed in its agent; 0 keeps it there."""
     lender_grace: float = 30.0
     """Seconds that a request for a client's files waits for the client to come back."""
     originals_kept: float = 7 * 86400.0
@@ -106,7 +107,7 @@ class Hub:
         self.options = options or HubOptions()
         self.default_agent = self.options.default_agent
         self.pool = Pool(agents, remember=remember or (lambda name, answer: answer or {}))
-        self.sessions: dict[str, HubSession] = {}
+        self.sessions: dict[str, LiveSession] = {}
         self.clients: set[HubClient] = set()
         self.methods = Methods(self)
         self.desk = Desk(self)
@@ -132,6 +133,7 @@ class Hub:
         self.owner = Owner("hub")
         self.pool.start()
         self.pool.find = self._find
+        self.owner.start(self._release_unused())
         await self.changes.open()
         await recover(self)
         self.owner.start(drop_overdue(self))
@@ -144,7 +146,8 @@ class Hub:
         """Let go of everybody. With `keep_agents`, agents that can outlive us do, with their turns."""
         if self._closed:
             return
-        self.draining = self._closed = True
+        self.begin_draining()
+        self._closed = True
         for client in list(self.clients):
             await client.aclose()
         await (self.pool.leave() if keep_agents else self.pool.aclose())
@@ -182,7 +185,7 @@ class Hub:
         self.owner.start(client.aclose())
 
     def attach(
-        self, client: HubClient, session: HubSession, position: Position, *, own: Iterable[str] = ()
+        self, client: HubClient, session: LiveSession, position: Position, *, own: Iterable[str] = ()
     ) -> Follower:
         """`own` are the keys of prompts that the client wrote before."""
         before = client.followed.pop(session.id, None)
@@ -198,7 +201,7 @@ class Hub:
         self.desk.joined(client, session)
         return follower
 
-    def detach(self, client: HubClient, session: HubSession) -> None:
+    def detach(self, client: HubClient, session: LiveSession) -> None:
         follower = client.followed.pop(session.id, None)
         session.followers.pop(client, None)
         if follower is not None:
@@ -206,29 +209,36 @@ class Hub:
             if client.seat is not None:
                 client.seat.stands(session.id, None)
         self.desk.parted(client, session)
+        session.used = asyncio.get_running_loop().time()
         if not session.followers:
             self._alone(session)
 
-    def _alone(self, session: HubSession) -> None:
+    def _alone(self, session: LiveSession) -> None:
         """The last client has left; the work goes on, unless it is to end then."""
-        if self.options.on_last_leave == "cancel" and session.is_busy:
+        if self.options.on_last_leave == "cancel" and session.state.is_busy:
             loop = asyncio.get_running_loop()
             loop.call_later(self.options.leave_after, self._cancel_alone, session)
         self.resting(session)
 
-    def _cancel_alone(self, session: HubSession) -> None:
+    def _cancel_alone(self, session: LiveSession) -> None:
         if not session.followers and not self.draining:
             session.cancel()
 
     # Sessions.
 
-    async def session(self, session_id: str) -> HubSession:
+    async def session(self, session_id: str) -> LiveSession:
         """The session, opened from the journal if need be."""
         found = self.sessions.get(session_id)
-        if found is not None:
+        if found is not None and found.state.phase == "open":
             return found
         async with self.opening(session_id):
-            return self.sessions.get(session_id) or await open_session(self, session_id)
+            while (found := self.sessions.get(session_id)) is not None:
+                if found.state.phase == "open":
+                    return found
+                if found.gone.is_set():
+                    raise ErrorAnswer(INTERNAL_ERROR, "Internal error: the hub is being stopped")
+                await found.gone.wait()
+            return await open_session(self, session_id)
 
     @asynccontextmanager
     async def opening(self, name: str) -> AsyncIterator[None]:
@@ -241,36 +251,24 @@ class Hub:
             if not turnstile.in_use:
                 self._opening.pop(name, None)
 
-    async def close(self, session: HubSession) -> None:
-        await session.lookups.finish()
-        for one in list(session.memory.queue):
-            withdraw(session, one.key)
-        if session.is_busy:
-            await session.stop(CLOSE_SECONDS)
-        life = session.life
-        if life is not None and not life.over and life.can("sessionCapabilities", "close"):
-            await life.call("session/close", {"sessionId": life.bound.get(session.id, session.id)})
-        if life is not None:
-            life.sessions.pop(life.bound.pop(session.id, session.id), None)
-            session.life = None
-        session.say("closed")
-        await session.log.flush(STORE_SECONDS)
-        session.pending.agent_gone()
+    async def forget_closed(self, session: LiveSession, *, deletes: bool) -> None:
+        """The session is closed: nobody has it open any more, and nobody finds it if it was deleted."""
+        await session.lookups.finish()  # a prompt that has its answer gets it, and any other is refused
+        for follower in list(session.followers.values()):
+            follower.end()
         self.described.get(session.stream, {}).pop("state", None)
-        await self.journal.describe(session.stream, state="closed")
+        try:
+            if deletes:
+                self.described.get(session.stream, {}).clear()
+                await self.journal.delete(session.stream)
+            else:
+                await self.journal.describe(session.stream, state="closed")
+        except JournalError as error:
+            log.warning("session %s is closed, and listed as if it were not: %s", session.id, error)
         self.changes.forget(session.id)
         await self._forget(session)
 
-    async def delete(self, session: HubSession) -> None:
-        life = session.life
-        own = session.id if life is None else life.bound.get(session.id, session.id)
-        if life is not None and life.can("sessionCapabilities", "delete"):
-            await life.call("session/delete", {"sessionId": own})
-        session.say("deleted")
-        await self.close(session)
-        await self.journal.delete(session.stream)
-
-    async def _forget(self, session: HubSession) -> None:
+    async def _forget(self, session: LiveSession) -> None:
         for client in list(session.followers):
             client.followed.pop(session.id, None)
         self.sessions.pop(session.id, None)
@@ -279,18 +277,30 @@ class Hub:
         await session.aclose()
         await self.belonging.release(session.claim)
 
-    def resting(self, session: HubSession) -> None:
+    def resting(self, session: LiveSession) -> None:
         """Nothing goes on in it; if nobody looks either, it is in the journal when it is needed again."""
         self.rested.set()
-        if self.draining and self.belonging.is_shared and not self._closed and not session.is_busy:
+        if self.draining and self.belonging.is_shared and not self._closed and not session.state.is_busy:
             self.owner.start(hand_over(self, session))
         elif session.is_forgettable and not self.draining:
             self.owner.start(self._rest(session))
 
-    async def _rest(self, session: HubSession) -> None:
+    async def _rest(self, session: LiveSession) -> None:
         await asyncio.sleep(0)
         if session.is_forgettable and self.sessions.get(session.id) is session:
             await self._forget(session)
+
+    async def _release_unused(self) -> None:
+        """Agents hold memory and processes for each open session: those that nobody uses are closed there."""
+        while True:
+            seconds = self.options.release_after
+            await asyncio.sleep(min(max(seconds / 4, 0.05), RELEASE_LOOK_SECONDS))
+            if seconds <= 0:
+                continue
+            now = asyncio.get_running_loop().time()
+            for session in list(self.sessions.values()):
+                if now - session.used >= seconds and session.is_releasable:
+                    self.owner.start(session.release())
 
     async def _find(self, life: Life, session_id: str) -> None:
         """An agent speaks of a session that nobody has open."""
@@ -301,7 +311,7 @@ class Hub:
 
     # What passes between a session and its agent besides prompts.
 
-    async def ask(self, session: HubSession, method: str, params: dict[str, Raw]) -> Raw:
+    async def ask(self, session: LiveSession, method: str, params: dict[str, Raw]) -> Raw:
         """A request of a client's to the session's agent, stored before and after."""
         life = await self.pool.bind(session)
         number = life.next_id()
@@ -309,63 +319,57 @@ class Hub:
         async with asyncio.timeout(120.0):
             with await session.bounds.answers.take(len(frame)):
                 future = life.promise(number)
-                session.say_to_agent(life, frame)
+                session.dispatch(ev.FrameForAgent(frame=frame))
             result = await future
         session.pending.confirm(life)
-        stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        answer = response(number, bytes(result))[:-1]
-        session.log.add([("to_client", answer)], lambda _: _settle(stored))
-        await stored
+        session.dispatch(ev.FrameForClients(frame=response(number, bytes(result))[:-1]))
+        await session.stored()
         return result
 
-    def pass_on(self, session: HubSession, method: str, params: dict[str, Raw]) -> None:
+    def pass_on(self, session: LiveSession, method: str, params: dict[str, Raw]) -> None:
         """A notification that nobody waits for: it is dropped when its agent does not read."""
-        life = session.life
         frame = notification(method, encoded(params))[:-1]
-        if life is None:
-            return
         if session.bounds.answers.fits(len(frame)):
-            session.say_to_agent(life, frame)
+            session.dispatch(ev.FrameForAgent(frame=frame))
         else:
-            log.warning("agent %s does not read: the notification %s is dropped", life.agent, method[:80])
+            agent = session.state.agent
+            log.warning("agent %s does not read: the notification %s is dropped", agent, method[:80])
 
-    def tell(self, session: HubSession, update: dict[str, Any]) -> None:
+    def tell(self, session: LiveSession, update: dict[str, Any]) -> None:
         """An update of the hub's own."""
         params = encoded({"sessionId": session.id, "update": update})
-        frame = notification("session/update", params)[:-1]
-        session.memory.see_updates([frame])
-        session.log.add([("to_client", frame)])
+        session.dispatch(ev.FrameForClients(frame=notification("session/update", params)[:-1]))
 
     # What sessions tell.
 
-    def asked(self, session: HubSession, one: OpenRequest) -> None:
-        self.desk.asked(session, one)
-
-    def settled(self, session: HubSession, one: OpenRequest, outcome: str) -> None:
-        self.desk.settled(session, one, outcome)
-
-    def noticed(self, session: HubSession) -> None:
+    def on_session_change(self, session: LiveSession) -> None:
         self.showing.noticed(session)
         if self.belonging.is_shared and is_due(session) and not self._closed:
-            self.owner.start(write_gist(self, session))
+            self.owner.start(take_checkpoint(self, session))
 
-    def unstored(self, session: HubSession, error: JournalError) -> bool:
-        """Clients that wait for their turn are told; it is not known to have happened. False if the session
-        is another node's by now, and nothing of it will ever be stored here.
+    def on_failed_append(self, session: LiveSession, error: JournalError) -> bool:
+        """Whether it is tried again. False if the session is another node's by now, and nothing of it will
+        ever be stored here.
         """
         if isinstance(error, StreamMoved) and self.belonging.is_shared:
             if self.sessions.get(session.id) is session:  # else it was lost before, and may be open anew
                 self.belonging.lost(session.id)
             return False
-        self.desk.unstored(session, error)
+        self.desk.on_failed_append(session)
         return True
 
-    async def will_run(self, session: HubSession) -> None:
+    def begin_draining(self) -> None:
+        """No prompt begins any more: those that wait are for the next hub."""
+        self.draining = True
+        for session in list(self.sessions.values()):
+            session.dispatch(ev.Draining())
+
+    async def will_run(self, session: LiveSession) -> None:
         """After a crash the next hub looks for sessions that run; one of a cluster has a list of its own."""
         if not self.belonging.is_shared:
             await self.journal.describe(session.stream, state="running")
 
-    def describe(self, session: HubSession, **fields: str) -> None:
+    def describe(self, session: LiveSession, **fields: str) -> None:
         """Soon: what changes again while the journal writes is written once."""
         waiting = self.described.get(session.stream)
         if waiting is not None:
@@ -399,8 +403,3 @@ class Hub:
 
     async def status(self) -> Any:
         return self.showing.status() if self.status_of is None else await self.status_of()
-
-
-def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)

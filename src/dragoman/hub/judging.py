@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from dragoman.hub.frames import encoded, object_of, value_of
 from dragoman.hub.lending import lent_request, waiting_for_people
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.schema import v1
 from dragoman.schema.codec import read, write
 from dragoman.schema.errors import SchemaError
@@ -43,8 +44,8 @@ from dragoman.workspace.policy.remembered import Remembered
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
-    from dragoman.hub.recall import OpenRequest
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
+    from dragoman.hub.session.state import OpenRequest
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +97,7 @@ class HubJudge:
 
     # What agents ask themselves.
 
-    def decide(self, session: HubSession, one: OpenRequest) -> Raw | None:
+    def decide(self, session: LiveSession, one: OpenRequest) -> Raw | None:
         """The answer of the rules to a request for permission; None if people are to answer."""
         asked = self.keep_open(session, one)
         if asked is None or asked.decision.outcome == "ask":
@@ -109,7 +110,7 @@ class HubJudge:
         settlement = self._judge.settle(asked.question, asked.decision, asked.options, option, by="policy")
         return Raw(write(selected(settlement.option)))
 
-    def keep_open(self, session: HubSession, one: OpenRequest) -> AgentQuestion | None:
+    def keep_open(self, session: LiveSession, one: OpenRequest) -> AgentQuestion | None:
         """Take note of a request for permission that people may answer; None if it cannot be read."""
         try:
             request = read(one.params, v1.RequestPermissionRequest)
@@ -117,17 +118,18 @@ class HubJudge:
             log.warning("session %s: a request for permission is left to people: %s", session.id, error)
             return None
         call = request.tool_call
-        known = session.memory.calls.known(session.id, call)
+        known = session.calls.known(session.id, call)
         question = about_tool_call(call, _setting(session), session_id=session.id, known=known)
         question = replace(question, paths=with_real_paths(question.paths))
         decision = self._judge.decide(question, self._policy(session))
-        one.rule = "" if decision.rule.startswith(BUILT_IN) else decision.rule
+        rule = "" if decision.rule.startswith(BUILT_IN) else decision.rule
+        session.dispatch(ev.RequestAnnotated(sequence=one.sequence, rule=rule))
         asked = AgentQuestion(question=question, decision=decision, options=request.options)
         self._agents[session.id, one.sequence] = asked
         return asked
 
     def on_answer(
-        self, session: HubSession, one: OpenRequest, *, outcome: str, by: str, result: Raw | None
+        self, session: LiveSession, one: OpenRequest, *, outcome: str, by: str, result: Raw | None
     ) -> Raw | None:
         """Write down what comes of a question, before it takes effect; what the agent is told instead of
         `result` if that cannot be written.
@@ -167,10 +169,10 @@ class HubJudge:
         if session is None:  # it was closed meanwhile
             raise policy_refusal()
         await self._desk(session, one, lender="hub").guard(access)
-        if one.sequence not in session.requests:  # its turn has ended meanwhile
+        if one.sequence not in session.state.requests:  # its turn has ended meanwhile
             raise policy_refusal()
 
-    def decide_for_client(self, session: HubSession, one: OpenRequest) -> Literal["allow", "ask", "deny"]:
+    def decide_for_client(self, session: LiveSession, one: OpenRequest) -> Literal["allow", "ask", "deny"]:
         """What holds for files and terminals that a client lends: rules that deny, and rules that ask. What
         no rule names is left to the client, which has a person of its own.
         """
@@ -184,7 +186,7 @@ class HubJudge:
         settlement = self._judge.settle(question, decision, LENT_OPTIONS, option, by="policy")
         return "allow" if settlement.decision.outcome == "allow" else "deny"
 
-    async def permit_for_client(self, session: HubSession, one: OpenRequest) -> None:
+    async def permit_for_client(self, session: LiveSession, one: OpenRequest) -> None:
         """Ask people about something that a client lends; raises if they do not permit it."""
         question = _lent_question(session, one)
         assert question is not None  # else nothing was to be asked
@@ -193,7 +195,7 @@ class HubJudge:
         await self._desk(session, one, lender="client").permit(question, written)
 
     def _desk(
-        self, session: HubSession, one: OpenRequest, *, lender: Literal["hub", "client"]
+        self, session: LiveSession, one: OpenRequest, *, lender: Literal["hub", "client"]
     ) -> PermissionDesk:
         setting = _setting(session)
         return PermissionDesk(
@@ -205,7 +207,7 @@ class HubJudge:
             home=setting.home,
         )
 
-    def _policy(self, session: HubSession) -> Policy:
+    def _policy(self, session: LiveSession) -> Policy:
         return self._policy_in(_roots(session))
 
     def _policy_in(self, roots: Sequence[str]) -> Policy:
@@ -252,33 +254,23 @@ class HubJudge:
     # Questions of the hub's own.
 
     async def ask_people(
-        self, session: HubSession, params: bytes, *, about: OpenRequest | None = None
+        self, session: LiveSession, params: bytes, *, about: OpenRequest | None = None
     ) -> Chosen:
         """Ask in the session, and wait until the answer is stored. `about` is the agent's request that waits
         for it, if one does: when that is settled meanwhile, nobody needs an answer.
         """
+        if about is not None and about.sequence not in session.state.requests:
+            return Chosen(option_id=None, by="cancel")
         future: asyncio.Future[Chosen] = asyncio.get_running_loop().create_future()
-        sequences: list[int] = []
-
-        def on_stored(own: OpenRequest) -> None:
-            sequences.append(own.sequence)
-            self._own[session.id, own.sequence] = HubQuestion(future=future)
-            is_over = about is not None and about.sequence not in session.requests
-            if is_over or future.cancelled():
-                session.settle(own.sequence, outcome="cancelled", by="hub")
-
-        session.ask_people(params, on_stored)
+        own = session.ask_people(params)
+        self._own[session.id, own] = HubQuestion(future=future)
         try:
             return await future
-        except asyncio.CancelledError:
-            for sequence in sequences:
-                session.settle(sequence, outcome="cancelled", by="hub")
-            raise
         finally:
-            for sequence in sequences:
-                self._own.pop((session.id, sequence), None)
+            self._own.pop((session.id, own), None)
+            session.settle(own, outcome="cancelled", by="hub")  # if nobody waits for it any more
 
-    def on_settled(self, session: HubSession, one: OpenRequest) -> None:
+    def on_settled(self, session: LiveSession, one: OpenRequest) -> None:
         """What came of it is stored, and takes effect."""
         own = self._own.pop((session.id, one.sequence), None)
         if own is not None and not own.future.done():
@@ -294,7 +286,7 @@ class SessionAsker:
     """An `Asker`: everybody who follows a session of the hub, and the inbox."""
 
     def __init__(
-        self, judge: HubJudge, session: HubSession, one: OpenRequest, *, lender: Literal["hub", "client"]
+        self, judge: HubJudge, session: LiveSession, one: OpenRequest, *, lender: Literal["hub", "client"]
     ) -> None:
         self._judge = judge
         self._session = session
@@ -356,15 +348,15 @@ def refusal_of(one: OpenRequest, *, cancel: bool) -> bytes:
     return encoded({"outcome": {"outcome": "cancelled"}})
 
 
-def _roots(session: HubSession) -> list[str]:
-    return [session.memory.cwd, *session.memory.folders]
+def _roots(session: LiveSession) -> list[str]:
+    return [session.state.cwd, *session.state.folders]
 
 
-def _setting(session: HubSession) -> Setting:
-    return Setting(agent=session.memory.agent, roots=with_real_paths(_roots(session)), home=places().home)
+def _setting(session: LiveSession) -> Setting:
+    return Setting(agent=session.state.agent, roots=with_real_paths(_roots(session)), home=places().home)
 
 
-def _lent_question(session: HubSession, one: OpenRequest) -> Question | None:
+def _lent_question(session: LiveSession, one: OpenRequest) -> Question | None:
     params = value_of(one.params)
     if not isinstance(params, Mapping):
         return None

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 from msgspec import Raw, UnsetType
 
 from dragoman.errors import JournalError
-from dragoman.hub.notes import read_note
-from dragoman.hub.queueing import withdraw
-from dragoman.hub.recall import Answer
-from dragoman.wire import error_object, failure
+from dragoman.hub.checking import prompt_refusal
+from dragoman.hub.session.notes import read_note
+from dragoman.hub.session.state import REDACTED, PromptAnswer
+from dragoman.wire import ErrorObject, error_object, failure
 from dragoman.wire.codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
+    from dragoman.hub.session.machine import Verdict
     from dragoman.journal import Journal
 
 log = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ class IncomingPrompt:
 class KeyLookups:
     """Those of one session."""
 
-    def __init__(self, session: HubSession) -> None:
+    def __init__(self, session: LiveSession) -> None:
         self._session = session
         self._prompts: dict[str, IncomingPrompt] = {}  # by key, in the order of their coming
         self._settled = asyncio.Event()
@@ -61,23 +62,24 @@ class KeyLookups:
     def __contains__(self, key: object) -> bool:
         return key in self._prompts
 
-    def add(self, prompt: IncomingPrompt) -> None:
-        """Whoever waits for its key gets its answer."""
-        if prompt.is_fresh and not self._prompts:
-            self._accept(prompt)
-            return
+    def add(self, prompt: IncomingPrompt) -> Verdict:
+        """Whoever waits for its key gets its answer, unless it is refused at once."""
+        session, most = self._session, self._session.hub.options.prompts_queued
+        if prompt.key in self._prompts:
+            return "known"
+        if not self._prompts and (prompt.is_fresh or session.state.knows_key(prompt.key)):
+            return session.submit(prompt.client, prompt.params, key=prompt.key, by=prompt.by)
+        if len(session.state.queue) + len(self._prompts) >= most:
+            return "full"
         self._prompts[prompt.key] = prompt
         if self._settled.is_set():
             self._settled.clear()
-            self._session.hub.owner.start(self._look_up_all())
+            session.hub.owner.start(self._look_up_all())
+        return "accepted"
 
     def cancel(self, key: str) -> None:
         """It is not to be carried out, if it never was."""
         self._prompts[key].is_cancelled = True
-
-    def give_up(self) -> None:
-        """Whoever waits for them was told that they failed."""
-        self._prompts.clear()
 
     async def finish(self) -> None:
         """Until no prompt is being looked up."""
@@ -85,7 +87,7 @@ class KeyLookups:
 
     async def _look_up_all(self) -> None:
         try:
-            while self._prompts and not self._session.is_closed:
+            while self._prompts and self._session.state.phase != "lost":
                 prompt = next(iter(self._prompts.values()))
                 await self._look_up(prompt)
         finally:
@@ -94,19 +96,19 @@ class KeyLookups:
 
     async def _look_up(self, prompt: IncomingPrompt) -> None:
         session, key = self._session, prompt.key
-        answer: Answer | None = None
+        answer: PromptAnswer | None = None
         problem: Exception | None = None
         try:
             if not prompt.is_fresh:
                 answer = await read_answer(session.hub.journal, session.stream, key)
         except (JournalError, TimeoutError) as error:
             problem = error
-        if self._prompts.get(key) is not prompt or session.is_closed:
-            return  # it was refused; or another node has the session, and its clients send the prompt there
+        if session.state.phase == "lost":
+            return  # another node has the session, and its clients send the prompt there
         del self._prompts[key]
         if problem is not None:
             log.error("session %s: a key could not be looked up: %s", session.id, problem)
-            self._refuse(key)
+            self._refuse(key, error_object(INTERNAL_ERROR, UNREADABLE))
         elif answer is not None:
             self._answer(key, answer)
         else:
@@ -114,29 +116,30 @@ class KeyLookups:
 
     def _accept(self, prompt: IncomingPrompt) -> None:
         session = self._session
-        session.submit(prompt.client, prompt.params, key=prompt.key, by=prompt.by)
-        if prompt.is_cancelled and not withdraw(session, prompt.key):
+        refusal = prompt_refusal(session.submit(prompt.client, prompt.params, key=prompt.key, by=prompt.by))
+        if refusal is not None:
+            self._refuse(prompt.key, error_object(refusal.code, refusal.message, refusal.data))
+        elif prompt.is_cancelled and not session.withdraw(prompt.key):
             session.cancel()
 
-    def _answer(self, key: str, answer: Answer) -> None:
+    def _answer(self, key: str, answer: PromptAnswer) -> None:
         """A client that has not been told all up to the answer yet gets it in its place."""
         session = self._session
-        session.memory.keep_answer(answer)
         for client, follower in list(session.followers.items()):
             request_id = follower.waits_for(key)
             if not isinstance(request_id, UnsetType) and follower.position.sequence >= answer.sequence:
                 follower.answered(key)
                 client.tell(answer.to(request_id))
 
-    def _refuse(self, key: str) -> None:
+    def _refuse(self, key: str, error: ErrorObject) -> None:
         for client, follower in list(self._session.followers.items()):
             request_id = follower.waits_for(key)
             if not isinstance(request_id, UnsetType):
                 follower.answered(key)
-                client.tell(failure(request_id, error_object(INTERNAL_ERROR, UNREADABLE)))
+                client.tell(failure(request_id, error))
 
 
-async def read_answer(journal: Journal, stream: str, key: str) -> Answer | None:
+async def read_answer(journal: Journal, stream: str, key: str) -> PromptAnswer | None:
     """The stored answer to the prompt with this key; None if it has none. A prompt that is still open is not
     looked up: the session has it in mind.
     """
@@ -145,6 +148,6 @@ async def read_answer(journal: Journal, stream: str, key: str) -> Answer | None:
         return None
     async for page in journal.replay(stream, after=found.answer - 1, limit=1):
         note = read_note(page[0].frame)
-        if note is not None and note.hub == "turn_ended":
-            return Answer(page[0].sequence, note)
+        if note is not None and note.hub == "turn_ended" and (note.key == key or REDACTED in note.key):
+            return PromptAnswer(page[0].sequence, note)
     raise JournalError(f"entry {found.answer} of {stream} is not the answer that the index of keys names")

@@ -20,7 +20,7 @@ from msgspec import Raw
 
 from dragoman.errors import DragomanError, ErrorAnswer
 from dragoman.hub.bounds import MIB, WORK_BYTES, size_of_request
-from dragoman.hub.frames import encoded, object_of, value_of
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.runtime.budget import HeldBytes
 from dragoman.schema.codec import read, write
 from dragoman.schema.v1.methods import METHODS
@@ -29,8 +29,8 @@ from dragoman.workspace.settings import DEFAULT_SETTINGS
 from dragoman.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from dragoman.hub.recall import OpenRequest
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
+    from dragoman.hub.session.state import OpenRequest
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ Handler = Callable[[Any, object], Awaitable[Any]]
 class LentWork:
     """One request while the hub carries it out: what is held for it, and for its answer."""
 
-    def __init__(self, session: HubSession, one: OpenRequest) -> None:
+    def __init__(self, session: LiveSession, one: OpenRequest) -> None:
         self._session = session
         self._request = one
         self._asked = session.bounds.lent.charge(size_of_request(one.params))
@@ -71,7 +71,7 @@ class LentWork:
             size = await asyncio.to_thread(_size_of_file, bytes(self._request.params))
             if size > WORK_BYTES:
                 await self._answer.change(size)
-        return self._request.sequence in self._session.requests and not self._session.is_closed
+        return self._request.sequence in self._session.state.requests
 
     @asynccontextmanager
     async def without_room(self) -> AsyncIterator[None]:
@@ -175,7 +175,7 @@ class Lending:
 
     async def answer(
         self,
-        session: HubSession,
+        session: LiveSession,
         one: OpenRequest,
         work: LentWork,
         *,
@@ -187,12 +187,11 @@ class Lending:
         try:
             if await work.take_room():
                 await self._answer(session, one, made=made)
-                session.log.breathe()  # what comes of each is stored for itself
         finally:
             work.release()
 
     async def _answer(
-        self, session: HubSession, one: OpenRequest, *, made: Callable[[str, str], None]
+        self, session: LiveSession, one: OpenRequest, *, made: Callable[[str, str], None]
     ) -> None:
         try:
             self._lend(session)
@@ -246,8 +245,8 @@ class Lending:
         answer = await handler(read(bytes(one.params), method.params), None)
         return b"{}" if answer is None else write(answer)
 
-    def _lend(self, session: HubSession) -> None:
-        folders = (session.memory.cwd, *session.memory.folders)
+    def _lend(self, session: LiveSession) -> None:
+        folders = (session.state.cwd, *session.state.folders)
         if self._open.get(session.id) != folders:
             self._workspace.open(session.id, cwd=folders[0], additional_directories=folders[1:])
             self._open[session.id] = folders

@@ -23,9 +23,9 @@ from dragoman.errors import AgentFailed, CallFailed, LinkClosed
 from dragoman.hub.agent_end import AgentEnd, StderrLines
 from dragoman.hub.beyond import told_beyond
 from dragoman.hub.bounds import MIB, PIPE_BYTES
-from dragoman.hub.frames import encoded, no_result, passable, readdressed, session_of, sessions_of
 from dragoman.hub.invalid_frames import InvalidFrames
 from dragoman.hub.line import Line
+from dragoman.hub.session.frames import encoded, no_result, passable, readdressed, session_of, sessions_of
 from dragoman.runtime.budget import ByteBudget
 from dragoman.schema.v1.methods import METHODS
 from dragoman.wire import (
@@ -48,7 +48,7 @@ from dragoman.wire.envelope import Id
 from dragoman.wire.glance import glance
 
 if TYPE_CHECKING:
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class Life:
         """Whether the process outlives the hub, so that numbers of its frames mean something to the next."""
         self.initialized: dict[str, Any] = {}
         """What it answered to `initialize`."""
-        self.sessions: dict[str, HubSession] = {}  # by the agent's own ids
+        self.sessions: dict[str, LiveSession] = {}  # by the agent's own ids
         self.bound: dict[str, str] = {}  # ids of the hub's sessions that it knows → its own ids for them
         self.parted: set[str] = set()
         """Sessions, by its own ids, that were given up while it worked for them: what it says of them is
@@ -121,7 +121,7 @@ class Life:
         """Whether we have ended it ourselves, because nobody needs it."""
         self._stderr = StderrLines(secrets)
         self._calls: dict[Id, asyncio.Future[Raw]] = {}
-        self._turns: dict[Id, HubSession] = {}
+        self._turns: dict[Id, LiveSession] = {}
         self._next = int(time.time() * 1000)  # higher than any id of an earlier hub
         self._receipts: deque[Receipt] = deque()
         self._invalid = InvalidFrames(agent) if invalid is None else invalid
@@ -147,7 +147,7 @@ class Life:
         self._next += 1
         return self._next
 
-    def say(self, session: HubSession, frame: bytes, sequence: int) -> None:
+    def say(self, session: LiveSession, frame: bytes, sequence: int) -> None:
         """Give the agent a frame that is stored in the session's stream. The session is charged for it until
         the agent's pipe has taken it.
         """
@@ -204,7 +204,7 @@ class Life:
         if self in self._full:
             self.release(self)
 
-    def expect(self, request_id: Id, session: HubSession) -> None:
+    def expect(self, request_id: Id, session: LiveSession) -> None:
         """The answer to this request belongs to the session."""
         self._turns[request_id] = session
 
@@ -212,17 +212,20 @@ class Life:
         """Whether it can go on with a session that `process` knew last, by the id `own`."""
         return self.survives and not self.over and process == self.process and own not in self.parted
 
-    def part_from(self, session: HubSession) -> None:
-        """Somebody else has the session from here on."""
+    def forget(self, session: LiveSession) -> str:
+        """It does not know the session any more; returns its own id for it."""
         own = self.bound.pop(session.id, session.id)
         self.sessions.pop(own, None)
+        return own
+
+    def part_from(self, session: LiveSession) -> None:
+        """Somebody else has the session from here on."""
+        own = self.forget(session)
         self.parted.add(own)
         self._turns = {number: one for number, one in self._turns.items() if one is not session}
         self.release(session.bounds.unstored)
-        for receipt in session.owed:  # what it has not stored, nobody will
-            self.stored(receipt)
-        session.owed.clear()
-        if session.memory.turn is not None:
+        session.drop_receipts()
+        if session.state.turn is not None:
             self.notify("session/cancel", encoded({"sessionId": own}))
 
     def promise(self, number: Id) -> asyncio.Future[Raw]:
@@ -308,7 +311,7 @@ class Life:
         """Lines that are all notifications of one session, or all something else if it has no name."""
         session = self.sessions.get(name)
         if session is not None and session.id == name:
-            session.heard_updates(lines, first + len(lines) - 1, self._open(receipt))
+            session.on_updates(lines, first + len(lines) - 1, self, self._open(receipt))
         else:
             for number, line in enumerate(lines, first):
                 self._sort(line, number, receipt)
@@ -332,9 +335,9 @@ class Life:
             if session.id != name:
                 frame = readdressed(frame, session.id)
             if isinstance(message, Notification):
-                session.heard_updates([frame], number, self._open(receipt))
+                session.on_updates([frame], number, self, self._open(receipt))
             else:
-                session.heard_request(frame, message.id, number, self._open(receipt))
+                session.on_request(frame, message.id, number, self, self._open(receipt))
         elif (self._making or self._seek(name)) and self._has_room_for_early(frame):
             self._early.append((frame, number, self._open(receipt)))
             self._early_bytes += len(frame)
@@ -395,7 +398,7 @@ class Life:
     def _answered(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
         session = self._turns.pop(answer.id, None)
         if session is not None:
-            session.heard_answer(frame, answer, number, self._open(receipt))
+            session.on_answer(frame, answer, number, self, self._open(receipt))
             return
         future = self._calls.get(answer.id)
         if future is None or future.done():

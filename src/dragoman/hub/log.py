@@ -1,23 +1,24 @@
 """Append, then act: what happens in a session is stored first, and has its effect afterwards, in order.
 
-`add` never waits. Entries that gather while a commit lasts are stored together with the next one; when they
-are stored, each entry's act is run and the entry shown to whoever follows, in the order of `add`. If the
-journal refuses, nothing has an effect, the entries stay, and they are tried again if `failed`, which hears of
-it, says so.
+`add` never waits. Entries that gather while a commit lasts are stored together with the next one. Entries
+that were added together are stored together. If the journal refuses, nothing has an effect, the entries
+stay, and they are tried again if `on_failure`, which hears of it, says so. If nobody knows whether they
+were stored, the journal is asked before anything else happens: what it has counts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from dragoman.errors import JournalError
+from dragoman.errors import JournalError, JournalUncertain, StreamMoved
 from dragoman.hub.bounds import SessionBounds
-from dragoman.journal import Direction, Journal, Stored
-from dragoman.journal.runs import Gathered, Run, RunPage, size_of
+from dragoman.hub.session.events import NewEntry
+from dragoman.journal import Journal, Stored
+from dragoman.journal.redaction import is_redacted
+from dragoman.journal.runs import Gathered, Run, size_of
 
 log = logging.getLogger(__name__)
 
@@ -39,11 +40,11 @@ AGAIN_SECONDS = 1.0
 STORE_SECONDS = 5.0
 """How long anybody waits for a session's last entries."""
 
-Act: TypeAlias = Callable[[Stored], None]
-Show: TypeAlias = Callable[[Sequence[Stored]], None]
+OnStored: TypeAlias = Callable[[int, Sequence[Run]], None]
+"""These runs are stored, the first entry under this number."""
 
 
-class Heard(Run):
+class OpenRun(Run):
     """A run that still grows."""
 
     frames: list[bytes]
@@ -59,57 +60,70 @@ class SessionLog:
         bounds: SessionBounds,
         *,
         last: int,
-        show: Show,
-        failed: Callable[[JournalError], bool],
-        clock: Callable[[], float] = time.time,
+        on_stored: OnStored,
+        on_failure: Callable[[JournalError, bool], bool],
     ) -> None:
+        """`on_failure` hears why the waiting entries are not stored, and whether that is certain; it says
+        whether they are tried again.
+        """
         self.stream = stream
         self.last = last
-        """The sequence of the last entry that is stored."""
+        """The number of the last entry that is stored."""
         self._journal = journal
-        self._show = show
-        self._failed = failed
-        self._clock = clock
+        self._on_stored = on_stored
+        self._on_failure = on_failure
         self._waiting: list[Run] = []
-        self._acts: list[tuple[int, Act]] = []  # by the place of the run in `_waiting`
-        self._breaths: list[int] = []  # how many runs of `_waiting` stand before each
-        self._heard: Heard | None = None  # the last of `_waiting`, if more may be added to it
-        self._size = 0  # bytes of `_waiting`, and of what is being stored
+        self._groups: list[int] = []  # how many runs of `_waiting` stand before the end of each `add`
+        self._open: OpenRun | None = None  # the last of `_waiting`, if more may be added to it
+        self._size = 0  # bytes of `_waiting`
         self._counted = 0  # how many of them are counted as unstored
         self._unstored = bounds.unstored
+        self._is_unknown = False  # whether the journal may have some of `_waiting`
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
         self._closed = False
         self._emptied = asyncio.Event()
         self._emptied.set()
 
-    def add(
-        self, entries: Sequence[tuple[Direction, bytes]], act: Act | None = None, *, pending: bool = False
-    ) -> None:
-        """Store these; `act` is run with the last of them when they are. `pending` ones are acted upon after
-        a crash, as they are said here and not as they are redacted.
-        """
-        now = self._clock()
-        self._add([Run(direction, (frame,), now, pending) for direction, frame in entries], act)
+    def add(self, entries: Sequence[NewEntry]) -> None:
+        """Store these together, behind what was added before."""
+        if len(entries) == 1 and entries[0].direction == "to_client" and not entries[0].pending:
+            self._add_updates(entries[0])
+        elif entries:
+            self._open = None
+            self._add([Run(one.direction, one.frames, one.time, one.pending) for one in entries])
 
-    def add_heard(self, frames: Sequence[bytes]) -> None:
-        """The same for frames of the agent, which are many."""
-        now, last = self._clock(), self._heard
-        if last is not None and now - last.time < MOMENT and len(last.frames) < AT_ONCE:
-            last.frames.extend(frames)
-            self._resize(size_of(frames))
+    def _add_updates(self, entry: NewEntry) -> None:
+        """What an agent says comes in many small pieces: those of one moment are one run."""
+        last = self._open
+        if last is not None and entry.time - last.time < MOMENT and len(last.frames) < AT_ONCE:
+            last.frames.extend(entry.frames)
+            self._resize(size_of(entry.frames))
         else:
-            heard = Heard("to_client", list(frames), now)
-            self._add([heard])
-            self._heard = heard
+            self._open = OpenRun("to_client", list(entry.frames), entry.time)
+            self._add([self._open])
 
-    def _add(self, runs: Sequence[Run], act: Act | None = None) -> None:
-        self._heard = None
+    def _add(self, runs: Sequence[Run]) -> None:
         self._waiting += runs
         self._resize(sum(size_of(run.frames) for run in runs))
-        if act is not None:
-            self._acts.append((len(self._waiting) - 1, act))
+        self._groups.append(len(self._waiting))
         self._go()
+
+    def replace(self, number: int, frame: bytes) -> None:
+        """Store this note in the place of an entry that is not stored yet."""
+        first = self.last + 1
+        for place, run in enumerate(self._waiting):
+            if first == number and len(run.frames) == 1:
+                self._resize(len(frame) - size_of(run.frames))
+                self._waiting[place] = Run("note", (frame,), run.time)
+                return
+            first += len(run.frames)
+        raise ValueError(f"entry {number} does not wait to be stored")
+
+    @property
+    def is_full(self) -> bool:
+        """Whether too much waits for the journal: here, or in others that count together with it."""
+        return self._counted > 0 and self._unstored.is_full
 
     def _resize(self, size: int) -> None:
         self._size += size
@@ -117,11 +131,6 @@ class SessionLog:
         if uncounted and (not self._size or abs(uncounted) > UNCOUNTED_BYTES):
             self._unstored.add(uncounted)
             self._counted = self._size
-
-    @property
-    def is_full(self) -> bool:
-        """Whether too much waits for the journal: here, or in others that count together with it."""
-        return self._counted > 0 and self._unstored.is_full
 
     @property
     def is_idle(self) -> bool:
@@ -164,7 +173,8 @@ class SessionLog:
                 await self._store()
             self._emptied.set()
         except JournalError as error:
-            if not self._closed and self._failed(error):
+            self._is_unknown = self._is_unknown or isinstance(error, JournalUncertain)
+            if not self._closed and self._on_failure(error, not self._is_unknown):
                 self._again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._retry)
         finally:
             self._task = None
@@ -173,56 +183,63 @@ class SessionLog:
         self._again = None
         self._go()
 
-    def breathe(self) -> None:
-        """Between what was added before and what comes next, a crash may come: the one can be stored without
-        the other.
-        """
-        self._breaths.append(len(self._waiting))
-
     def _cut(self) -> int:
-        """How many of the runs are stored next: as many as it takes to reach a bound, up to a breath."""
-        breaths = iter(self._breaths)
+        """How many of the runs are stored next: as many as it takes to reach a bound, in whole groups."""
         count = size = 0
         for place, run in enumerate(self._waiting, 1):
             count += len(run.frames) * (PENDING_ENTRIES if run.pending else 1)
             size += size_of(run.frames)
             if count >= AT_ONCE or size >= AT_ONCE_BYTES:
-                return next((breath for breath in breaths if breath >= place), len(self._waiting))
+                return next((end for end in self._groups if end >= place), len(self._waiting))
         return len(self._waiting)
 
     async def _store(self) -> None:
+        if self._is_unknown:
+            await self._find_out()
+            if not self._waiting:
+                return
         size = self._cut()
-        runs, self._waiting = self._waiting[:size], self._waiting[size:]
-        self._heard = None
-        acts = [(place, act) for place, act in self._acts if place < size]
-        self._acts = [(place - size, act) for place, act in self._acts if place >= size]
-        self._breaths = [place - size for place in self._breaths if place > size]
+        self._open = None
         try:
-            last = await self._journal.append(self.stream, Gathered(runs), after=self.last)
-        except BaseException:
-            self._acts = acts + [(place + size, act) for place, act in self._acts]
-            self._breaths = [size, *(place + size for place in self._breaths)]
-            self._waiting = runs + self._waiting  # the next try begins with them
+            last = await self._journal.append(self.stream, Gathered(self._waiting[:size]), after=self.last)
+        except StreamMoved as error:
+            if self._is_unknown:  # the answer before came from a server that is behind
+                raise JournalUncertain(str(error)) from error
             raise
+        self._is_unknown = False
+        self._done(size, last)
+
+    def _done(self, size: int, last: int) -> None:
+        """The first `size` runs are stored."""
+        runs, self._waiting = self._waiting[:size], self._waiting[size:]
+        self._groups = [end - size for end in self._groups if end > size]
         first, self.last = self.last + 1, last
         self._resize(-sum(size_of(run.frames) for run in runs))
-        self._act(first, runs, acts)
+        self._on_stored(first, runs)
 
-    def _act(self, first: int, runs: Sequence[Run], acts: Sequence[tuple[int, Act]]) -> None:
-        """These are stored: run each act behind the entries before it, and show all of them."""
-        shown = 0
-        for place, act in acts:
-            first = self._show_some(first, runs[shown:place])
-            shown = place
-            try:
-                act(RunPage(first, runs[place : place + 1])[-1])
-            except Exception:  # one act that fails must not take the rest with it
-                log.exception("an act of the session %s failed", self.stream)
-        self._show_some(first, runs[shown:])
+    async def _find_out(self) -> None:
+        """Which of the waiting entries the journal has. An entry of ours is one that has the time and the
+        direction of ours, and its text where it is not redacted.
+        """
+        found: list[Stored] = []
+        async for page in self._journal.replay(self.stream, after=self.last):
+            found += page
+        place = size = 0
+        for run in self._waiting:
+            if place == len(found):
+                break
+            for frame in run.frames:
+                if place == len(found) or not _is_same(found[place], run, frame):
+                    raise StreamMoved(self.stream, self.last + place, self.last + len(found))
+                place += 1
+            size += 1
+        if place < len(found):
+            raise StreamMoved(self.stream, self.last + place, self.last + len(found))
+        if size:
+            self._is_unknown = False
+            self._done(size, self.last + len(found))
 
-    def _show_some(self, first: int, runs: Sequence[Run]) -> int:
-        """Returns what comes behind them."""
-        page = RunPage(first, runs)
-        if runs:
-            self._show(page)
-        return first + len(page)
+
+def _is_same(stored: Stored, run: Run, frame: bytes) -> bool:
+    is_same_text = stored.frame == frame or is_redacted(stored.frame)
+    return is_same_text and stored.direction == run.direction and stored.time == run.time

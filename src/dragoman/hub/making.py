@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
-from dragoman.hub.frames import value_of
+from dragoman.hub.live_session import LiveSession
 from dragoman.hub.log import STORE_SECONDS
-from dragoman.hub.notes import note
-from dragoman.hub.recall import Memory, is_name
 from dragoman.hub.servers import ASKING, permit_servers
-from dragoman.hub.session import HubSession
-from dragoman.journal import Stored
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import value_of
+from dragoman.hub.session.state import is_name, new_state
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
 
-Made: TypeAlias = asyncio.Future[tuple[HubSession, bool]]
+Made: TypeAlias = asyncio.Future[tuple[LiveSession, bool]]
 """A session, and whether it is new."""
 
 
@@ -49,7 +48,7 @@ async def _is_free(hub: Hub, wanted: str) -> bool:
     return False
 
 
-async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -> HubSession:
+async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -> LiveSession:
     """A new session of an agent."""
     if len(hub.sessions) >= hub.options.sessions:
         raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
@@ -58,34 +57,32 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
         _, answer = await hub.pool.make(agent, params)
         own = str(answer.pop("sessionId"))
         session_id = await free_id(hub, own)
-        memory = Memory(session_id)
-        session = HubSession(hub, session_id, memory, agent=agent, last=0)
+        session = LiveSession(hub, new_state(session_id), agent=agent, listed="idle")
         session.claim = await hub.belonging.claim(session_id)
         hub.sessions[session_id] = session
         folders = value_of(params.get("additionalDirectories"), [])
-        made = note(
-            "made",
+        made = ev.SessionMade(
             agent=agent,
             cwd=value_of(params.get("cwd"), ""),
-            folders=folders if isinstance(folders, list) else [],
+            folders=tuple(folders) if isinstance(folders, list) else (),
             session=own,
             result=answer,
-            n=life.process,
-            **({"key": key} if key else {}),
+            process=life.process,
+            key=key,
         )
-        memory.see([Stored(1, "note", made, 0.0)])
-        session.log.add([("note", made)])
+        session.dispatch(made)
         if "mcpServers" in params:
             session.setup["mcpServers"] = value_of(params["mcpServers"], [])
         hub.pool.join(session, life, own)
-    session.state = "idle"
     await session.log.flush(STORE_SECONDS)
-    await hub.journal.describe(session_id, agent=agent, cwd=memory.cwd, state="idle")
-    hub.noticed(session)
+    await hub.journal.describe(session_id, agent=agent, cwd=session.state.cwd, state="idle")
+    hub.on_session_change(session)
     return session
 
 
-async def made_once(hub: Hub, key: str, make: Callable[[], Awaitable[HubSession]]) -> tuple[HubSession, bool]:
+async def made_once(
+    hub: Hub, key: str, make: Callable[[], Awaitable[LiveSession]]
+) -> tuple[LiveSession, bool]:
     """The session that was made under this key, or a new one; whether it is new.
 
     It is made to the end though its client leaves meanwhile. Whoever sends the same key before that waits for
@@ -103,7 +100,7 @@ async def made_once(hub: Hub, key: str, make: Callable[[], Awaitable[HubSession]
     return session, is_new and is_first
 
 
-async def _make_under(hub: Hub, key: str, make: Callable[[], Awaitable[HubSession]], made: Made) -> None:
+async def _make_under(hub: Hub, key: str, make: Callable[[], Awaitable[LiveSession]], made: Made) -> None:
     try:
         stream = await hub.journal.find_made(key)
         session = await (make() if stream is None else hub.session(stream))
@@ -118,7 +115,7 @@ async def _make_under(hub: Hub, key: str, make: Callable[[], Awaitable[HubSessio
         del hub.making[key]
 
 
-async def loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str, Raw]) -> HubSession | None:
+async def loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str, Raw]) -> LiveSession | None:
     """A session that only the agent knows, made somewhere else: from here on it is ours too."""
     if not _may_be_agents(session_id) or session_id in hub.sessions:
         return None
@@ -126,7 +123,7 @@ async def loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str,
         return await _loaded(hub, client, session_id, params)
 
 
-async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str, Raw]) -> HubSession | None:
+async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str, Raw]) -> LiveSession | None:
     if session_id in hub.sessions or await hub.journal.info(session_id) is not None:
         return None
     cwd = value_of(params.get("cwd"), "")
@@ -136,40 +133,36 @@ async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str
     life = await hub.pool.life(client.agent)
     if not life.can("loadSession"):
         return None
-    memory = Memory(session_id)
-    session = HubSession(hub, session_id, memory, agent=client.agent, last=0)
+    session = LiveSession(hub, new_state(session_id), agent=client.agent, listed="idle")
     session.claim = await hub.belonging.claim(session_id)
-    members = {"agent": client.agent, "cwd": cwd, "folders": [], "session": session_id}
-    made = note("made", **members, n=life.process)
-    memory.see([Stored(1, "note", made, 0.0)])
-    session.log.add([("note", made)])
+    made = ev.SessionMade(
+        agent=client.agent, cwd=str(cwd), folders=(), session=session_id, process=life.process
+    )
+    session.dispatch(made)
     hub.pool.join(session, life, session_id)
     hub.sessions[session_id] = session
     try:
         answer = await life.call("session/load", params, within=300.0)
     except BaseException:
         del hub.sessions[session_id]
-        life.sessions.pop(session_id, None)
-        life.bound.pop(session_id, None)
+        life.forget(session)
         await session.aclose()
         await hub.journal.delete(session_id)
         await hub.belonging.release(session.claim)
         raise
-    session.say("bound", session=session_id, result=answer, n=life.process)
+    session.bind(life, note=ev.BroughtBack(session=session_id, result=answer, remembers=None))
     await session.log.flush(STORE_SECONDS)
-    await hub.journal.describe(session_id, agent=client.agent, cwd=memory.cwd, state="idle")
+    await hub.journal.describe(session_id, agent=client.agent, cwd=session.state.cwd, state="idle")
     return session
 
 
-def widen(session: HubSession, folders: list[str]) -> None:
+def widen(session: LiveSession, folders: list[str]) -> None:
     """From now on these are the session's folders besides its own, and no others; its agent hears of it with
     the next prompt. In the middle of a turn nothing is changed.
     """
-    if folders == session.memory.folders or session.is_busy:
+    if session.dispatch(ev.FoldersChanged(folders=tuple(folders))) != "done":
         return
-    session.memory.folders = folders
-    session.log.add([("note", note("folders", folders=folders))])
     life = session.life
     if life is not None and life.can("sessionCapabilities", "additionalDirectories"):
-        life.sessions.pop(life.bound.pop(session.id, session.id), None)
-        session.life = None
+        life.forget(session)
+        session.unbind()

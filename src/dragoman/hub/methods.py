@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, Raw
 
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
-from dragoman.hub.checking import check_kinds, check_open, checked_key
+from dragoman.hub.checking import check_kinds, check_open, checked_key, prompt_refusal
 from dragoman.hub.forking import fork
-from dragoman.hub.frames import encoded, ours_in, texts_in, value_of, without_ours
 from dragoman.hub.gate import HUB, agent_in
 from dragoman.hub.key_lookup import IncomingPrompt
 from dragoman.hub.making import loaded, made_once, make, widen
 from dragoman.hub.methods_hub import HubMethods
-from dragoman.hub.queueing import withdraw
 from dragoman.hub.rendering import Position, read_cursor
 from dragoman.hub.servers import permit_servers
+from dragoman.hub.session.frames import encoded, ours_in, texts_in, value_of, without_ours
 from dragoman.runtime.budget import HeldBytes
 from dragoman.version import VERSION
 from dragoman.wire import error_object, failure, response
@@ -34,7 +33,7 @@ from dragoman.wire.envelope import Id
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
 
 Params = dict[str, Raw]
 Result = dict[str, Any] | bytes | None
@@ -144,7 +143,7 @@ class Methods:
 
     # Sessions.
 
-    async def _session(self, client: HubClient, params: Params) -> HubSession:
+    async def _session(self, client: HubClient, params: Params) -> LiveSession:
         session = await self._hub.session(client.text(params, "sessionId"))
         client.may_reach(session)
         return session
@@ -154,7 +153,7 @@ class Methods:
         cwd = client.text(params, "cwd")
         key = checked_key(ours_in(params))
 
-        async def new() -> HubSession:
+        async def new() -> LiveSession:
             await permit_servers(self._hub, params, agent=agent, cwd=cwd)
             return await make(self._hub, agent, without_ours(params), key=key)
 
@@ -205,7 +204,7 @@ class Methods:
             follower.catch_up()
         return None
 
-    async def _bring(self, client: HubClient, session: HubSession, params: Params) -> None:
+    async def _bring(self, client: HubClient, session: LiveSession, params: Params) -> None:
         """What a client brings along counts for the next process of the agent, if it may drive one: MCP
         servers are commands.
         """
@@ -218,8 +217,8 @@ class Methods:
             folders = value_of(params.get("additionalDirectories"), [])
             widen(session, folders if isinstance(folders, list) else [])
 
-    async def _permit_servers(self, session: HubSession, params: Params) -> None:
-        memory = session.memory
+    async def _permit_servers(self, session: LiveSession, params: Params) -> None:
+        memory = session.state
         await permit_servers(self._hub, params, agent=memory.agent, cwd=memory.cwd, session=session)
 
     async def _list(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -249,7 +248,7 @@ class Methods:
         return {**self._hub.showing.standing(session), "sessionId": session.id}
 
     async def _close(self, client: HubClient, params: Params, request_id: Id) -> Result:
-        await self._hub.close(await self._session(client, params))
+        await (await self._session(client, params)).close()
         return {}
 
     async def _delete(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -259,7 +258,7 @@ class Methods:
             if error.code != -32002:
                 raise
             return {}  # it is gone, as was asked for
-        await self._hub.delete(session)
+        await session.close(deletes=True)
         return {}
 
     async def _set_mode(self, client: HubClient, params: Params, request_id: Id) -> Result:
@@ -313,7 +312,7 @@ class Methods:
         finally:
             counted.release()
 
-    def _prompt(self, client: HubClient, request_id: Id, params: Params, session: HubSession) -> None:
+    def _prompt(self, client: HubClient, request_id: Id, params: Params, session: LiveSession) -> None:
         if not isinstance(value_of(params.get("prompt")), list):
             raise invalid_params("prompt is missing")
         given = checked_key(ours_in(params))
@@ -322,21 +321,23 @@ class Methods:
         if follower is None:
             follower = self._hub.attach(client, session, Position(session.log.last))
         follower.own.add(key)
-        answer = session.memory.answers.get(key)
+        answer = session.state.answers.get(key)
         if answer is not None and follower.position.sequence >= answer.sequence:
             client.send(answer.to(request_id))
-        elif answer is not None or session.knows(key):
+        elif session.state.knows_key(key) or key in session.lookups:
             client.waiting[session.id, key] = request_id
-        elif len(session.memory.queue) + len(session.lookups) >= self._hub.options.prompts_queued:
-            raise invalid_request("too many prompts wait in this session already")
         elif not session.bounds.prompts.fits(_size(params)):
             raise invalid_request(
                 "the prompts that wait are too large to take another one; send it when one of them has ended"
             )
         else:
+            is_fresh = not given or not session.state.has_old_answers
+            refusal = prompt_refusal(
+                session.lookups.add(IncomingPrompt(client, params, key=key, is_fresh=is_fresh))
+            )
+            if refusal is not None:
+                raise refusal
             client.waiting[session.id, key] = request_id
-            is_fresh = not given or not session.memory.dropped
-            session.lookups.add(IncomingPrompt(client, params, key=key, is_fresh=is_fresh))
         follower.came_again(key)
 
     def cancel(self, client: HubClient, params: Params) -> None:
@@ -346,8 +347,8 @@ class Methods:
         mine = [key for (of, key) in client.waiting if of == session.id]
         ours = ours_in(params)
         meant = texts_in(ours, "prompts") if "prompts" in ours else None
-        queued = [key for key in (mine if meant is None else meant) if key in mine and withdraw(session, key)]
-        turn = session.memory.turn or session.starting
+        queued = [key for key in (mine if meant is None else meant) if key in mine and session.withdraw(key)]
+        turn = session.state.current
         if turn is None:
             return
         if turn.key in (mine if meant is None else meant) or (meant is None and not queued):
@@ -361,7 +362,7 @@ class Methods:
         for (session_id, key), waiting in list(client.waiting.items()):
             if waiting == wanted and session_id in self._hub.sessions:
                 session = self._hub.sessions[session_id]
-                if not withdraw(session, key):
+                if not session.withdraw(key):
                     session.cancel()
 
     def told(self, client: HubClient, method: str, members: Params, params: Raw | None) -> None:
@@ -370,7 +371,7 @@ class Methods:
         if session is not None:
             self._hub.pass_on(session, method, members)
 
-    def _followed(self, client: HubClient, params: Params) -> HubSession | None:
+    def _followed(self, client: HubClient, params: Params) -> LiveSession | None:
         """The session that a notification is about."""
         follower = client.followed.get(str(value_of(params.get("sessionId"), "")))
         return None if follower is None else follower.session

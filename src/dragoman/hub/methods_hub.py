@@ -11,18 +11,18 @@ from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
 from dragoman.hub.folders import complete_folder
-from dragoman.hub.frames import value_of
 from dragoman.hub.gate import HUB
 from dragoman.hub.log import STORE_SECONDS
 from dragoman.hub.questions import is_answer
-from dragoman.hub.queueing import edit, withdraw
 from dragoman.hub.rendering import Onlooker, Position, messages, read_cursor
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import value_of
 from dragoman.wire.codes import invalid_params, method_not_found
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
     from dragoman.journal import Stored
 
 Params = dict[str, Raw]
@@ -128,7 +128,7 @@ class HubMethods:
         ]
         return {"messages": told, "more": bool(entries) and entries[0].sequence > 1}
 
-    async def _last(self, session: HubSession, end: int, limit: int) -> Any:
+    async def _last(self, session: LiveSession, end: int, limit: int) -> Any:
         """The last `limit` entries up to `end`, in order; fewer if they are large."""
         start = max(0, end - limit)
         kept: list[Stored] = []
@@ -192,7 +192,7 @@ class HubMethods:
         name, result = client.text(params, "request"), params.get("result")
         if not name.isdigit() or result is None:
             raise invalid_params("a request and a result are needed")
-        question = session.requests.get(int(name))
+        question = session.state.requests.get(int(name))
         if question is not None and not is_answer(question, result):
             raise invalid_params("the result is no answer to this request")
         done = session.settle(int(name), outcome="answered", by=client.grant.name, result=Raw(bytes(result)))
@@ -207,21 +207,19 @@ class HubMethods:
         prompt = params.get("prompt")
         if prompt is None or not isinstance(value_of(prompt), list):
             raise invalid_params("prompt is missing")
-        edit(session, key, {"sessionId": Raw(msgspec.json.encode(session.id)), "prompt": prompt})
+        session.edit(key, {"sessionId": Raw(msgspec.json.encode(session.id)), "prompt": prompt})
         return {}
 
     async def _withdraw(self, client: HubClient, params: Params) -> dict[str, Any]:
         session, key = await self._own(client, params)
-        withdraw(session, key)
+        session.withdraw(key)
         return {}
 
     async def _rename(self, client: HubClient, params: Params) -> dict[str, Any]:
         session = await self._session(client, params)
         title = client.text(params, "title")[:200]
-        session.memory.title = title
-        session.say("renamed", title=title)
-        self._hub.describe(session, title=title)
-        self._hub.noticed(session)
+        session.dispatch(ev.Renamed(title=title))
+        self._hub.on_session_change(session)
         return {}
 
     async def _revert(self, client: HubClient, params: Params) -> dict[str, Any]:
@@ -233,16 +231,16 @@ class HubMethods:
 
     # Inside.
 
-    async def _session(self, client: HubClient, params: Params) -> HubSession:
+    async def _session(self, client: HubClient, params: Params) -> LiveSession:
         session = await self._hub.session(client.text(params, "sessionId"))
         client.may_reach(session)
         return session
 
-    async def _own(self, client: HubClient, params: Params) -> tuple[HubSession, str]:
+    async def _own(self, client: HubClient, params: Params) -> tuple[LiveSession, str]:
         """A prompt in the queue, which must be the client's, or it must be an administrator."""
         session = await self._session(client, params)
         key = client.text(params, "key")
-        found = next((one for one in session.memory.queue if one.key == key), None)
+        found = next((one for one in session.state.queue if one.key == key), None)
         if found is None:
             raise ErrorAnswer(-32002, "there is no such prompt in the queue", {"key": key})
         if found.by != client.grant.name and not client.grant.may("admin"):

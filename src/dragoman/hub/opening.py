@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dragoman.errors import ErrorAnswer, JournalError, StreamMoved
-from dragoman.hub.gists import recalled
+from dragoman.hub.checkpoints import Reading, read_on, read_session
+from dragoman.hub.live_session import LiveSession
 from dragoman.hub.log import STORE_SECONDS
-from dragoman.hub.notes import note
-from dragoman.hub.recall import Memory, is_name
 from dragoman.hub.recovery import take_up
-from dragoman.hub.session import HubSession
+from dragoman.hub.session.notes import note
+from dragoman.hub.session.state import SessionState, apply, is_name, opened, restore
 from dragoman.journal import Entry, StreamInfo
 from dragoman.journal.redaction import is_redacted
-from dragoman.journal.runs import last_of
 from dragoman.wire.codes import session_not_found
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-async def open_session(hub: Hub, session_id: str) -> HubSession:
+async def open_session(hub: Hub, session_id: str) -> LiveSession:
     """Raises `Elsewhere` for one that another node has."""
     info = None if not is_name(session_id) else await hub.journal.info(session_id)
     if info is None or info.last == 0:
@@ -37,23 +37,23 @@ async def open_session(hub: Hub, session_id: str) -> HubSession:
         raise ErrorAnswer(-32603, "Internal error: too many sessions are open")
     claim = await hub.belonging.claim(session_id)
     try:
-        memory, last, gist_at = await _read(hub, session_id, info.last, taken=claim.taken)
+        reading = await _read(hub, session_id, info.last, taken=claim.taken)
+        if reading.state.phase == "closed":  # it was deleted, and the hub that did so was stopped meanwhile
+            await hub.journal.delete(session_id)
+            raise session_not_found(session_id)
     except BaseException:
         await hub.belonging.release(claim)
         raise
     originals = await hub.journal.originals(session_id)
-    memory.restore(originals)
-    _restore_folders(memory, info)
-    memory.title = memory.title or info.title
-    session = HubSession(hub, session_id, memory, agent=memory.agent, last=last)
+    state = _opened(reading.state, originals, info)
+    session = LiveSession(hub, state, agent=state.agent, listed=info.state)
     session.claim = claim
-    session.gist_at = gist_at
-    session.state = info.state
-    if info.state == "closed":
-        memory.process = 0  # whoever knew it was told to forget it
-    life = hub.pool.seats[memory.agent].life if memory.agent in hub.pool.seats else None
-    if life is not None and life.knows(memory.agent_session, memory.process):
-        hub.pool.join(session, life, memory.agent_session)
+    session.checkpoint_at = reading.checkpoint_at
+    session.calls = reading.calls
+    state = session.state
+    life = hub.pool.seats[state.agent].life if state.agent in hub.pool.seats else None
+    if life is not None and life.knows(state.agent_session, state.process):
+        hub.pool.join(session, life, state.agent_session)
     hub.sessions[session_id] = session
     session.pending.recall(session, originals)
     if claim.taken:
@@ -61,41 +61,43 @@ async def open_session(hub: Hub, session_id: str) -> HubSession:
     return session
 
 
-async def _read(hub: Hub, session_id: str, end: int, *, taken: bool) -> tuple[Memory, int, int]:
-    """What it has come to, its last entry, and the end of its last gist."""
-    # A journal of our own has no gists, and is read faster than they would be looked for.
-    memory, last, gist_at = await recalled(hub.journal, session_id, end if hub.belonging.is_shared else 0)
+def _opened(state: SessionState, originals: Mapping[int, bytes], info: StreamInfo) -> SessionState:
+    whole = opened(
+        restore(state, originals, is_redacted),
+        title=info.title,
+        cwd=info.cwd,
+        is_closed=info.state == "closed",
+        is_redacted=is_redacted,
+    )
+    if len(whole.folders) < len(state.folders):
+        log.warning("session %s: folders of which only a redacted name is stored are left out", info.stream)
+    return whole
+
+
+async def _read(hub: Hub, session_id: str, end: int, *, taken: bool) -> Reading:
+    """What it has come to; one that was somebody else's gets an entry that says that it is ours."""
+    # A journal of our own has no checkpoints, and is read faster than they would be looked for.
+    reading = await read_session(hub.journal, session_id, end if hub.belonging.is_shared else 0)
     while True:
-        if not memory.agent:  # somebody else's stream in the same journal
+        if not reading.state.agent:  # somebody else's stream in the same journal
             raise session_not_found(session_id)
         if not taken:
-            return memory, last, gist_at
+            return reading
+        entry = _taken_over()
         try:
-            return memory, await hub.journal.append(session_id, [_taken_over()], after=last), gist_at
-        except StreamMoved:
-            pass  # its owner before has written something meanwhile: that counts
-        async for page in hub.journal.replay(session_id, after=last):
-            memory.see(page)
-            last = last_of(page)
-
-
-def _restore_folders(memory: Memory, info: StreamInfo) -> None:
-    """A folder may be called like a key. What is known about a stream is not redacted; any other folder that
-    was is left out, until a client brings it again.
-    """
-    if is_redacted(memory.cwd.encode(errors="replace")):
-        memory.cwd = info.cwd or memory.cwd
-    whole = [folder for folder in memory.folders if not is_redacted(folder.encode(errors="replace"))]
-    if len(whole) < len(memory.folders):
-        log.warning("session %s: folders of which only a redacted name is stored are left out", info.stream)
-        memory.folders = whole
+            await hub.journal.append(session_id, [entry], after=reading.state.last)
+        except StreamMoved:  # its owner before has written something meanwhile: that counts
+            reading = await read_on(hub.journal, reading)
+        else:
+            state = apply(reading.state, entry.direction, (entry.frame,), entry.time)
+            return reading._replace(state=state)
 
 
 def _taken_over() -> Entry:
     return Entry("note", note("owned"), time.time())
 
 
-async def hand_over(hub: Hub, session: HubSession) -> None:
+async def hand_over(hub: Hub, session: LiveSession) -> None:
     """Let another node have it: what is stored is all there is, and whoever follows it goes there. One in
     which prompts wait is given to a certain node: they go on although nobody asks for the session.
     """
@@ -103,20 +105,21 @@ async def hand_over(hub: Hub, session: HubSession) -> None:
         await session.log.flush(STORE_SECONDS)
     except JournalError:
         return  # somebody has taken it meanwhile
-    waits = bool(session.memory.queue)
+    waits = bool(session.state.queue)
     await lose(hub, session)
     await (hub.belonging.give if waits else hub.belonging.release)(session.claim)
 
 
-async def lose(hub: Hub, session: HubSession) -> None:
+async def lose(hub: Hub, session: LiveSession) -> None:
     """It is not ours any more: nothing is said or written about it from here on."""
     if hub.sessions.get(session.id) is not session:
         return
     del hub.sessions[session.id]
     hub.described.get(session.stream, {}).pop("state", None)  # its next owner says how it stands
-    life, session.life = session.life, None
+    life = session.life
     if life is not None:
         life.part_from(session)
+        session.unbind()
     followers = list(session.followers)
     await session.aclose()
     hub.desk.forgotten(session)

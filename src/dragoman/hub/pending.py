@@ -5,8 +5,8 @@ outlives the hub are stored as pending: their originals are kept apart until the
 dropped here: a request's when its end is stored, a prompt's when it is stored for the agent or has ended, a
 frame's when the agent's keeper has it. What is never settled is dropped when it is too old.
 
-After a crash, or at another node, what is acted upon comes from the originals (`Memory.restore`). Where one
-is missing, nothing is done with what redaction left: the agent and the people concerned hear why.
+After a crash, or at another node, what is acted upon comes from the originals (`session.state.restore`).
+Where one is missing, nothing is done with what redaction left: the agent and the people concerned hear why.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from msgspec import Raw
 
 from dragoman.errors import JournalError
 from dragoman.hub.judging import refusal_of
-from dragoman.hub.recall import ASKED
 from dragoman.wire.codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
     from dragoman.hub.life import Life
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
 
 log = logging.getLogger(__name__)
 
@@ -37,10 +36,6 @@ LOOK_SECONDS = 3600.0
 GATHER_SECONDS = 0.1
 """What is settled meanwhile is dropped together: most entries have no original, and to look costs time."""
 
-REDACTED_PROMPT = (
-    "the prompt was not run: the hub was stopped while it waited, and only its redacted form is stored; "
-    "send it again"
-)
 REDACTED_REQUEST = (
     "the request was not carried out: the hub was stopped while it was open, and only its redacted form is "
     "stored; ask again"
@@ -83,10 +78,10 @@ class PendingEntries:
         self.settle(*self._to_agent)
         self._to_agent.clear()
 
-    def recall(self, session: HubSession, originals: Iterable[int]) -> None:
+    def recall(self, session: LiveSession, originals: Iterable[int]) -> None:
         """The session was opened with these originals: keep those that are needed."""
-        memory, life = session.memory, session.life
-        needed = {*session.requests, *(waiting.sequence for waiting in memory.queue)}
+        state, life = session.state, session.life
+        needed = {*session.state.requests, *(waiting.sequence for waiting in state.queue)}
         others = [sequence for sequence in originals if sequence not in needed]
         if life is None:
             self.settle(*others)
@@ -126,13 +121,13 @@ class PendingEntries:
             self._task = None
 
 
-def refuse_redacted(session: HubSession) -> None:
+def refuse_redacted(session: LiveSession) -> None:
     """End the requests of which only the redacted form is left."""
-    for request in list(session.requests.values()):
+    for request in list(session.state.requests.values()):
         if request.is_whole:
             continue
         log.warning("session %s: request %d: %s", session.id, request.sequence, REDACTED_REQUEST)
-        if request.method in ASKED:
+        if request.is_question:
             answer: dict[str, Any] = {"result": Raw(refusal_of(request, cancel=True))}
         else:
             answer = {"error": {"code": INTERNAL_ERROR, "message": f"Internal error: {REDACTED_REQUEST}"}}

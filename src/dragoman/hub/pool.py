@@ -11,21 +11,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, LinkClosed, LocalMistake, SpawnFailed
 from dragoman.hub.agent_end import AgentEnd
-from dragoman.hub.frames import object_of, value_of
 from dragoman.hub.invalid_frames import InvalidFrames
 from dragoman.hub.life import Life
 from dragoman.hub.line import Lasting, Line
+from dragoman.hub.session.events import BroughtBack
+from dragoman.hub.session.frames import object_of, value_of
 from dragoman.runtime.owner import Owner
 from dragoman.version import VERSION
 
 if TYPE_CHECKING:
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
 
 log = logging.getLogger(__name__)
 
@@ -237,7 +239,9 @@ class Pool:
         seat = self.seats[life.agent]
         if seat.life is life:
             loop = asyncio.get_running_loop()
-            if loop.time() - life.used < CALM_SECONDS and any(one.is_busy for one in life.sessions.values()):
+            if loop.time() - life.used < CALM_SECONDS and any(
+                one.state.is_busy for one in life.sessions.values()
+            ):
                 self._failed(seat)
             else:
                 seat.failures = 0
@@ -254,7 +258,7 @@ class Pool:
             seat.last_error = life.over
             log.warning("%s", life.over)
         for session in list(life.sessions.values()):
-            session.agent_gone(life)
+            session.on_agent_end(life)
 
     # Sessions and lives.
 
@@ -266,37 +270,41 @@ class Pool:
             raise CallFailed(-32603, f"{name} made a session without an id")
         return life, made
 
-    def join(self, session: HubSession, life: Life, own: str) -> None:
-        """From here on the process knows the session."""
+    def join(self, session: LiveSession, life: Life, own: str, *, note: BroughtBack | None = None) -> None:
+        """From here on the process knows the session. `note` is for the stream, if that does not say so
+        yet.
+        """
         life.sessions[own] = session
         life.bound[session.id] = own
         life.parted.discard(own)
-        if session.memory.process != life.process:
-            session.memory.process, session.memory.heard = life.process, 0  # it counts its frames anew
         life.used = asyncio.get_running_loop().time()
-        session.life = life
+        session.bind(life, note=note)
 
-    async def bind(self, session: HubSession) -> Life:
+    async def bind(self, session: LiveSession) -> Life:
         """A life that knows the session."""
         async with session.binding:
             if session.life is not None and not session.life.over:
                 session.life.used = asyncio.get_running_loop().time()
                 return session.life
-            life = await self.life(session.memory.agent)
-            own = life.bound.get(session.id)
+            life = await self.life(session.state.agent)
+            own, note = life.bound.get(session.id), None
             if own is None:
-                own = await self._bring_back(session, life)
-            if session.is_closed:
+                note = await self._bring_back(session, life)
+                own = note.session
+            if session.state.phase != "open":
+                if self._owner is not None:
+                    self._owner.start(_close_again(session, life, own))
                 raise LinkClosed("the session was closed while its agent was being started")
-            self.join(session, life, own)
+            self.join(session, life, own, note=note)
+            session.is_strange = False
             return life
 
-    async def _bring_back(self, session: HubSession, life: Life) -> str:
-        memory = session.memory
-        own = memory.agent_session
-        params = {"cwd": memory.cwd, "mcpServers": [], **session.setup}
-        if memory.folders and life.can("sessionCapabilities", "additionalDirectories"):
-            params["additionalDirectories"] = memory.folders
+    async def _bring_back(self, session: LiveSession, life: Life) -> BroughtBack:
+        state = session.state
+        own = state.agent_session
+        params: dict[str, Any] = {"cwd": state.cwd, "mcpServers": [], **session.setup}
+        if state.folders and life.can("sessionCapabilities", "additionalDirectories"):
+            params["additionalDirectories"] = state.folders
         for method, can in (
             ("session/resume", life.can("sessionCapabilities", "resume")),
             ("session/load", life.can("loadSession")),
@@ -304,32 +312,30 @@ class Pool:
             if can:
                 made = await self._brought_back(session, life, method, {**params, "sessionId": own})
                 if made is not None:
-                    session.say("bound", session=own, result=made, n=life.process)
-                    session.say("agent_back", remembers=True)
-                    return own
+                    return BroughtBack(session=own, result=made, remembers=not session.is_strange)
         with life.making():
             _, answer = await self.make(life.agent, params)
-        own = answer.pop("sessionId")
-        session.remind = memory.turns > 0
-        session.say("bound", session=own, result=answer, n=life.process)
-        session.say("agent_back", remembers=not session.remind)
-        return str(own)
+        own = str(answer.pop("sessionId"))
+        return BroughtBack(session=own, result=answer, remembers=state.turns == 0)
 
     async def _brought_back(
-        self, session: HubSession, life: Life, method: str, params: dict[str, Any]
+        self, session: LiveSession, life: Life, method: str, params: dict[str, Any]
     ) -> dict[str, Any] | None:
-        own = session.memory.agent_session
-        session.muted = True  # what it tells of the past is in the stream already
-        session.life = life
+        own = session.state.agent_session
+        session.is_replaying = True  # what it tells of the past is in the stream already
         life.sessions[own] = session
+        session.bind(life)  # it may ask something meanwhile
         try:
             return dict(object_of(await life.call(method, params, within=LOAD_SECONDS)))
         except CallFailed as error:
+            session.unbind()
             log.info("%s does not bring session %s back (%s)", life.agent, session.id, error.message)
             return None
+        except BaseException:
+            session.unbind()
+            raise
         finally:
-            session.muted = False
-            session.life = None
+            session.is_replaying = False
             life.sessions.pop(own, None)
 
     # Rest and end.
@@ -341,7 +347,7 @@ class Pool:
             now = asyncio.get_running_loop().time()
             for seat in self.seats.values():
                 life = seat.life
-                if life is None or life.over or any(one.is_busy for one in life.sessions.values()):
+                if life is None or life.over or any(one.state.is_busy for one in life.sessions.values()):
                     continue
                 if now - life.used > seat.spec.idle:
                     log.info("%s is stopped: nobody has used it for %g s", life.agent, seat.spec.idle)
@@ -381,6 +387,17 @@ async def _opened(spec: AgentSpec) -> Line:
         message = f"agent {spec.name}: {error}"
         log.warning("%s", message)
         raise AgentFailed(message, AgentEnd(agent=spec.name).details()) from error
+
+
+async def _close_again(session: LiveSession, life: Life, own: str) -> None:
+    """A session was closed while the agent brought it back: nobody wants it there. First that is stored: else
+    the hub after a crash takes the process for one that knows the session.
+    """
+    if life.can("sessionCapabilities", "close"):
+        with suppress(DragomanError, TimeoutError):
+            async with asyncio.timeout(LOAD_SECONDS):
+                await session.stored()
+                await life.call("session/close", {"sessionId": own})
 
 
 async def _nobody(life: Life, session_id: str) -> None:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from dragoman.hub.frames import object_of, value_of
+from dragoman.hub.session.frames import object_of, value_of
 
 if TYPE_CHECKING:
-    from dragoman.hub.recall import OpenRequest
+    from dragoman.hub.session.state import OpenRequest
 
 PERMISSION = "session/request_permission"
 ELICITATION = "elicitation/create"

@@ -7,9 +7,11 @@ import logging
 from typing import TYPE_CHECKING
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalError
-from dragoman.hub.pending import REDACTED_ANSWER, REDACTED_PROMPT, refuse_redacted
-from dragoman.hub.recall import is_name
+from dragoman.hub.pending import REDACTED_ANSWER, refuse_redacted
 from dragoman.hub.servers import drop_asking_sessions
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.machine import REDACTED_PROMPT
+from dragoman.hub.session.state import is_name
 from dragoman.journal.redaction import is_redacted
 from dragoman.wire import Failure, Response, decode, error_object, failure
 from dragoman.wire.codes import INTERNAL_ERROR
@@ -17,7 +19,7 @@ from dragoman.wire.codes import INTERNAL_ERROR
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
     from dragoman.hub.life import Life
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
     from dragoman.journal import Stored
 
 log = logging.getLogger(__name__)
@@ -66,9 +68,9 @@ async def _open(hub: Hub, stream: str) -> None:
         log.warning("session %s could not be opened again: %s", stream, error)
 
 
-async def take_up(hub: Hub, session: HubSession) -> None:
+async def take_up(hub: Hub, session: LiveSession) -> None:
     """Go on with a session where the hub before stopped."""
-    turn = session.memory.turn
+    turn = session.state.turn
     if session.life is not None:
         if turn is not None:
             session.life.expect(turn.id, session)
@@ -76,23 +78,19 @@ async def take_up(hub: Hub, session: HubSession) -> None:
         refuse_redacted(session)
         hub.desk.recovered(session)
     else:
-        for sequence in list(session.requests):
-            session.settle(sequence, outcome="agent_gone", by="")
-        if turn is not None:
-            why = "the turn was cut short: the hub was stopped, and the agent with it"
-            session.end_turn(turn.key, by=turn.by, error={"code": -32603, "message": why})
-            return
-    session.changed()
-    session.go_on()
+        why = "the turn was cut short: the hub was stopped, and the agent with it"
+        session.dispatch(ev.AgentGone(error=error_object(INTERNAL_ERROR, why)))
+    session.on_change()
+    session.dispatch(ev.Resumed())
 
 
-async def _say_again(hub: Hub, session: HubSession, life: Life) -> None:
+async def _say_again(hub: Hub, session: LiveSession, life: Life) -> None:
     """What was stored for this process, and perhaps did not reach it, as it was said. A prompt of which only
     the redacted form is left is not said: its turn ends.
     """
-    after = max(life.line.taken.get(session.stream, 0), session.memory.bound_at)
+    after = max(life.line.taken.get(session.stream, 0), session.state.bound_at)
     originals = await hub.journal.originals(session.stream)
-    turn, is_lost = session.memory.turn, False
+    turn, is_lost = session.state.turn, False
     async for page in hub.journal.replay(session.stream, after=after):
         for stored in page:
             if stored.direction == "to_agent":
@@ -103,11 +101,11 @@ async def _say_again(hub: Hub, session: HubSession, life: Life) -> None:
                 elif turn is not None and turn.sequence == stored.sequence:
                     is_lost = True
     if turn is not None and is_lost:
-        error = {"code": INTERNAL_ERROR, "message": f"Internal error: {REDACTED_PROMPT}"}
-        session.end_turn(turn.key, by=turn.by, error=error)
+        error = error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_PROMPT}")
+        session.dispatch(ev.TurnFailed(error=error))
 
 
-def _without_original(session: HubSession, stored: Stored) -> bytes:
+def _without_original(session: LiveSession, stored: Stored) -> bytes:
     """What the agent is told in the place of a frame that has no original: the frame itself, if nothing was
     redacted; an error, if it is an answer; else nothing.
     """

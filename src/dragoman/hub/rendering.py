@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from dragoman.hub.frames import (
+from dragoman.hub.session.frames import (
     UPDATE,
     all_begin,
     echoes,
@@ -25,14 +25,14 @@ from dragoman.hub.frames import (
     with_cursors,
     with_ours,
 )
-from dragoman.hub.notes import TOLD, Note, event_of, read_note
-from dragoman.hub.recall import ASKED
+from dragoman.hub.session.notes import TOLD, Note, event_of, read_note
+from dragoman.hub.session.state import QUESTIONS
 from dragoman.journal.runs import Run, RunPage, text_of
 from dragoman.wire import Notification, Request, decode, notification, request, response
 from dragoman.wire.envelope import Id
 
 if TYPE_CHECKING:
-    from dragoman.hub.recall import OpenRequest
+    from dragoman.hub.session.state import OpenRequest
     from dragoman.journal import Stored
 
 Member: TypeAlias = Literal["params", "result", ""]
@@ -186,7 +186,7 @@ def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
         yield Said(request(asked, message.method, params)[:-1], ours=ours)
     elif (notice := view.notice(stored.sequence, message.method)) is not None:
         yield Said(notification(NOTICE, encoded({"request": notice}))[:-1])
-    if view.events and message.method in ASKED:
+    if view.events and message.method in QUESTIONS:
         members = {"request": name, "method": message.method, "params": Raw(params)}
         yield _event(session, {"event": "asked", **members, **view.judged(stored.sequence)})
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from dragoman.hub.frames import encoded, object_of
-from dragoman.hub.notes import note
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import encoded, object_of
 from dragoman.review.finding import Source
 from dragoman.review.risks import (
     AT_ONCE,
@@ -38,9 +38,8 @@ from dragoman.workspace.policy.texts import texts_in
 
 if TYPE_CHECKING:
     from dragoman.hub.hub import Hub
-    from dragoman.hub.recall import OpenRequest
-    from dragoman.hub.session import HubSession
-    from dragoman.journal import Stored
+    from dragoman.hub.live_session import LiveSession
+    from dragoman.hub.session.state import OpenRequest
     from dragoman.review.assessing import Assessor
 
 log = logging.getLogger(__name__)
@@ -86,9 +85,9 @@ class Risks:
         if not is_warm():
             self._hub.owner.start(asyncio.to_thread(warm))
 
-    def look(self, session: HubSession, one: OpenRequest) -> None:
+    def look(self, session: LiveSession, one: OpenRequest) -> None:
         """Called before anybody is told; what takes longer is told later."""
-        if one.judged is not None or one.method != "session/request_permission":
+        if one.assessment is not None or one.method != "session/request_permission":
             return
         try:
             call = read(one.params, v1.RequestPermissionRequest).tool_call
@@ -96,33 +95,36 @@ class Risks:
             if not (_says_what(call) and proposal.names_deeds):
                 self._hub.owner.start(self._later(session, one, lambda: self._announced(session, one, call)))
                 return
-            one.judged = at_once(proposal)
-            if one.judged is None:
+            judged = at_once(proposal)
+            if judged is None:
                 self._hub.owner.start(self._later(session, one, lambda: self._judge(session, call)))
+                return
         except SchemaError:
-            one.judged = unjudged("the request cannot be read")
+            judged = unjudged("the request cannot be read")
         except Exception:  # a mistake in a rule must not cost the request
             log.exception("the rules failed")
-            one.judged = unjudged("the rules failed")
+            judged = unjudged("the rules failed")
+        members = {name: Raw(encoded(value)) for name, value in _members(judged).items()}
+        session.dispatch(ev.RequestAnnotated(sequence=one.sequence, assessment=members))
 
     async def _later(
-        self, session: HubSession, one: OpenRequest, judge: Callable[[], Awaitable[Judged | None]]
+        self, session: LiveSession, one: OpenRequest, judge: Callable[[], Awaitable[Judged | None]]
     ) -> None:
         try:
             judged = await judge()
         except Exception:  # as above; people see that nothing was judged
             log.exception("the rules failed")
             judged = unjudged("the rules failed")
-        if judged is not None and one.sequence in session.requests:  # else nobody looks at it any more
-            entry = note("judged", request=str(one.sequence), **_members(judged))
-            session.log.add([("note", entry)], lambda stored: self._stored(session, one, stored))
+        if judged is not None and one.sequence in session.state.requests:  # else nobody looks at it any more
+            event = ev.RequestAssessed(sequence=one.sequence, members=_members(judged))
+            session.dispatch(event, lambda: self._announce(session, one.sequence))
 
-    def _stored(self, session: HubSession, one: OpenRequest, stored: Stored) -> None:
-        session.memory.see([stored])
-        if one.judged is not None:  # else it was settled meanwhile
-            self._hub.desk.judged(session, one)
+    def _announce(self, session: LiveSession, sequence: int) -> None:
+        request = session.state.requests.get(sequence)
+        if request is not None:  # else it was settled meanwhile
+            self._hub.desk.judged(session, request)
 
-    async def _judge(self, session: HubSession, call: v1.ToolCallUpdate) -> Judged | None:
+    async def _judge(self, session: LiveSession, call: v1.ToolCallUpdate) -> Judged | None:
         from dragoman.review.assessing import Assessor
 
         proposal = await asyncio.to_thread(_proposal, session, call, most=LARGEST)
@@ -133,7 +135,7 @@ class Risks:
         return await self._assessor.judge(proposal)
 
     async def _announced(
-        self, session: HubSession, one: OpenRequest, call: v1.ToolCallUpdate
+        self, session: LiveSession, one: OpenRequest, call: v1.ToolCallUpdate
     ) -> Judged | None:
         """By what was said of the call before: many agents announce one, then ask by its id alone."""
         after, named = max(0, one.sequence - SOONER), encoded(call.tool_call_id)
@@ -149,11 +151,6 @@ class Risks:
                     if said is not None and said.tool_call_id == call.tool_call_id:
                         known = _over(said, known)
         return await self._judge(session, _over(call, known))
-
-
-def told(one: OpenRequest) -> dict[str, Any]:
-    """What clients are told of it: nothing as long as nothing was judged."""
-    return {} if one.judged is None else _members(one.judged)
 
 
 def _members(judged: Judged) -> dict[str, Any]:
@@ -188,6 +185,6 @@ def _over(said: v1.ToolCallUpdate, before: v1.ToolCallUpdate | None) -> v1.ToolC
     )
 
 
-def _proposal(session: HubSession, call: v1.ToolCallUpdate, *, most: int) -> Proposal:
-    roots = (session.memory.cwd, *session.memory.folders)
+def _proposal(session: LiveSession, call: v1.ToolCallUpdate, *, most: int) -> Proposal:
+    roots = (session.state.cwd, *session.state.folders)
     return proposal_of(about_tool_call(call, Setting(roots=roots)), texts_in(call), most=most)

@@ -178,12 +178,12 @@ async def drain(hub: Hub, *, cluster: Cluster | None = None, within: float = DRA
     """Let turns that run come to their end; new prompts are refused meanwhile, and sessions in which nothing
     goes on are given to other nodes.
     """
-    hub.draining = True
+    hub.begin_draining()
     if cluster is not None:
         await cluster.drain()
     try:
         async with asyncio.timeout(within):
-            while any(session.is_busy for session in hub.sessions.values()):
+            while any(session.state.is_busy for session in hub.sessions.values()):
                 await hub.rested.wait()
                 hub.rested.clear()
     except TimeoutError:
@@ -204,6 +204,7 @@ def options_of(settings: HubSettings) -> HubOptions:
         audit=places().audit,
         on_last_leave=settings.detached.on_last_leave,
         leave_after=settings.detached.after,
+        release_after=settings.detached.release_after,
         prompt_rate=Buckets(settings.limits.prompt_rate).take,
         changes=True,
     )

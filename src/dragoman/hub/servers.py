@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Raw
 
 from dragoman.errors import Elsewhere, ErrorAnswer
-from dragoman.hub.frames import KEY_LENGTH, encoded, value_of
 from dragoman.hub.gate import FORBIDDEN
+from dragoman.hub.live_session import LiveSession
 from dragoman.hub.log import STORE_SECONDS
-from dragoman.hub.notes import note
-from dragoman.hub.recall import Memory
-from dragoman.hub.session import HubSession
-from dragoman.journal import Stored
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import KEY_LENGTH, encoded, value_of
+from dragoman.hub.session.state import new_state
 from dragoman.schema.codec import write
 from dragoman.workspace.policy.asking import Chosen
 from dragoman.workspace.policy.decision import Decision
@@ -52,7 +51,7 @@ to be asked.
 
 
 async def permit_servers(
-    hub: Hub, params: Mapping[str, Raw], *, agent: str, cwd: str, session: HubSession | None = None
+    hub: Hub, params: Mapping[str, Raw], *, agent: str, cwd: str, session: LiveSession | None = None
 ) -> None:
     """Raise the answer to a request that names an MCP server which is not permitted."""
     servers = value_of(params.get("mcpServers"))
@@ -83,7 +82,7 @@ def _answered(decision: Decision, chosen: Chosen) -> Decision:
     return Decision(outcome="allow" if kind == "allow_once" else "deny", rule=decision.rule, why=why)
 
 
-async def _ask(hub: Hub, question: Question, session: HubSession | None) -> Chosen:
+async def _ask(hub: Hub, question: Question, session: LiveSession | None) -> Chosen:
     if session is not None:
         return await hub.desk.judge.ask_people(session, _params(question, session.id))
     async with asking_session(hub, agent=question.agent, cwd=question.roots[0]) as made:
@@ -106,18 +105,17 @@ def _params(question: Question, session_id: str) -> bytes:
 
 
 @asynccontextmanager
-async def asking_session(hub: Hub, *, agent: str, cwd: str) -> AsyncIterator[HubSession]:
+async def asking_session(hub: Hub, *, agent: str, cwd: str) -> AsyncIterator[LiveSession]:
     """A session in which people are asked about one that is not there yet. It has no agent, and is deleted
     when the question is over.
     """
     session_id = f"{ASKING}{uuid.uuid4()}"
-    session = HubSession(hub, session_id, Memory(session_id), last=0, agent=agent)
+    session = LiveSession(hub, new_state(session_id), agent=agent, listed="waiting")
     session.claim = await hub.belonging.claim(session_id)
     hub.sessions[session_id] = session
-    made = note("made", agent=agent, cwd=cwd, folders=[], session=session_id, result={}, n=0)
-    session.memory.see([Stored(1, "note", made, 0.0)])
-    session.memory.title = TITLE
-    session.log.add([("note", made)])
+    made = ev.SessionMade(agent=agent, cwd=cwd, folders=(), session=session_id, process=0, result={})
+    session.dispatch(made)
+    session.dispatch(ev.Renamed(title=TITLE))
     try:
         await session.log.flush(STORE_SECONDS)
         await hub.journal.describe(
@@ -125,7 +123,7 @@ async def asking_session(hub: Hub, *, agent: str, cwd: str) -> AsyncIterator[Hub
         )
         yield session
     finally:
-        await hub.delete(session)
+        await session.close(deletes=True)
 
 
 async def drop_asking_sessions(hub: Hub) -> None:

@@ -105,10 +105,11 @@ class ApprovalSettings(Struct, frozen=True, kw_only=True):
 
 
 class DetachedSettings(Struct, frozen=True, kw_only=True):
-    """What happens to a turn when its last client has left."""
+    """What happens to a turn, and to an idle session, when its last client has left."""
 
     on_last_leave: Literal["go-on", "cancel"] = "go-on"
     after: Seconds = 0.0
+    release_after: Seconds = 300.0
 
 
 class EncryptionSettings(Struct, frozen=True, kw_only=True):

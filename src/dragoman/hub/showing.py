@@ -6,20 +6,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from msgspec import Raw
-
-from dragoman.hub.frames import encoded, object_of, value_of
-from dragoman.hub.recall import ASKED
+from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.version import VERSION
 from dragoman.wire import notification
 
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
     from dragoman.journal import StreamInfo
-
-TITLE = 80
 
 
 class Showing:
@@ -42,43 +37,45 @@ class Showing:
 
     # One session.
 
-    def standing(self, session: HubSession) -> dict[str, Any]:
+    def standing(self, session: LiveSession) -> dict[str, Any]:
         """What an agent answers when a session is made or brought back: modes, options and the like, as they
         are now."""
-        memory = session.memory
+        state = session.state
         made: dict[str, Any] = {
-            name: raw for name, raw in memory.made.items() if name not in ("sessionId", "_meta")
+            name: raw for name, raw in state.made.items() if name not in ("sessionId", "_meta")
         }
-        mode = value_of(memory.update(b"current_mode_update").get("currentModeId"))
-        modes = value_of(memory.made.get("modes"))
+        mode = value_of(state.update(b"current_mode_update").get("currentModeId"))
+        modes = value_of(state.made.get("modes"))
         if isinstance(modes, dict) and isinstance(mode, str):
             made["modes"] = {**modes, "currentModeId": mode}
-        options = memory.update(b"config_option_update").get("configOptions")
+        options = state.update(b"config_option_update").get("configOptions")
         return {**made, "configOptions": options} if options is not None else made
 
-    def snapshot(self, session: HubSession) -> dict[str, Any]:
+    def snapshot(self, session: LiveSession) -> dict[str, Any]:
         """What a screen needs at once."""
-        memory = session.memory
+        state = session.state
         shown = self.standing(session)
-        turn = memory.turn
+        turn = state.turn
         queue = [
             {"key": one.key, "by": one.by, "prompt": object_of(one.params).get("prompt")}
-            for one in memory.queue
-            if session.starting is None or one.key != session.starting.key
+            for one in state.queue
+            if one.key != session.state.start
         ]
-        usage = memory.update(b"usage_update")
+        usage = state.update(b"usage_update")
         usage.pop("sessionUpdate", None)
         return {
             "modes": shown.get("modes"),
             "configOptions": shown.get("configOptions"),
-            "availableCommands": memory.update(b"available_commands_update").get("availableCommands"),
-            "promptCapabilities": self._prompts(memory.agent),
-            "plan": memory.update(b"plan").get("entries"),
+            "availableCommands": state.update(b"available_commands_update").get("availableCommands"),
+            "promptCapabilities": self._prompts(state.agent),
+            "plan": state.update(b"plan").get("entries"),
             "usage": usage or None,
             "turn": None if turn is None else {"key": turn.key, "by": turn.by},
             "queue": queue,
             "requests": [
-                self._hub.desk.told(session, one) for one in session.requests.values() if one.method in ASKED
+                self._hub.desk.told(session, one)
+                for one in session.state.requests.values()
+                if one.is_question
             ],
         }
 
@@ -88,19 +85,19 @@ class Showing:
         can = seat.initialized.get("agentCapabilities") if seat is not None else None
         return can.get("promptCapabilities") if isinstance(can, dict) else None
 
-    def described(self, session: HubSession) -> dict[str, Any]:
-        memory = session.memory
-        turn = memory.turn or session.starting
+    def described(self, session: LiveSession) -> dict[str, Any]:
+        state = session.state
+        turn = state.current
         more = {} if turn is None else {"turn": {"key": turn.key, "by": turn.by}}
         return {
             "sessionId": session.id,
-            "agent": memory.agent,
-            "cwd": memory.cwd,
-            "title": memory.title,
-            "state": session.current_state(),
+            "agent": state.agent,
+            "cwd": state.cwd,
+            "title": state.title,
+            "state": session.state.listed_state,
             "cursor": str(session.log.last),
-            "queue": len(memory.queue),
-            "asking": sum(one.method in ASKED for one in session.requests.values()),
+            "queue": len(state.queue),
+            "asking": sum(one.is_question for one in session.state.requests.values()),
             "updatedAt": datetime.now(UTC).isoformat(timespec="seconds"),
             **more,
         }
@@ -110,7 +107,7 @@ class Showing:
         client.watches = on
         self._watching.add(client)
 
-    def noticed(self, session: HubSession) -> None:
+    def noticed(self, session: LiveSession) -> None:
         """It has changed: whoever watches is told."""
         # Those alone, because this is said of every session whenever it changes, and few of many clients ask.
         watching = [client for client in self._watching if client.watches and client in self._hub.clients]
@@ -118,7 +115,7 @@ class Showing:
             return
         block = notification("_dragoman/hub/session", encoded({"session": self.described(session)}))
         for client in watching:
-            if self._may(client, session.memory.agent, session.memory.cwd):
+            if self._may(client, session.state.agent, session.state.cwd):
                 client.tell(block)
 
     # Lists.
@@ -206,16 +203,6 @@ class Showing:
             for client in self._hub.clients
         ]
         return {"version": VERSION, "agents": self._agents(), "sessions": sessions, "connections": clients}
-
-
-def title_of(params: Raw) -> str:
-    """A session is known by how it begins."""
-    for block in value_of(object_of(params).get("prompt"), []):
-        text = block.get("text") if isinstance(block, dict) else None
-        if isinstance(text, str) and text.strip():
-            line = text.strip().splitlines()[0].strip()
-            return line if len(line) <= TITLE else line[: TITLE - 1] + "…"
-    return ""
 
 
 def _when(seconds: float) -> str:

@@ -23,13 +23,13 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dragoman.errors import DragomanError, ErrorAnswer
-from dragoman.hub.frames import object_of, value_of
+from dragoman.hub.session.frames import object_of, value_of
 from dragoman.runtime.owner import Owner
 from dragoman.wire.codes import INTERNAL_ERROR, invalid_params
 from dragoman.workspace.store import remove_abandoned
 
 if TYPE_CHECKING:
-    from dragoman.hub.session import HubSession
+    from dragoman.hub.live_session import LiveSession
     from dragoman.workspace.changes import Change, Snapshot
 
 log = logging.getLogger(__name__)
@@ -82,14 +82,12 @@ class LookFailed(DragomanError):
 class FolderTurn:
     """One turn of one session: the folder around it, what its agent named, and whose turns ran meanwhile."""
 
-    def __init__(self, session: HubSession, key: str) -> None:
+    def __init__(self, session: LiveSession, key: str) -> None:
         self.session = session.id
         self.key = key
-        self.cwd = session.memory.cwd
+        self.cwd = session.state.cwd
         self.folders = tuple(
-            os.path.realpath(folder)
-            for folder in (self.cwd, *session.memory.folders)
-            if os.path.isabs(folder)
+            os.path.realpath(folder) for folder in (self.cwd, *session.state.folders) if os.path.isabs(folder)
         )
         self.is_running = True
         self.before: Snapshot | None = None
@@ -206,7 +204,7 @@ class TurnChanges:
 
     # Turns begin and end.
 
-    async def begin(self, session: HubSession, key: str) -> None:
+    async def begin(self, session: LiveSession, key: str) -> None:
         """Look at the folder before the agent touches it."""
         if not self._enabled:
             return

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.hub import gists
+from dragoman.hub import checkpoints
 from tests.hub.cluster.accidents import tried
 
 
 @pytest.mark.bound(120)
 async def test_whatever_happens_to_nodes_clients_see_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gists, "EVERY", 15)  # these sessions are short
-    monkeypatch.setattr(gists, "SPANS", (45,))
+    monkeypatch.setattr(checkpoints, "EVERY", 15)  # these sessions are short
+    monkeypatch.setattr(checkpoints, "SPANS", (45,))
     await tried(list(range(8)))

@@ -11,7 +11,7 @@ import pytest
 from dragoman.errors import JournalError
 from dragoman.hub import bounds
 from dragoman.hub import log as hub_log
-from dragoman.hub.session import HubSession
+from dragoman.hub.live_session import LiveSession
 from dragoman.journal import StreamInfo
 from tests.hub.cluster.together import nodes
 from tests.hub.sessions.agents import Gate, obedient
@@ -96,7 +96,7 @@ async def test_who_comes_while_an_opening_fails_does_not_open_the_session_a_seco
 
         await asyncio.gather(open_it(then=open_it), open_it())
         one, other = opened
-        assert isinstance(one, HubSession)
+        assert isinstance(one, LiveSession)
         assert one is other
 
 

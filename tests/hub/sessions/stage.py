@@ -19,6 +19,7 @@ from dragoman.hub.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
 from dragoman.hub.line import Hears
 from dragoman.hub.pool import AgentSpec
+from dragoman.hub.session.invariants import SessionHistory, facts_of
 from dragoman.journal import Entry, Journal
 from dragoman.journal.memory import MemoryJournal
 from dragoman.sdk.serve import serving
@@ -315,6 +316,16 @@ class Stage:
         await self.hub.aclose()
         for kept in self._all:
             await kept.aclose()
+        await self.check_promises()
+
+    async def check_promises(self) -> None:
+        """What a hub has left in its journal keeps the promises about prompts and requests."""
+        for info in (await self.journal.list(limit=1000)).streams:
+            history = SessionHistory()
+            async for page in self.journal.replay(info.stream):
+                facts = facts_of(info.stream, ((stored.direction, stored.frame) for stored in page))
+                # Which updates an agent has sent, only its own test knows.
+                history = history.on_stored(fact for fact in facts if fact[0] != "update")
 
     def _spec(self, name: str) -> AgentSpec:
         async def open_() -> Held:

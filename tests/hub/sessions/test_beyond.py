@@ -42,7 +42,7 @@ async def test_a_request_that_the_agent_gives_up_is_nobody_s_to_answer_any_more(
         withdrawn = await client.until(lambda one: one.get("method") == "$/cancel_request")
         assert withdrawn["params"]["requestId"] == asked["id"]
         assert client.events("settled")[0]["outcome"] == "cancelled"
-        assert stage.hub.sessions[session].is_busy, "the turn goes on"
+        assert stage.hub.sessions[session].state.is_busy, "the turn goes on"
         assert not (await client.call("_dragoman/hub/inbox"))["requests"]
         gate.open.set()
         assert (await client.answer(prompt))["result"] == {"stopReason": "end_turn"}

@@ -256,7 +256,7 @@ async def test_a_client_that_lends_files_is_asked_for_a_few_at_a_time(tmp_path: 
             return [one for one in lender.heard if one.get("method") == "fs/read_text_file"]
 
         await eventually(lambda: stage.hub.bounds.lent.held == 0 and len(asked()) >= at_once)
-        await eventually(lambda: len(stage.hub.sessions[session].requests) == 40)
+        await eventually(lambda: len(stage.hub.sessions[session].state.requests) == 40)
         assert len(asked()) == at_once
         given: list[int] = []
         while len(given) < 40:

@@ -81,7 +81,7 @@ async def test_a_session_that_is_closed_stays_so(monkeypatch: pytest.MonkeyPatch
         hub.describe(session, state="running")
         await asyncio.sleep(0)
         hub.describe(session, state="idle")
-        closing = asyncio.get_running_loop().create_task(hub.close(session))
+        closing = asyncio.get_running_loop().create_task(session.close())
         while len(held.written) < 2:  # noqa: ASYNC110 -- nothing tells of it
             await asyncio.sleep(0.01)
         held.go.set()

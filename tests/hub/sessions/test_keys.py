@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dragoman import Agent
 from dragoman.errors import JournalError
-from dragoman.hub import gists
+from dragoman.hub import checkpoints
 from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.hub.endpoint import Endpoint, Visit
 from dragoman.hub.listening import listening, open_socket
-from dragoman.hub.recall import ANSWERS
+from dragoman.hub.session.state import ANSWERS
 from dragoman.journal import Entry, Journal, KeyEntries, MemoryJournal, open_journal, open_sealed
 from dragoman.journal.nats import open_nats
 from dragoman.schema.v1 import ForkSessionRequest, ForkSessionResponse, NewSessionRequest, NewSessionResponse
@@ -130,8 +131,8 @@ async def test_an_error_is_the_answer_of_a_retry_too() -> None:
 async def test_a_prompt_is_known_to_a_node_that_begins_with_a_checkpoint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gists, "EVERY", 20)
-    monkeypatch.setattr(gists, "SPANS", (60, 600))
+    monkeypatch.setattr(checkpoints, "EVERY", 20)
+    monkeypatch.setattr(checkpoints, "SPANS", (60, 600))
     gate = Gate()
     async with nodes("a", "b", agents={"one": lambda: obedient(gate)}, lease=0.5) as group:
         client = await group["a"].client().begin()
@@ -143,7 +144,7 @@ async def test_a_prompt_is_known_to_a_node_that_begins_with_a_checkpoint(
         left = next(iter(group.nodes.values()))
         client = await left.client().begin()
         await client.call("session/resume", {"sessionId": session, **FORK})
-        assert left.hub.sessions[session].gist_at > 0
+        assert left.hub.sessions[session].checkpoint_at > 0
         assert await asked_again(client, session, "first") == ENDED
         assert len(gate.prompts) == MANY + 1
 
@@ -171,7 +172,7 @@ async def test_little_is_remembered_of_a_session_with_many_turns() -> None:
         for number in range(ANSWERS * 2):
             await asked_again(client, session, f"key-{number}", "say 0")
         assert await asked_again(client, session, "key-0") == ENDED
-        assert len(stage.hub.sessions[session].memory.answers) == ANSWERS
+        assert len(stage.hub.sessions[session].state.answers) == ANSWERS
 
 
 # While a key is looked up.
@@ -200,7 +201,8 @@ class SlowLookup(MemoryJournal):
 async def long_session(stage: Stage, client: Talker) -> str:
     """A session that does not have all its answers at hand."""
     session = await client.new()
-    stage.hub.sessions[session].memory.dropped = True
+    live = stage.hub.sessions[session]
+    live._state = replace(live.state, has_old_answers=True)
     return session
 
 
@@ -276,8 +278,9 @@ async def test_a_session_that_is_closed_while_a_key_is_looked_up_answers_the_pro
         closing = other.ask("session/close", {"sessionId": session})
         await other.call("_dragoman/hub/sessions")
         journal.go_on.set()
-        assert (await client.answer(prompt))["result"] == {"stopReason": "cancelled"}
+        assert "the session is being closed" in (await client.answer(prompt))["error"]["message"]
         assert (await other.answer(closing))["result"] == {}
+        assert gate.prompts == []
 
 
 async def test_a_key_that_cannot_be_kept_is_refused() -> None:

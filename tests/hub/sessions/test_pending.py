@@ -17,14 +17,16 @@ from typing import Any
 import pytest
 
 from dragoman.hub.admission import Grant
-from dragoman.hub.gists import recalled
+from dragoman.hub.checkpoints import read_session
 from dragoman.hub.hub import Hub, HubOptions
 from dragoman.hub.pending import PendingEntries
+from dragoman.hub.session.checkpoint import write_checkpoint
+from dragoman.hub.session.state import restore
 from dragoman.hub.settings import AgentSettings
 from dragoman.hub.starting import specs_of
 from dragoman.journal import Journal, MemoryJournal, SqliteJournal, open_journal, open_sealed
 from dragoman.journal.copying import Clock, copy_journal
-from dragoman.journal.redaction import redact
+from dragoman.journal.redaction import is_redacted, redact
 from dragoman.journal.transcript import export
 from dragoman.testing.pace import deadline
 from dragoman.transport.memory import memory_pair
@@ -196,7 +198,7 @@ def _cut_line(stage: Stage, session: str) -> None:
 
 
 async def _is_given(stage: Stage, session: str) -> bool:
-    return stage.hub.sessions[session].memory.turn is not None
+    return stage.hub.sessions[session].state.turn is not None
 
 
 async def _was_prompted(gate: Gate) -> bool:
@@ -341,7 +343,9 @@ async def test_a_prompt_that_is_edited_or_taken_back_leaves_nothing(tmp_path: Pa
         gate.open.set()
 
 
-async def test_a_copy_of_the_journal_and_a_gist_have_no_secret_of_what_is_pending(tmp_path: Path) -> None:
+async def test_a_copy_of_the_journal_and_a_checkpoint_have_no_secret_that_is_pending(
+    tmp_path: Path,
+) -> None:
     gate = Gate()
     async with stored_on_disk(tmp_path, gate) as stage:
         client = await stage.client().begin()
@@ -356,10 +360,10 @@ async def test_a_copy_of_the_journal_and_a_gist_have_no_secret_of_what_is_pendin
             assert [copied.stream async for copied in copy_journal(stage.journal, copy, clock)]
             assert await copy.originals(session) == {}
         assert SECRET.encode() not in (tmp_path / "copy.db").read_bytes()
-        memory, last, _ = await recalled(stage.journal, session, 0)
-        assert SECRET.encode() not in memory.gist(last)
-        memory.restore(await stage.journal.originals(session))
-        assert SECRET.encode() in bytes(memory.queue[0].params)
+        state = (await read_session(stage.journal, session, 0)).state
+        assert SECRET.encode() not in write_checkpoint(state)
+        whole = restore(state, await stage.journal.originals(session), is_redacted)
+        assert SECRET.encode() in bytes(whole.queue[0].params)
         gate.open.set()
 
 
@@ -424,9 +428,9 @@ async def test_a_folder_that_is_called_like_a_key_is_still_the_sessions_folder(t
         session = (await client.call("session/new", folders))["sessionId"]
         await stage.crash()
         await stage.start()
-        memory = (await stage.hub.session(session)).memory
-        assert memory.cwd == str(folder)
-        assert memory.folders == [], "a folder of which only the redacted name is left is not used"
+        state = (await stage.hub.session(session)).state
+        assert state.cwd == str(folder)
+        assert state.folders == (), "a folder of which only the redacted name is left is not used"
 
 
 async def test_a_prompt_is_erased_once_the_keeper_of_a_real_agent_has_it(

@@ -106,10 +106,10 @@ class Cluster:
 
     async def drain(self) -> None:
         """Take nothing new; sessions in which nothing goes on are for others from here on."""
-        self.hub.draining = True
+        self.hub.begin_draining()
         self.members.hurry()
         for session in list(self.hub.sessions.values()):
-            if not session.is_busy:
+            if not session.state.is_busy:
                 await hand_over(self.hub, session)
 
     async def leave(self) -> None:
@@ -226,7 +226,7 @@ class Cluster:
             node,
             state="draining" if hub.draining else "alive",
             agents=tuple(sorted(hub.pool.seats)),
-            busy=sum(session.is_busy for session in hub.sessions.values()),
+            busy=sum(session.state.is_busy for session in hub.sessions.values()),
             sessions=len(hub.sessions),
         )
 

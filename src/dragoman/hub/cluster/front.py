@@ -20,7 +20,7 @@ from dragoman.hub.cluster.guest import REPLACED
 from dragoman.hub.cluster.inside import Inside, gather_inbox, watch_node
 from dragoman.hub.cluster.moving import LONGEST_PAUSE, Followed, Moves
 from dragoman.hub.cluster.remembering import Waited, waited
-from dragoman.hub.frames import object_of, ours_in, session_of, value_of
+from dragoman.hub.session.frames import object_of, ours_in, session_of, value_of
 from dragoman.runtime.owner import Owner
 from dragoman.wire import (
     Failure,

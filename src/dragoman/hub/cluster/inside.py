@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from dragoman.errors import CallFailed, DragomanError, Elsewhere, LinkClosed
-from dragoman.hub.frames import encoded, value_of
 from dragoman.hub.life import failed_with
+from dragoman.hub.session.frames import encoded, value_of
 from dragoman.wire import Failure, Response, error_object, failure, request, response
 
 if TYPE_CHECKING:

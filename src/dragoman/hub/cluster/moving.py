@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw, Struct
 
 from dragoman.errors import CallFailed, DragomanError
-from dragoman.hub.frames import encoded
+from dragoman.hub.session.frames import encoded
 from dragoman.wire import notification
 
 if TYPE_CHECKING:

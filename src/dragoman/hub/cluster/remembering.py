@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from dragoman.hub.bounds import size_of_request
-from dragoman.hub.frames import encoded, key_in, merged, object_of, ours_in
 from dragoman.hub.rendering import Position
+from dragoman.hub.session.frames import encoded, key_in, merged, object_of, ours_in
 from dragoman.wire import request
 from dragoman.wire.envelope import Id
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import socket as sockets
 from collections import deque
@@ -53,6 +54,14 @@ class NumberedSink(Protocol):
         """The agent is gone and its last frame has been fed; or the keeper is, or it has another hub.
         Called once.
         """
+
+
+class OtherVersion(Exception):  # it is an answer, and no mistake
+    """The keeper speaks another version than we do."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"version {version}")
+        self.version = version
 
 
 class KeptAgent:
@@ -181,17 +190,22 @@ class KeptAgent:
         finally:
             self._let_go()
 
-    async def introduce(self) -> bool:
-        """Prove who we are; False when the keeper is gone before it answers."""
+    async def introduce(self, *, version: int = records.VERSION) -> bool:
+        """Prove who we are; False when the keeper is gone before it answers. Raises `OtherVersion` if it
+        speaks another one.
+        """
         try:
             if not place.is_ours(self._socket):
                 raise LocalMistake(f"what listens at {self._path} belongs to another user; remove it")
             peer = place.peer_of(self._socket)
             whom = f"process {peer[0]}" if peer else "its process"
             secret = place.read_secret(self._path)
-            self._say(records.record(records.HELLO, records.VERSION, secret))
+            self._say(records.record(records.HELLO, version, secret))
             while not (self.keeper_pid or self._over):
                 await self._waiters.wait()
+            spoken = re.search(r"speaks version (\d+)", self._refused)
+            if spoken is not None and int(spoken[1]) != version:
+                raise OtherVersion(int(spoken[1]))
             if self._refused:
                 raise LocalMistake(f"the keeper at {self._path} refuses us: {self._refused}; end {whom}")
         except BaseException:

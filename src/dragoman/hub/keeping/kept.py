@@ -12,6 +12,7 @@ inside is `keeper`'s to know.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket as sockets
 from collections.abc import Mapping, Sequence
@@ -20,11 +21,13 @@ from weakref import WeakValueDictionary
 
 from dragoman.errors import DeadlineExceeded, LinkClosed
 from dragoman.hub.keeping import place
-from dragoman.hub.keeping.attached import GONE, KeptAgent, NumberedSink
+from dragoman.hub.keeping.attached import GONE, KeptAgent, NumberedSink, OtherVersion
 from dragoman.hub.keeping.launching import bury_the_dead, launch
 from dragoman.hub.keeping.lease import moment
 
 __all__ = ["KeptAgent", "NumberedSink", "find_kept", "keep"]
+
+log = logging.getLogger(__name__)
 
 MEBIBYTE = 1024 * 1024
 
@@ -88,14 +91,29 @@ async def find_kept(socket: Path) -> KeptAgent | None:
         async with asyncio.timeout(WELCOME_WITHIN):
             while (connection := await _connect(path)) is not None:
                 agent = KeptAgent(connection, path=path)
-                if await agent.introduce():
-                    _attached[path] = agent
-                    return agent
+                try:
+                    if await agent.introduce():
+                        _attached[path] = agent
+                        return agent
+                except OtherVersion as other:
+                    await _end_stranger(path, other.version)
                 await asyncio.sleep(0.01)  # it is on its way out, or full of strangers
     except TimeoutError as error:
         raise DeadlineExceeded(f"the keeper at {path}", WELCOME_WITHIN) from error
     place.remove_stale(path)
     return None
+
+
+async def _end_stranger(path: Path, version: int) -> None:
+    """A keeper of another version of us cannot be gone on with: it is ended with its agent, whose turns end
+    by that. Greeting and end are the same in all versions.
+    """
+    log.warning("the agent host at %s speaks version %d: it is ended, and its agent with it", path, version)
+    connection = await _connect(path)
+    if connection is not None:
+        agent = KeptAgent(connection, path=path)
+        if await agent.introduce(version=version):
+            await agent.aclose()
 
 
 async def _connect(path: Path) -> sockets.socket | None:

@@ -18,9 +18,9 @@ from dragoman.version import VERSION
 if TYPE_CHECKING:
     from dragoman.hub.client_side import HubClient
     from dragoman.hub.hub import Hub
+    from dragoman.hub.live_session import LiveSession
     from dragoman.hub.observing.observer import Observer
     from dragoman.hub.pool import Seat
-    from dragoman.hub.session import HubSession
 
 FRAME = 240
 """Bytes of an entry, before any was counted."""
@@ -64,7 +64,7 @@ class SeenHub:
     def agent_of(self, session: str) -> str:
         """For the observer: whose a session is."""
         found = self._hub.sessions.get(session)
-        return "" if found is None else found.memory.agent
+        return "" if found is None else found.state.agent
 
 
 def _agent(seat: Seat) -> SeenAgent:
@@ -90,17 +90,17 @@ def _state(seat: Seat) -> AgentState:
     return "failed" if seat.failures > seat.spec.restarts else "stopped"
 
 
-def _session(session: HubSession) -> SeenSession:
-    memory = session.memory
-    asked = [one.time for one in session.requests.values() if not one.method.startswith(LENT)]
-    state: Any = session.current_state()  # one of the states of docs/hub-protocol.md
+def _session(session: LiveSession) -> SeenSession:
+    known = session.state
+    asked = [one.time for one in session.state.requests.values() if not one.method.startswith(LENT)]
+    state: Any = session.state.listed_state  # one of the states of docs/hub-protocol.md
     return SeenSession(
         session_id=session.id,
-        agent=memory.agent,
+        agent=known.agent,
         state=state,
-        title=memory.title,
-        cwd=memory.cwd,
-        queue=len(memory.queue),
+        title=known.title,
+        cwd=known.cwd,
+        queue=len(known.queue),
         asking=len(asked),
         asked=min(asked, default=None),
         clients=len(session.followers),

@@ -9,14 +9,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.errors import JournalError
+from dragoman.errors import JournalError, JournalUncertain
 
 CANCELS = 50
 """Of a task that does not end; each waits a tenth of a second."""
 
 
-class NoAnswer(JournalError):
-    """Nobody answered in time, or nobody could: what was asked for may have been done."""
+class NoAnswer(JournalUncertain):
+    """Nobody answered in time, or nobody could."""
 
 
 class NobodyThere(NoAnswer):

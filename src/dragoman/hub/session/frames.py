@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from dragoman.journal.runs import text_of
 from dragoman.wire import Notification, decode, response
 from dragoman.wire.decode import UNREADABLE_TEXT, is_utf8, without_half_pairs
 from dragoman.wire.encode import one_line
@@ -128,13 +127,19 @@ def all_begin(frames: Sequence[bytes], *heads: bytes) -> bool:
     """Whether each frame begins with one of these, none of which begins with another. Much faster than to
     look at one after the other.
     """
-    block = b"\n" + text_of(frames)
+    block = b"\n" + _text_of(frames)
     left = len(frames)
     for head in heads:
         left -= block.count(b"\n" + head)
         if not left:
             return True
     return False
+
+
+def _text_of(frames: Sequence[bytes]) -> bytes:
+    """Frames without newlines, each with one behind it; a journal's page may have that text already."""
+    text: bytes | None = getattr(frames, "text", None)
+    return b"\n".join((*frames, b"")) if text is None else text
 
 
 def with_cursor(update: bytes, sequence: int) -> bytes:

@@ -8,11 +8,12 @@ from its beginning knows the session as the hub knew it, and what its clients we
 | `made` | agent, folder, and what the agent, process `n`, answered to `session/new`; the key of the request |
 | `forked` | all that a fork begins with is stored; the key of the request |
 | `bound` | by which id an agent's process, `n`, knows the session from here on |
+| `released` | no process is to know the session from here on: the one that did is told to close it |
 | `folders` | which folders it has from here on besides its own |
 | `heard` | up to which of its frames the agent is in this stream |
 | `taken`, `queued`, `edited`, `withdrawn` | prompts: at once on their way, or waiting |
 | `turn_ended` | the key of a prompt and its result or error |
-| `gist` | all that the entries up to `upto` say; see `gists.py` |
+| `gist` | a checkpoint: all that the entries up to `upto` say |
 | `owned` | another node has taken the session over |
 | `judged` | what the reviewer's rules found in a request, where that was known only after it was told |
 | `settled` | a request of the agent has its answer, or needs none any more |
@@ -25,8 +26,6 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
-
-from dragoman.review.risks import Risk
 
 _encode = msgspec.json.Encoder(order=None).encode
 
@@ -68,7 +67,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     remembers: bool | UnsetType = UNSET
     n: int = 0
-    risks: tuple[Risk, ...] | None = None
+    risks: Raw | UnsetType = UNSET
     risks_note: str = field(name="risksNote", default="")
 
 

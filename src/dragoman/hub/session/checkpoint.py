@@ -1,0 +1,87 @@
+"""A checkpoint: a note that says all that the entries before it have come to.
+
+To open a session is to know what it has come to. Its whole stream says that, and on a journal of another
+machine a year of small turns takes seconds to read. A reading can begin at a checkpoint instead.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dragoman.hub.session.state import (
+    OpenRequest,
+    OpenTurn,
+    PromptAnswer,
+    QueuedPrompt,
+    SessionState,
+)
+
+_SAME = (
+    *("agent", "cwd", "folders", "agent_session", "process", "bound_at", "made"),
+    *("heard", "turn", "queue", "title", "failed", "turns"),
+)
+"""What state and checkpoint have under the same names."""
+
+
+class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag="gist"):
+    """What the entries up to number `upto` say."""
+
+    upto: int
+    agent: str
+    cwd: str
+    folders: tuple[str, ...] = ()
+    agent_session: str
+    process: int = 0
+    bound_at: int = 0
+    made: dict[str, Raw] = {}
+    heard: int = 0
+    turn: OpenTurn | None = None
+    queue: tuple[QueuedPrompt, ...] = ()
+    requests: list[OpenRequest] = []
+    answers: list[PromptAnswer] = []
+    dropped: bool = True
+    """Whether there are answers that are not among these; older versions did not say so."""
+    latest: dict[str, Raw] = {}
+    title: str = ""
+    failed: bool = False
+    turns: int = 0
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Checkpoint).decode
+
+
+def write_checkpoint(state: SessionState) -> bytes:
+    """The note for a state that is nothing but the fold of its entries."""
+    return _encode(
+        Checkpoint(
+            upto=state.last,
+            requests=list(state.requests.values()),
+            answers=list(state.answers.values()),
+            dropped=state.has_old_answers,
+            latest={kind.decode(): Raw(frame) for kind, frame in state.latest.items()},
+            **{name: getattr(state, name) for name in _SAME},
+        )
+    )
+
+
+def read_checkpoint(frame: bytes) -> Checkpoint | None:
+    if not frame.startswith(b'{"hub":"gist"'):
+        return None
+    try:
+        return _decode(frame)
+    except msgspec.MsgspecError:
+        return None  # of a version that we do not know
+
+
+def state_at(session_id: str, checkpoint: Checkpoint) -> SessionState:
+    return SessionState(
+        id=session_id,
+        last=checkpoint.upto,
+        requests={one.sequence: one for one in checkpoint.requests},
+        answers={one.note.key: one for one in checkpoint.answers},
+        has_old_answers=checkpoint.dropped,
+        latest={kind.encode(): bytes(frame) for kind, frame in checkpoint.latest.items()},
+        **{name: getattr(checkpoint, name) for name in _SAME},
+    )

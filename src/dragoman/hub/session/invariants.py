@@ -1,0 +1,262 @@
+"""The promises of the hub about a session, as observers of its history.
+
+`SessionHistory` is what was seen of one session so far, from outside: what its journal has, what reached its
+agent, and what clients were answered. Each `on_…` gives the history behind one more observation, or raises
+`BrokenPromise` with the name of the promise. Nothing here looks at how the hub keeps its promises, so the
+same observers can be folded along a model, a simulation or a journal that a real hub has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Raw
+
+from dragoman.hub.session.frames import object_of, ours_in, update_kind, update_start, value_of
+from dragoman.hub.session.notes import Note, read_note
+from dragoman.hub.session.state import Direction, SessionState
+from dragoman.wire import Request, decode
+
+PROMISES = {
+    "answered-once": "Every attempt to prompt gets exactly one answer.",
+    "same-answer": "All attempts with one key get the same answer: the one that is stored.",
+    "answer-after-store": "A prompt is answered after its end is stored.",
+    "effect-after-store": "Nothing is done before the entry that says so is stored.",
+    "accepted-once": "A key is accepted once, however often it is sent.",
+    "ended-once": "A prompt has one end.",
+    "run-once": "A prompt is given to an agent at most once, and not after its end.",
+    "refused-not-run": "A prompt that was refused is not run, unless it is sent again.",
+    "refusal-is-true": "A prompt that was run, or that has its end, is not refused.",
+    "one-at-a-time": "One prompt at a time is with the agent.",
+    "in-order": "Prompts are given to the agent in the order in which they were stored.",
+    "request-answered-once": "A request of an agent gets one answer, or ends with its process or session.",
+    "settled-once": "A request is settled once.",
+    "updates-in-order": "Updates are stored in the order in which the agent sent them, each once.",
+    "updates-complete": "Every update of an agent that lives is stored.",
+    "frames-for-their-process": "An agent gets what was stored for its own process, once and in order.",
+    "agent-knows-session": "Nothing about a session is sent to a process that has closed it.",
+    "as-it-was-sent": "What is acted upon is what was sent, not its redacted form.",
+    "state-is-fold": "The state is the fold of the entries, so the next hub knows what this one knew.",
+    "closing-accepts-nothing": "A session that is being closed accepts no prompt.",
+    "deleted-is-gone": "Nothing follows in a session that was deleted.",
+    "comes-to-rest": "Every turn and every close ends, whatever happens around it.",
+    "no-failure": "The machine has an answer to every event in every state.",
+}
+"""Each promise by its name; docs/hub.md cites the names."""
+
+
+class BrokenPromise(Exception):
+    """A history that must not be."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name}: {why} ({PROMISES[name]})")
+        self.name = name
+        self.why = why
+
+
+FactKind: TypeAlias = Literal["accepted", "ended", "begun", "settled", "update", "deleted"]
+Fact: TypeAlias = tuple[FactKind, str, str]
+"""What a stored entry says: a kind, whose it is (a key or a number), and an outcome or a text."""
+
+
+def facts_of(session_id: str, entries: Iterable[tuple[Direction, bytes]]) -> tuple[Fact, ...]:
+    """What entries say about promises; most say nothing."""
+    found = (_fact_of(session_id, direction, frame) for direction, frame in entries)
+    return tuple(fact for fact in found if fact is not None)
+
+
+def _fact_of(session_id: str, direction: Direction, frame: bytes) -> Fact | None:
+    if direction == "note":
+        note = read_note(frame)
+        return None if note is None else _fact_of_note(note)
+    if direction == "to_agent":
+        message = decode(frame)
+        if isinstance(message, Request) and message.method == "session/prompt":
+            return "begun", str(ours_in(object_of(message.params)).get("key", "")), ""
+        return None
+    if update_kind(frame, update_start(session_id)) is None:
+        return None
+    update = object_of(object_of(object_of(frame).get("params")).get("update"))
+    return "update", "", str(value_of(object_of(update.get("content")).get("text"), ""))
+
+
+def _fact_of_note(note: Note) -> Fact | None:
+    if note.hub in ("taken", "queued"):
+        return "accepted", note.key, ""
+    if note.hub == "turn_ended":
+        return "ended", note.key, outcome_of(note)
+    if note.hub == "settled":
+        return "settled", note.request, note.outcome
+    return ("deleted", "", "") if note.hub == "deleted" else None
+
+
+def outcome_of(note: Note) -> str:
+    """How a prompt ended, in a few words."""
+    if isinstance(note.error, Raw):
+        return f"error: {value_of(object_of(note.error).get('message'), '')}"
+    result = object_of(note.result) if isinstance(note.result, Raw) else {}
+    return str(value_of(result.get("stopReason"), ""))
+
+
+class SessionHistory(NamedTuple):
+    """What was seen of a session. Keys are in the order in which they were seen."""
+
+    accepted: tuple[str, ...] = ()
+    """Prompts that are stored."""
+    begun: tuple[str, ...] = ()
+    """Prompts whose frame for the agent is stored."""
+    given: tuple[str, ...] = ()
+    """Prompts that have reached an agent."""
+    ends: tuple[tuple[str, str], ...] = ()
+    """Prompts whose end is stored, with their outcome."""
+    refused: tuple[str, ...] = ()
+    """Prompts that were refused and not sent again."""
+    settled: tuple[str, ...] = ()
+    answered: tuple[str, ...] = ()
+    """Requests of agents that have their answer."""
+    update: str = ""
+    """The last update."""
+    is_deleted: bool = False
+
+    # The journal.
+
+    def on_stored(self, facts: Iterable[Fact]) -> SessionHistory:
+        history = self
+        for kind, name, text in facts:
+            if history.is_deleted:
+                raise BrokenPromise(
+                    "deleted-is-gone", f"{kind} {name} is stored behind the end of the session"
+                )
+            history = _ON_STORED[kind](history, name, text)
+        return history
+
+    def _accepted(self, key: str, _: str) -> SessionHistory:
+        if key in self.accepted or self.outcome(key):
+            raise BrokenPromise("accepted-once", f"prompt {key} was accepted again")
+        return self._replace(accepted=(*self.accepted, key))
+
+    def _ended(self, key: str, outcome: str) -> SessionHistory:
+        if self.outcome(key):
+            raise BrokenPromise("ended-once", f"prompt {key} ended a second time")
+        return self._replace(ends=(*self.ends, (key, outcome)))
+
+    def _begun(self, key: str, _: str) -> SessionHistory:
+        if key in self.begun or self.outcome(key):
+            raise BrokenPromise(
+                "run-once", f"prompt {key} is for the agent although it was there or has ended"
+            )
+        for other in self.begun:
+            if not self.outcome(other):
+                raise BrokenPromise("one-at-a-time", f"prompt {key} is for the agent while it has {other}")
+        for other in self.accepted[: self.accepted.index(key)] if key in self.accepted else ():
+            if not self.outcome(other):
+                raise BrokenPromise("in-order", f"prompt {key} overtook {other}")
+        return self._replace(begun=(*self.begun, key))
+
+    def _settled(self, request: str, _: str) -> SessionHistory:
+        if request in self.settled:
+            raise BrokenPromise("settled-once", f"request {request} was settled twice")
+        return self._replace(settled=(*self.settled, request))
+
+    def _update(self, _: str, text: str) -> SessionHistory:
+        """Updates of an agent under test say the number of its process and their own: `2.07`."""
+        process, _, count = text.partition(".")
+        before, _, last = self.update.partition(".")
+        if text <= self.update:
+            raise BrokenPromise("updates-in-order", f"update {text} is stored behind {self.update}")
+        if int(count) > (int(last) if process == before else 0) + 1:
+            raise BrokenPromise("updates-complete", f"update {text} is stored, and one before it is not")
+        return self._replace(update=text)
+
+    def _deleted(self, _: str, __: str) -> SessionHistory:
+        return self._replace(is_deleted=True)
+
+    def outcome(self, key: str) -> str:
+        """How a prompt ended; empty if no end is stored."""
+        return next((outcome for ended, outcome in self.ends if ended == key), "")
+
+    # The agent.
+
+    def on_prompt_given(self, key: str, *, is_with_agent: str, is_whole: bool) -> SessionHistory:
+        """A prompt has reached an agent, which has the prompt `is_with_agent`, or none."""
+        if key in self.given:
+            raise BrokenPromise("run-once", f"prompt {key} reached an agent again")
+        if key in self.refused:
+            raise BrokenPromise("refused-not-run", f"prompt {key} was refused and then run")
+        if key not in self.begun:
+            raise BrokenPromise("effect-after-store", f"prompt {key} reached the agent and is not stored")
+        if is_with_agent:
+            raise BrokenPromise("one-at-a-time", f"the agent got prompt {key} while it had {is_with_agent}")
+        if not is_whole:
+            raise BrokenPromise("as-it-was-sent", f"the agent got the redacted form of prompt {key}")
+        return self._replace(given=(*self.given, key))
+
+    def on_request_answered(self, request: str) -> SessionHistory:
+        """An agent has the answer to a request of its own."""
+        if request in self.answered:
+            raise BrokenPromise("request-answered-once", f"request {request} was answered twice")
+        return self._replace(answered=(*self.answered, request))
+
+    # Clients.
+
+    def on_prompt_sent(self, key: str) -> SessionHistory:
+        return self._replace(refused=tuple(other for other in self.refused if other != key))
+
+    def on_prompt_refused(self, key: str) -> SessionHistory:
+        """A client was told that its prompt was not taken."""
+        if key in self.given or self.outcome(key):
+            raise BrokenPromise(
+                "refusal-is-true", f"prompt {key} was refused although it was run or has ended"
+            )
+        if key in self.refused:
+            return self
+        return self._replace(refused=tuple(sorted((*self.refused, key))))
+
+    def on_prompt_answered(self, key: str, outcome: str) -> None:
+        stored = self.outcome(key)
+        if not stored:
+            raise BrokenPromise("answer-after-store", f"prompt {key} was answered and no end of it is stored")
+        if stored != outcome:
+            raise BrokenPromise("same-answer", f"prompt {key} was answered {outcome!r} and ended {stored!r}")
+
+
+_ON_STORED = {
+    "accepted": SessionHistory._accepted,
+    "ended": SessionHistory._ended,
+    "begun": SessionHistory._begun,
+    "settled": SessionHistory._settled,
+    "update": SessionHistory._update,
+    "deleted": SessionHistory._deleted,
+}
+
+
+def stored_part(state: SessionState) -> tuple[object, ...]:
+    """What a state has from entries, as one value that can be compared and hashed. The rest of it ends with
+    the hub.
+    """
+    return (
+        *(state.id, state.last, state.agent, state.cwd, state.folders, state.agent_session),
+        *(state.process, state.bound_at, state.heard, state.title, state.failed, state.turns),
+        tuple(sorted((name, bytes(raw)) for name, raw in state.made.items())),
+        state.turn,
+        tuple((one.key, one.by, bytes(one.params), one.sequence, one.since) for one in state.queue),
+        tuple((one.sequence, one.id, one.method, bytes(one.params)) for one in state.requests.values()),
+        frozenset((key, answer.sequence, outcome_of(answer.note)) for key, answer in state.answers.items()),
+        state.has_old_answers,
+        tuple(sorted(state.latest.items())),
+    )
+
+
+def check_state(state: SessionState, folded: SessionState) -> None:
+    """`folded` is the fold of all entries, stored or not."""
+    if stored_part(state) != stored_part(folded):
+        raise BrokenPromise("state-is-fold", "the state differs from the fold of its entries")
+
+
+def check_accepted(before: SessionState, verdict: str) -> None:
+    """`before` is the state that a prompt met."""
+    if verdict == "accepted" and before.phase != "open":
+        raise BrokenPromise(
+            "closing-accepts-nothing", f"a prompt was accepted while the session was {before.phase}"
+        )

@@ -1,0 +1,611 @@
+"""`step`: what follows from an event.
+
+The state of a step is the fold of all entries so far, stored or not. Entries of one step are stored
+together, and its effects are done when they are. So whatever a session promises is decided here, in one
+place and without waiting for anything: a prompt has one end, one prompt at a time is with the agent, a
+request gets one answer, and a session that is being closed takes nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.events import Effect, Event, NewEntry
+from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.notes import note
+from dragoman.hub.session.state import (
+    OWN_ID,
+    Direction,
+    OpenRequest,
+    SessionState,
+    apply,
+    is_own_id,
+    with_request,
+)
+from dragoman.wire import notification, request, response
+from dragoman.wire.codes import CANCELLED as REQUEST_CANCELLED
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST
+from dragoman.wire.envelope import Id
+
+CANCELLED = Raw(b'{"stopReason":"cancelled"}')
+CANCELLED_PERMISSION = Raw(b'{"outcome":{"outcome":"cancelled"}}')
+CANCELLED_ELICITATION = Raw(b'{"action":"cancel"}')
+
+REDACTED_PROMPT = (
+    "the prompt was not run: the hub was stopped while it waited, and only its redacted form is stored; "
+    "send it again"
+)
+
+TITLE = 80
+"""Characters of a title that is taken from a prompt."""
+
+Verdict: TypeAlias = Literal["done", "ignored", "accepted", "known", "closing", "full"]
+
+
+class Step(NamedTuple):
+    """What follows from an event. The verdict is for whoever has brought it."""
+
+    state: SessionState
+    entries: tuple[NewEntry, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    verdict: Verdict = "done"
+
+
+def step(state: SessionState, event: Event, now: float) -> Step:
+    """`now` is the time of the entries, and decides what is due."""
+    if state.phase in ("closed", "lost"):
+        # A prompt that has its answer is not refused: whoever sends it again takes a refusal for "not run".
+        known = isinstance(event, ev.PromptReceived) and event.key in state.answers
+        return Step(state, verdict="known" if known else "closing")
+    work = _Work(state, now)
+    verdict = _HANDLERS[type(event)](work, event)
+    return Step(work.state, tuple(work.entries), tuple(work.effects), verdict)
+
+
+def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
+    """What becomes of a prompt with this key that comes now."""
+    if state.knows_key(key):
+        return "known"
+    if state.phase != "open":
+        return "closing"
+    return "full" if len(state.queue) >= most else "accepted"
+
+
+class _Work:
+    """One step while it is made."""
+
+    __slots__ = ("effects", "entries", "now", "state")
+
+    def __init__(self, state: SessionState, now: float) -> None:
+        self.state = state
+        self.now = now
+        self.entries: list[NewEntry] = []
+        self.effects: list[Effect] = []
+
+    def append(self, direction: Direction, *frames: bytes, pending: bool = False) -> int:
+        """Returns the number of the last one."""
+        self.entries.append(NewEntry(direction, frames, self.now, pending))
+        self.state = apply(self.state, direction, frames, self.now)
+        return self.state.last
+
+    def note(self, kind: str, *, pending: bool = False, **members: Any) -> int:
+        return self.append("note", note(kind, **members), pending=pending)
+
+    def say(self, frame: bytes, *, prompt_id: int | None = None, said: bytes | None = None) -> None:
+        """Give the agent a frame, once it is stored."""
+        sequence = self.append("to_agent", frame, pending=self.state.survives)
+        process = self.state.process
+        self.do(ev.SendToAgent(after=sequence, frame=said or frame, process=process, prompt_id=prompt_id))
+
+    def do(self, effect: Effect) -> None:
+        self.effects.append(effect)
+
+
+# Prompts.
+
+
+def _prompt_received(work: _Work, event: ev.PromptReceived) -> Verdict:
+    state = work.state
+    verdict = prompt_verdict(state, event.key, event.most)
+    if verdict != "accepted":
+        return verdict
+    waits = state.is_busy or state.queue or state.is_draining
+    work.note(
+        "queued" if waits else "taken",
+        pending=True,
+        key=event.key,
+        by=event.by,
+        prompt=object_of(event.params).get("prompt"),
+        params=event.params,
+    )
+    _begin_next(work)
+    return verdict
+
+
+def _prompt_edited(work: _Work, event: ev.PromptEdited) -> Verdict:
+    before = next((one for one in work.state.queue if one.key == event.key), None)
+    if before is None or work.state.start == event.key:
+        return "ignored"
+    members = {"key": event.key, "by": before.by, "prompt": object_of(event.params).get("prompt")}
+    last = work.note("edited", pending=True, **members, params=event.params)
+    work.do(ev.DropOriginals(after=last, sequences=(before.sequence,)))
+    return "done"
+
+
+def _prompt_withdrawn(work: _Work, event: ev.PromptWithdrawn) -> Verdict:
+    return "done" if _withdraw(work, event.key) else "ignored"
+
+
+def _withdraw(work: _Work, key: str) -> bool:
+    """Take a prompt back, unless it is on its way already."""
+    waiting = next((one for one in work.state.queue if one.key == key), None)
+    if waiting is None or work.state.start == key:
+        return False
+    work.note("withdrawn", key=key)
+    last = work.note("turn_ended", key=key, result=CANCELLED)
+    work.do(ev.DropOriginals(after=last, sequences=(waiting.sequence,)))
+    work.do(ev.TurnEnded(after=last, key=key))
+    return True
+
+
+def _begin_next(work: _Work) -> None:
+    """The next prompt, if one waits and nothing is in its way."""
+    while True:
+        state = work.state
+        if not state.queue or state.is_busy or state.is_draining or state.phase != "open":
+            return
+        first = state.queue[0]
+        if first.is_whole:
+            work.state = replace(state, start=first.key)
+            work.do(ev.StartTurn(after=state.last, key=first.key))
+            return
+        _write_end(work, first.key, by=first.by, error=_internal_error(REDACTED_PROMPT))
+
+
+def _agent_ready(work: _Work, event: ev.AgentReady) -> Verdict:
+    state = work.state
+    if state.start != event.key or not state.is_bound:
+        return "ignored"
+    prompt = state.queue[0]
+    params = bytes(prompt.params)
+    work.state = replace(state, start="", remind=False)
+    frame = request(event.id, "session/prompt", params)[:-1]
+    reminded = event.reminded
+    said = None if reminded is None else request(event.id, "session/prompt", reminded)[:-1]
+    work.say(frame, prompt_id=event.id, said=said)
+    work.do(ev.DropOriginals(after=work.state.last, sequences=(prompt.sequence,)))
+    if not work.state.title:
+        title = title_of(prompt.params)
+        if title:
+            work.note("renamed", title=title)
+    return "done"
+
+
+def _start_failed(work: _Work, event: ev.StartFailed) -> Verdict:
+    state = work.state
+    if state.start != event.key:
+        return "ignored"
+    _end_prompt(work, event.key, by=state.queue[0].by, error=event.error)
+    return "done"
+
+
+def _answer_received(work: _Work, event: ev.AnswerReceived) -> Verdict:
+    turn = work.state.turn
+    if turn is None or turn.id != event.id or _is_known(work.state, event.number):
+        return "ignored"
+    work.append("to_client", event.frame)
+    if event.error is not None:
+        _end_prompt(work, turn.key, by=turn.by, error=event.error)
+    else:
+        _end_prompt(work, turn.key, by=turn.by, result=event.result)
+    _mark_heard(work, event.number)
+    return "done"
+
+
+def _cancel_received(work: _Work, event: ev.CancelReceived) -> Verdict:
+    return "done" if _cancel(work) else "ignored"
+
+
+def _cancel(work: _Work) -> bool:
+    """A prompt that is on its way ends at once; the start goes on for those behind it. A turn that runs
+    ends when the agent says so.
+    """
+    state = work.state
+    if state.start:
+        _end_prompt(work, state.start, by=state.queue[0].by, result=CANCELLED)
+        return True
+    if state.turn is None or not state.is_bound:
+        return False
+    work.say(notification("session/cancel", encoded({"sessionId": state.id}))[:-1])
+    for open_request in work.state.requests.values():
+        if open_request.is_question:
+            _cancel_request(work, open_request)
+    return True
+
+
+def _end_prompt(work: _Work, key: str, **ending: Any) -> None:
+    """The end of the prompt that runs or is on its way, and what comes behind it."""
+    _write_end(work, key, **ending)
+    _begin_next(work)
+    _close_if_quiet(work)
+
+
+def _write_end(work: _Work, key: str, **ending: Any) -> None:
+    for open_request in work.state.requests.values():
+        _cancel_request(work, open_request)
+    waiting = tuple(one.sequence for one in work.state.queue if one.key == key)
+    if work.state.start == key:
+        work.state = replace(work.state, start="")
+    last = work.note("turn_ended", key=key, **ending)
+    if waiting:
+        work.do(ev.DropOriginals(after=last, sequences=waiting))
+    work.do(ev.TurnEnded(after=last, key=key))
+
+
+# What the agent says and asks.
+
+
+def _is_known(state: SessionState, number: int) -> bool:
+    """Whether a frame of the process is in the stream already: it says again what nobody has acknowledged."""
+    return state.survives and number <= state.heard
+
+
+def _mark_heard(work: _Work, number: int) -> None:
+    """With the frame itself: both are stored or none."""
+    if work.state.survives:
+        work.note("heard", n=number)
+
+
+def _updates_received(work: _Work, event: ev.UpdatesReceived) -> Verdict:
+    state, frames = work.state, event.frames
+    fresh = event.number - state.heard if state.survives else len(frames)
+    if fresh <= 0:
+        return "ignored"
+    work.append("to_client", *frames[-fresh:])
+    _mark_heard(work, event.number)
+    return "done"
+
+
+def _request_received(work: _Work, event: ev.RequestReceived) -> Verdict:
+    if _is_known(work.state, event.number):
+        return "ignored"
+    if is_own_id(event.id):
+        why = f"Invalid request: ids that begin with {OWN_ID!r} are for questions of the hub"
+        work.say(_answer(event.id, None, {"code": INVALID_REQUEST, "message": why}))
+    else:
+        last = work.append("to_client", event.frame, pending=True)
+        work.do(ev.OpenRequestReceived(after=last))
+    _mark_heard(work, event.number)
+    return "done"
+
+
+def _frame_dropped(work: _Work, event: ev.FrameDropped) -> Verdict:
+    if _is_known(work.state, event.number):
+        return "ignored"
+    _mark_heard(work, event.number)
+    return "done"
+
+
+def _question_asked(work: _Work, event: ev.QuestionAsked) -> Verdict:
+    last = work.append("to_client", event.frame, pending=True)
+    work.do(ev.OpenRequestReceived(after=last))
+    return "done"
+
+
+def _request_answered(work: _Work, event: ev.RequestAnswered) -> Verdict:
+    if event.sequence not in work.state.requests:
+        return "ignored"
+    _settle(
+        work,
+        event.sequence,
+        outcome=event.outcome,
+        by=event.by,
+        result=event.result,
+        error=event.error,
+        reason=event.reason,
+    )
+    return "done"
+
+
+def _settle(
+    work: _Work,
+    sequence: int,
+    *,
+    outcome: str,
+    by: str = "",
+    result: Raw | None = None,
+    error: Any = None,
+    reason: str = "",
+) -> None:
+    one = work.state.requests[sequence]
+    members: dict[str, Any] = {"request": str(sequence), "by": by, "outcome": outcome}
+    if reason:
+        members["reason"] = reason
+    if (result is not None or error is not None) and work.state.is_bound and not one.is_own:
+        work.say(_answer(one.id, result, error))
+    if result is not None and one.is_question:
+        members["result"] = result
+    last = work.note("settled", **members)
+    work.do(ev.DropOriginals(after=last, sequences=(sequence,)))
+    work.do(ev.RequestSettled(after=last, request=one, outcome=outcome, by=by, result=result))
+
+
+def _cancel_request(work: _Work, open_request: OpenRequest) -> None:
+    """Nobody decides this any more, because the turn ends. The agent gets its answer all the same."""
+    sequence, method = open_request.sequence, open_request.method
+    if not open_request.is_question:
+        error = {"code": REQUEST_CANCELLED, "message": "Request cancelled: the turn has ended"}
+        _settle(work, sequence, outcome="cancelled", error=error)
+    elif method == "session/request_permission":
+        _settle(work, sequence, outcome="cancelled", result=CANCELLED_PERMISSION)
+    else:
+        _settle(work, sequence, outcome="cancelled", result=CANCELLED_ELICITATION)
+
+
+def _request_annotated(work: _Work, event: ev.RequestAnnotated) -> Verdict:
+    one = work.state.requests.get(event.sequence)
+    if one is None:
+        return "ignored"
+    one = replace(
+        one,
+        rule=one.rule if event.rule is None else event.rule,
+        assessment=one.assessment if event.assessment is None else event.assessment,
+        expires=event.expires or one.expires,
+        expiry=event.expiry or one.expiry,
+    )
+    work.state = with_request(work.state, one)
+    return "done"
+
+
+def _request_assessed(work: _Work, event: ev.RequestAssessed) -> Verdict:
+    if event.sequence not in work.state.requests:
+        return "ignored"
+    work.note("judged", request=str(event.sequence), **event.members)
+    return "done"
+
+
+# Processes come and go.
+
+
+def _agent_bound(work: _Work, event: ev.AgentBound) -> Verdict:
+    if work.state.phase != "open":  # the start of a prompt that the close has ended
+        return "ignored"
+    state = replace(work.state, is_bound=True, survives=event.survives)
+    if state.process != event.process:  # it counts its frames anew
+        state = replace(state, process=event.process, heard=0)
+    work.state = state
+    back = event.note
+    if back is not None:
+        work.note("bound", session=back.session, result=back.result, n=event.process)
+        if back.remembers is not None:
+            work.note("agent_back", remembers=back.remembers)
+            work.state = replace(work.state, remind=not back.remembers)
+    return "done"
+
+
+def _agent_unbound(work: _Work, event: ev.AgentUnbound) -> Verdict:
+    work.state = replace(work.state, is_bound=False)
+    return "done"
+
+
+def _agent_released(work: _Work, event: ev.AgentReleased) -> Verdict:
+    work.note("released")
+    work.state = replace(work.state, is_bound=False)
+    return "done"
+
+
+def _agent_gone(work: _Work, event: ev.AgentGone) -> Verdict:
+    """A turn ends with the process, and is not repeated."""
+    work.state = replace(work.state, is_bound=False)
+    for sequence in work.state.requests:
+        _settle(work, sequence, outcome="agent_gone")
+    turn = work.state.turn
+    if turn is not None:
+        if event.reason:
+            work.note("agent_gone", reason=event.reason)
+        _end_prompt(work, turn.key, by=turn.by, error=event.error)
+    return "done"
+
+
+def _turn_failed(work: _Work, event: ev.TurnFailed) -> Verdict:
+    turn = work.state.turn
+    if turn is None:
+        return "ignored"
+    _end_prompt(work, turn.key, by=turn.by, error=event.error)
+    return "done"
+
+
+def _resumed(work: _Work, event: ev.Resumed) -> Verdict:
+    _begin_next(work)
+    return "done"
+
+
+# The end of a session.
+
+
+def _close_received(work: _Work, event: ev.CloseReceived) -> Verdict:
+    state = work.state
+    is_first = state.phase == "open"
+    work.state = replace(
+        state,
+        phase="closing",
+        deletes=state.deletes or event.deletes,
+        close_by=event.by if is_first else state.close_by,
+    )
+    if not is_first:
+        return "done"
+    for waiting in state.queue:
+        _withdraw(work, waiting.key)
+    if not _cancel(work):
+        _close_if_quiet(work)
+    return "done"
+
+
+def _close_if_quiet(work: _Work) -> None:
+    state = work.state
+    if state.phase == "closing" and not state.is_busy:
+        if state.is_bound:
+            # Before the agent hears of it: after a crash nobody knows whether it has closed the session.
+            work.note("released")
+            work.state = replace(work.state, is_bound=False)
+        work.do(ev.CloseInAgent(after=work.state.last, deletes=state.deletes))
+
+
+def _agent_closed(work: _Work, event: ev.AgentClosed) -> Verdict:
+    if work.state.phase != "closing":
+        return "ignored"
+    for sequence in work.state.requests:
+        _settle(work, sequence, outcome="cancelled")
+    if work.state.deletes:
+        work.note("deleted")
+    last = work.note("closed")
+    work.state = replace(work.state, phase="closed", is_bound=False)
+    work.do(ev.Forget(after=last, deletes=work.state.deletes))
+    return "done"
+
+
+def _time_passed(work: _Work, event: ev.TimePassed) -> Verdict:
+    for sequence, one in work.state.requests.items():
+        if one.expires and one.expires <= work.now:
+            _settle(work, sequence, outcome="expired", result=one.expiry)
+    turn = work.state.turn
+    if turn is not None and work.state.phase == "closing" and work.state.close_by <= work.now:
+        _end_prompt(work, turn.key, by=turn.by, result=CANCELLED)
+    return "done"
+
+
+# The journal and other nodes.
+
+
+def _not_stored(work: _Work, event: ev.NotStored) -> Verdict:
+    """Prompts that are not stored are refused, and gone: their entries say so when they are stored. A
+    prompt that was stored stays where it is.
+    """
+    for prompt in work.state.queue:
+        if prompt.since > event.stored:
+            _refuse(work, prompt.key, prompt.since, event.error)
+    return "done"
+
+
+def _refuse(work: _Work, key: str, sequence: int, error: Any) -> None:
+    frame = note("turn_ended", key=key, error=error)
+    state = work.state
+    # Folded where it stands: entries behind it keep their numbers.
+    refused = apply(replace(state, last=sequence - 1), "note", (frame,), work.now)
+    work.state = replace(
+        refused, last=state.last, failed=state.failed, start="" if state.start == key else state.start
+    )
+    work.do(ev.ReplaceEntry(after=sequence, frame=frame))
+    work.do(ev.RefusePrompt(after=0, key=key, error=error))
+
+
+def _ownership_lost(work: _Work, event: ev.OwnershipLost) -> Verdict:
+    work.state = replace(work.state, phase="lost", is_bound=False)
+    return "done"
+
+
+# What is only written down.
+
+
+def _folders_changed(work: _Work, event: ev.FoldersChanged) -> Verdict:
+    """In the middle of a turn nothing is changed."""
+    if event.folders == work.state.folders or work.state.is_busy:
+        return "ignored"
+    work.note("folders", folders=list(event.folders))
+    return "done"
+
+
+def _session_made(work: _Work, event: ev.SessionMade) -> Verdict:
+    members: dict[str, Any] = {"agent": event.agent, "cwd": event.cwd, "folders": list(event.folders)}
+    result = {} if event.result is None else {"result": event.result}
+    key: dict[str, Any] = {"key": event.key} if event.key else {}
+    work.note("made", **members, session=event.session, **result, n=event.process, **key)
+    return "done"
+
+
+def _renamed(work: _Work, event: ev.Renamed) -> Verdict:
+    work.note("renamed", title=event.title)
+    return "done"
+
+
+def _frame_for_agent(work: _Work, event: ev.FrameForAgent) -> Verdict:
+    if not work.state.is_bound:
+        return "ignored"
+    work.say(event.frame)
+    return "done"
+
+
+def _frame_for_clients(work: _Work, event: ev.FrameForClients) -> Verdict:
+    work.append("to_client", event.frame)
+    return "done"
+
+
+def _checkpoint_taken(work: _Work, event: ev.CheckpointTaken) -> Verdict:
+    work.append("note", event.frame)
+    return "done"
+
+
+def _draining(work: _Work, event: ev.Draining) -> Verdict:
+    work.state = replace(work.state, is_draining=True)
+    return "done"
+
+
+_HANDLERS: Mapping[type[Event], Callable[[_Work, Any], Verdict]] = {
+    ev.UpdatesReceived: _updates_received,
+    ev.PromptReceived: _prompt_received,
+    ev.PromptEdited: _prompt_edited,
+    ev.PromptWithdrawn: _prompt_withdrawn,
+    ev.CancelReceived: _cancel_received,
+    ev.RequestAnswered: _request_answered,
+    ev.SessionMade: _session_made,
+    ev.Renamed: _renamed,
+    ev.FoldersChanged: _folders_changed,
+    ev.CloseReceived: _close_received,
+    ev.FrameForAgent: _frame_for_agent,
+    ev.FrameForClients: _frame_for_clients,
+    ev.RequestReceived: _request_received,
+    ev.FrameDropped: _frame_dropped,
+    ev.AnswerReceived: _answer_received,
+    ev.AgentReady: _agent_ready,
+    ev.StartFailed: _start_failed,
+    ev.AgentBound: _agent_bound,
+    ev.AgentUnbound: _agent_unbound,
+    ev.AgentReleased: _agent_released,
+    ev.AgentGone: _agent_gone,
+    ev.TurnFailed: _turn_failed,
+    ev.AgentClosed: _agent_closed,
+    ev.QuestionAsked: _question_asked,
+    ev.RequestAnnotated: _request_annotated,
+    ev.RequestAssessed: _request_assessed,
+    ev.CheckpointTaken: _checkpoint_taken,
+    ev.Draining: _draining,
+    ev.Resumed: _resumed,
+    ev.NotStored: _not_stored,
+    ev.OwnershipLost: _ownership_lost,
+    ev.TimePassed: _time_passed,
+}
+
+
+def title_of(params: Raw) -> str:
+    """A session is known by how it begins."""
+    for block in value_of(object_of(params).get("prompt"), []):
+        text = block.get("text") if isinstance(block, dict) else None
+        if isinstance(text, str) and text.strip():
+            line = text.strip().splitlines()[0].strip()
+            return line if len(line) <= TITLE else line[: TITLE - 1] + "…"
+    return ""
+
+
+def _answer(request_id: Id, result: Raw | None, error: Any) -> bytes:
+    if result is not None:
+        return response(request_id, bytes(result))[:-1]
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(request_id), encoded(error))
+
+
+def _internal_error(why: str) -> dict[str, Any]:
+    return {"code": INTERNAL_ERROR, "message": f"Internal error: {why}"}

@@ -1,0 +1,510 @@
+"""What a session has come to: the fold of the entries of its stream.
+
+`apply` is the only way in which entries become state, both when the hub writes them and when a later hub
+reads them: what the hub believes and what it would believe after a crash are the same. Beside that the
+state has what no entry says, because a crash ends it: which prompt is on its way to the agent, whether a
+process is bound to the session, and whether the session is being closed.
+
+Nothing here is changed in place. A journal redacts what it stores; `restore` puts originals back where
+something is still to be acted upon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from dragoman.hub.session.frames import (
+    all_begin,
+    encoded,
+    object_of,
+    ours_in,
+    update_kind,
+    update_start,
+    value_of,
+)
+from dragoman.hub.session.notes import Note, read_note
+from dragoman.wire import Notification, Request, decode, response
+from dragoman.wire.envelope import Id
+
+Direction: TypeAlias = Literal["to_agent", "to_client", "note"]
+
+Phase: TypeAlias = Literal["open", "closing", "closed", "lost"]
+"""`closing`: prompts are refused, the turn is being ended. `closed`: nothing happens any more. `lost`:
+another node has the session.
+"""
+
+CHUNKS = (b'agent_message_chunk"', b'agent_thought_chunk"')
+"""How the kinds of nearly all updates end; none of them changes the state."""
+
+KEPT_KINDS = frozenset(
+    {
+        b"current_mode_update",
+        b"config_option_update",
+        b"available_commands_update",
+        b"plan",
+        b"usage_update",
+        b"session_info_update",
+    }
+)
+"""Updates of which the latest says everything; a client that joins late is given those at once."""
+
+TOOL_CALLS = frozenset({b"tool_call", b"tool_call_update"})
+"""Updates that say what a later request for permission may be about."""
+
+QUESTIONS = frozenset({"session/request_permission", "elicitation/create"})
+"""What people are asked; any other request of an agent is for whoever lends files and terminals."""
+
+OWN_ID = "hub:"
+"""How the ids of the hub's own questions begin; no agent may use such an id."""
+
+ANSWERS = 64
+"""Answers to prompts that are at hand for clients that lost theirs; the journal has all of them."""
+
+REDACTED = "[redacted]"
+"""What journals leave of a secret."""
+
+
+class QueuedPrompt(Struct, frozen=True):
+    """A prompt that waits for its turn."""
+
+    key: str
+    by: str
+    params: Raw
+    sequence: int = 0
+    """The entry that has these params."""
+    since: int = 0
+    """The entry with which it was taken; the one above is another if it was edited."""
+    is_whole: bool = True
+    """False if only the redacted form is left, which is not to be acted upon."""
+
+
+class OpenTurn(Struct, frozen=True):
+    """A prompt that was given to the agent and has no answer."""
+
+    key: str
+    by: str
+    id: Id
+    sequence: int
+    lends: tuple[str, ...] = ()
+    """Methods that its client answers: it is waited for if it is cut off."""
+
+
+class OpenRequest(Struct, frozen=True):
+    """A request of the agent, or a question of the hub's own, that has no answer."""
+
+    sequence: int
+    id: Id
+    method: str
+    params: Raw
+    time: float
+    expires: float = 0.0
+    expiry: Raw | None = None
+    """The answer that it gets when it expires."""
+    rule: str = ""
+    """The rule of the policy by which people are asked."""
+    assessment: dict[str, Raw] | None = None
+    """What the reviewer's rules say of it, as clients are told; None as long as they have said nothing."""
+    is_whole: bool = True
+    """As with `QueuedPrompt`."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the hub asks it, so that its answer is not for the agent."""
+        return is_own_id(self.id)
+
+    @property
+    def is_question(self) -> bool:
+        return self.method in QUESTIONS
+
+
+class PromptAnswer(Struct, frozen=True):
+    """What came of a prompt, and the entry that says so."""
+
+    sequence: int
+    note: Note
+
+    def to(self, request_id: Id) -> bytes:
+        """As the answer to whoever waits under this id."""
+        result, error = self.note.result, self.note.error
+        if isinstance(result, Raw):
+            return response(request_id, bytes(result))
+        shown = bytes(error) if isinstance(error, Raw) else b'{"code":-32603,"message":"Internal error"}'
+        return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encoded(request_id), shown)
+
+
+class StoredEntry(Protocol):
+    """An entry and its place in the stream, as journals give it."""
+
+    @property
+    def sequence(self) -> int: ...
+    @property
+    def direction(self) -> Direction: ...
+    @property
+    def frame(self) -> bytes: ...
+    @property
+    def time(self) -> float: ...
+
+
+class EntryRun(Protocol):
+    """Entries that follow each other and have direction and time in common."""
+
+    @property
+    def direction(self) -> Direction: ...
+    @property
+    def frames(self) -> Sequence[bytes]: ...
+    @property
+    def time(self) -> float: ...
+
+
+class SessionState(Struct, frozen=True, kw_only=True):
+    """A session. The first part is in its stream, the second ends with the hub."""
+
+    id: str
+    last: int = 0
+    """The number of the last entry, stored or on its way to the journal."""
+    agent: str = ""
+    cwd: str = ""
+    folders: tuple[str, ...] = ()
+    agent_session: str = ""
+    """The id by which the agent knows the session."""
+    process: int = 0
+    """The process that knew the session last, and since which entry; 0 if it was told to close it."""
+    bound_at: int = 0
+    made: dict[str, Raw] = {}
+    """What the agent answered when the session was made or brought back."""
+    heard: int = 0
+    """Frames of the process up to this number are in the stream."""
+    turn: OpenTurn | None = None
+    queue: tuple[QueuedPrompt, ...] = ()
+    requests: dict[int, OpenRequest] = {}
+    answers: dict[str, PromptAnswer] = {}
+    has_old_answers: bool = False
+    """Whether there are answers that are not at hand any more: only the journal knows them."""
+    latest: dict[bytes, bytes] = {}
+    title: str = ""
+    failed: bool = False
+    turns: int = 0
+
+    phase: Phase = "open"
+    start: str = ""
+    """The key of the prompt that is on its way to the agent: the first of the queue, or none."""
+    is_bound: bool = False
+    """Whether a process knows the session now."""
+    survives: bool = False
+    """Whether that process outlives the hub, so that numbers of its frames mean something to the next one."""
+    remind: bool = False
+    """Whether the process knows nothing of what was said before."""
+    is_draining: bool = False
+    """Whether prompts wait for the next hub."""
+    deletes: bool = False
+    """Whether the session is deleted once it is closed."""
+    close_by: float = 0.0
+    """When a turn that does not end is given up because the session is being closed."""
+
+    @property
+    def is_busy(self) -> bool:
+        return self.turn is not None or bool(self.start)
+
+    @property
+    def listed_state(self) -> str:
+        """One word for listings."""
+        if any(request.is_question for request in self.requests.values()):
+            return "waiting"
+        if self.is_busy or self.queue:
+            return "running"
+        return "failed" if self.failed else "idle"
+
+    def has_open_prompt(self, key: str) -> bool:
+        """Whether a prompt with this key waits or runs."""
+        return (self.turn is not None and self.turn.key == key) or any(one.key == key for one in self.queue)
+
+    def knows_key(self, key: str) -> bool:
+        """Whether a prompt with this key is open, or its answer at hand."""
+        return key in self.answers or self.has_open_prompt(key)
+
+    @property
+    def current(self) -> OpenTurn | QueuedPrompt | None:
+        """The prompt that is with the agent, or on its way to it."""
+        return self.turn or (self.queue[0] if self.start else None)
+
+    def update(self, kind: bytes) -> dict[str, Raw]:
+        """The latest update of a kind, its members unread."""
+        return object_of(object_of(object_of(self.latest.get(kind)).get("params")).get("update"))
+
+
+def new_state(session_id: str) -> SessionState:
+    """A session of which nothing is known yet."""
+    return SessionState(id=session_id, agent_session=session_id)
+
+
+def is_own_id(request_id: object) -> bool:
+    return isinstance(request_id, str) and request_id.startswith(OWN_ID)
+
+
+def is_name(session_id: str) -> bool:
+    """Whether it can be the name of a session's stream."""
+    return 0 < len(session_id) <= 200 and session_id.isprintable() and session_id[0] != "@"
+
+
+# Entries become state.
+
+
+def fold(state: SessionState, entries: Iterable[StoredEntry]) -> SessionState:
+    """The state behind these entries, which follow those that it has seen. A page that has runs is read by
+    the run.
+    """
+    runs: Iterable[EntryRun] | None = getattr(entries, "runs", None)
+    if runs is not None:
+        for run in runs:
+            state = apply(state, run.direction, run.frames, run.time)
+        return state
+    for entry in entries:
+        if entry.sequence > state.last:
+            state = replace(state, last=entry.sequence - 1)
+            state = apply(state, entry.direction, (entry.frame,), entry.time)
+    return state
+
+
+def apply(state: SessionState, direction: Direction, frames: Sequence[bytes], time: float) -> SessionState:
+    """The state behind frames that get the next numbers of its stream."""
+    if direction == "to_client":
+        return _apply_from_agent(state, frames, time)
+    one = _apply_to_agent if direction == "to_agent" else _apply_note
+    for frame in frames:
+        state = one(replace(state, last=state.last + 1), frame)
+    return state
+
+
+def tool_call_updates(session_id: str, frames: Sequence[bytes]) -> Iterator[Raw]:
+    """What frames of an agent say about tool calls."""
+    start = update_start(session_id)
+    if all_begin(frames, *(start + kind for kind in CHUNKS)):
+        return
+    for frame in frames:
+        kind = update_kind(frame, start)
+        if kind is None or kind in TOOL_CALLS:
+            update = object_of(object_of(frame).get("params")).get("update")
+            name = value_of(object_of(update).get("sessionUpdate"))
+            if update is not None and isinstance(name, str) and name.encode() in TOOL_CALLS:
+                yield update
+
+
+def _apply_from_agent(state: SessionState, frames: Sequence[bytes], time: float) -> SessionState:
+    start = update_start(state.id)
+    first, last = state.last + 1, state.last + len(frames)
+    if all_begin(frames, *(start + kind for kind in CHUNKS)):
+        return replace(state, last=last)
+    latest: dict[bytes, bytes] = {}
+    requests: dict[int, OpenRequest] = {}
+    for sequence, frame in enumerate(frames, first):
+        kind = update_kind(frame, start)
+        if kind is not None:
+            if kind in KEPT_KINDS:
+                latest[kind] = frame
+            continue
+        match decode(frame):
+            case Notification(params=params):
+                named = value_of(object_of(object_of(params).get("update")).get("sessionUpdate"))
+                if isinstance(named, str) and named.encode() in KEPT_KINDS:
+                    latest[named.encode()] = frame
+            case Request(id=request_id, method=method, params=params):
+                held = Raw(b"{}" if params is None else bytes(params))
+                requests[sequence] = OpenRequest(sequence, request_id, method, held, time)
+    state = replace(
+        state,
+        last=last,
+        latest={**state.latest, **latest} if latest else state.latest,
+        requests={**state.requests, **requests} if requests else state.requests,
+    )
+    if b"session_info_update" in latest:
+        title = value_of(state.update(b"session_info_update").get("title"))
+        return replace(state, title=title) if isinstance(title, str) else state
+    return state
+
+
+def _apply_to_agent(state: SessionState, frame: bytes) -> SessionState:
+    if b'"session/prompt"' not in frame:
+        return state
+    message = decode(frame)
+    if not isinstance(message, Request) or message.method != "session/prompt":
+        return state
+    ours = ours_in(object_of(message.params))
+    key, lends = str(ours.get("key", "")), ours.get("lends")
+    turn = OpenTurn(
+        key,
+        str(ours.get("by", "")),
+        message.id,
+        state.last,
+        tuple(str(method) for method in lends) if isinstance(lends, list) else (),
+    )
+    return replace(state, turn=turn, turns=state.turns + 1, queue=_without(state.queue, key))
+
+
+def _apply_note(state: SessionState, frame: bytes) -> SessionState:
+    note = read_note(frame)
+    reader = None if note is None else _NOTES.get(note.hub)
+    return state if reader is None or note is None else reader(state, note)
+
+
+def _heard(state: SessionState, note: Note) -> SessionState:
+    return replace(state, heard=max(state.heard, note.n))
+
+
+def _turn_ended(state: SessionState, note: Note) -> SessionState:
+    ran = state.turn is not None and state.turn.key == note.key
+    was_open = ran or any(one.key == note.key for one in state.queue)
+    answers = {**state.answers, note.key: PromptAnswer(state.last, note)}
+    # Nobody asks for an answer by a key of which only the redacted form is left.
+    has_old_answers = state.has_old_answers or REDACTED in note.key or len(answers) > ANSWERS
+    while len(answers) > ANSWERS:
+        # By number: the end of a refused prompt is written in the place of that prompt.
+        del answers[min(answers, key=lambda key: answers[key].sequence)]
+    return replace(
+        state,
+        turn=None if ran else state.turn,
+        queue=_without(state.queue, note.key),
+        # A prompt that was taken back, or refused, says nothing of how the last turn ended.
+        failed=isinstance(note.error, Raw) if was_open else state.failed,
+        answers=answers,
+        has_old_answers=has_old_answers,
+    )
+
+
+def _judged(state: SessionState, note: Note) -> SessionState:
+    request = state.requests.get(int(note.request or "0"))
+    if request is None:
+        return state
+    members: dict[str, Raw] = {"risks": note.risks} if isinstance(note.risks, Raw) else {}
+    if note.risks_note:
+        members["risksNote"] = Raw(encoded(note.risks_note))
+    return with_request(state, replace(request, assessment=members))
+
+
+def _settled(state: SessionState, note: Note) -> SessionState:
+    sequence = int(note.request or "0")
+    if sequence not in state.requests:
+        return state
+    return replace(state, requests={at: one for at, one in state.requests.items() if at != sequence})
+
+
+def _queued(state: SessionState, note: Note) -> SessionState:
+    if not isinstance(note.params, Raw):
+        return state
+    prompt = QueuedPrompt(note.key, note.by, Raw(bytes(note.params)), state.last, state.last)
+    return replace(state, queue=(*state.queue, prompt))
+
+
+def _edited(state: SessionState, note: Note) -> SessionState:
+    if not isinstance(note.params, Raw):
+        return state
+    params, last = Raw(bytes(note.params)), state.last
+    queue = tuple(
+        replace(one, params=params, sequence=last, is_whole=True) if one.key == note.key else one
+        for one in state.queue
+    )
+    return replace(state, queue=queue)
+
+
+def _made(state: SessionState, note: Note) -> SessionState:
+    made = replace(state, agent=note.agent, cwd=note.cwd, folders=tuple(note.folders))
+    return _bound(made, note)
+
+
+def _bound(state: SessionState, note: Note) -> SessionState:
+    made = object_of(note.result) if isinstance(note.result, Raw) else None
+    return replace(
+        state,
+        process=note.n,
+        bound_at=state.last,
+        agent_session=note.session or state.agent_session,
+        heard=0,  # numbers of another process's frames have nothing to do with those before
+        made=state.made if made is None else {name: Raw(bytes(raw)) for name, raw in made.items()},
+    )
+
+
+_NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
+    "heard": _heard,
+    "turn_ended": _turn_ended,
+    "judged": _judged,
+    "settled": _settled,
+    "queued": _queued,
+    "taken": _queued,
+    "edited": _edited,
+    "withdrawn": lambda state, note: replace(state, queue=_without(state.queue, note.key)),
+    "made": _made,
+    "bound": _bound,
+    "released": lambda state, note: replace(state, process=0, bound_at=state.last),
+    "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
+    # A hub that finds this has only to delete the stream: the one before it did not come to that.
+    "deleted": lambda state, note: replace(state, phase="closed", deletes=True),
+    "renamed": lambda state, note: replace(state, title=note.title),
+}
+"""What changes with each kind of note; the others only tell clients something."""
+
+
+def _without(queue: tuple[QueuedPrompt, ...], key: str) -> tuple[QueuedPrompt, ...]:
+    return tuple(one for one in queue if one.key != key)
+
+
+def with_request(state: SessionState, request: OpenRequest) -> SessionState:
+    """The same session with another form of one of its requests."""
+    return replace(state, requests={**state.requests, request.sequence: request})
+
+
+# Originals.
+
+
+def restore(
+    state: SessionState, originals: Mapping[int, bytes], is_redacted: Callable[[bytes], bool]
+) -> SessionState:
+    """Put what was said in the place of what redaction has left of it, where it is to be acted upon."""
+    requests = {
+        sequence: _restored_request(request, originals.get(sequence, b""), is_redacted)
+        for sequence, request in state.requests.items()
+    }
+    queue = tuple(_restored_prompt(one, originals.get(one.sequence, b""), is_redacted) for one in state.queue)
+    return replace(state, requests=requests, queue=queue)
+
+
+def opened(
+    state: SessionState,
+    *,
+    title: str,
+    cwd: str,
+    is_closed: bool,
+    is_redacted: Callable[[bytes], bool],
+) -> SessionState:
+    """The state with what a listing knows of the session. Names in a stream may be redacted, because a
+    folder may be called like a key; those in listings are not. A folder of which only a redacted name is
+    left is left out, until a client brings it again.
+    """
+    is_cwd_lost = is_redacted(state.cwd.encode(errors="replace"))
+    return replace(
+        state,
+        title=state.title or title,
+        cwd=(cwd or state.cwd) if is_cwd_lost else state.cwd,
+        folders=tuple(one for one in state.folders if not is_redacted(one.encode(errors="replace"))),
+        process=0 if is_closed else state.process,  # whoever knew a closed session was told to forget it
+    )
+
+
+def _restored_request(
+    request: OpenRequest, original: bytes, is_redacted: Callable[[bytes], bool]
+) -> OpenRequest:
+    message = decode(original)
+    if isinstance(message, Request) and message.params is not None:
+        return replace(request, params=Raw(bytes(message.params)))
+    return replace(request, is_whole=not is_redacted(bytes(request.params)))
+
+
+def _restored_prompt(
+    prompt: QueuedPrompt, original: bytes, is_redacted: Callable[[bytes], bool]
+) -> QueuedPrompt:
+    note = read_note(original)
+    if note is not None and isinstance(note.params, Raw):
+        return replace(prompt, params=Raw(bytes(note.params)))
+    return replace(prompt, is_whole=not is_redacted(bytes(prompt.params)))

@@ -1,0 +1,43 @@
+"""What is explored: a few scopes with each run of the tests, larger ones by hand (`make explore`).
+
+Two clients prompt in most of them. No scope has everything at once, because ways multiply; together they have
+every accident beside every other one that it could meet.
+"""
+
+from __future__ import annotations
+
+from tests.hub.explore.world import Scope
+
+SCOPES = {
+    "a close, a cancel and a crash": Scope(close=1, cancel=1, crash=1),
+    "a close, a lost connection and a crash": Scope(close=1, cut=1, crash=1),
+    "a close and a question": Scope(close=1, ask=1),
+    "a delete, a cancel and a refusal of the journal": Scope(delete=1, cancel=1, fail=1),
+    "a delete and a crash": Scope(delete=1, crash=1),
+    "refusals of the journal, a cancel and a crash": Scope(fail=2, cancel=1, crash=1),
+    "an agent that dies, a lost connection and a crash": Scope(die=1, cut=1, crash=1),
+    "agents that end with the hub, updates, a question and crashes": Scope(
+        mortal=1, update=1, ask=1, crash=1
+    ),
+    "agents that die or do not start, and a cancel": Scope(die=1, start_fails=1, cancel=1),
+    "an agent that dies, and a close": Scope(die=1, close=1),
+    "updates, a question and two crashes": Scope(clients=1, update=2, ask=1, crash=2),
+    "a host that sends all again, an update and two crashes": Scope(update=1, crash=2, deaf=1),
+    "prompts that are edited or withdrawn, a refusal and a crash": Scope(edit=1, withdraw=1, fail=1, crash=1),
+    "a hub that drains, a cancel and a crash": Scope(drain=1, cancel=1, crash=1),
+    "a quiet session, a cancel and a crash": Scope(release=1, cancel=1, crash=1),
+}
+
+AT_LEAST = 200_000
+"""Distinct worlds of all these together. Fewer, and something does not happen any more that did."""
+
+LARGE_SCOPES = {
+    "all that two clients do, a refusal of the journal and a crash": Scope(
+        cut=1, ask=1, cancel=1, close=1, fail=1, crash=1
+    ),
+    "a delete, a question, a cancel and a crash": Scope(delete=1, ask=1, cancel=1, crash=1),
+    "a close, a refusal of the journal, an agent that dies, a crash": Scope(close=1, fail=1, die=1, crash=1),
+    "an agent that dies, does not start, a close, a crash": Scope(die=1, start_fails=1, close=1, crash=1),
+    "updates, a question, an agent that dies, two crashes": Scope(clients=1, update=2, ask=1, die=1, crash=2),
+    "three clients, a cancel and a crash": Scope(clients=3, cancel=1, crash=1),
+}

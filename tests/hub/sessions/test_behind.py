@@ -1,0 +1,57 @@
+"""Clients that are behind in what they are told when their session ends still get every answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from dragoman.journal import Page
+from dragoman.journal.memory import MemoryJournal
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import staged
+
+
+class HeldJournal(MemoryJournal):
+    """Gives nothing to whoever reads a stream from its beginning, until it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_read = asyncio.Event()
+        self.may_read.set()
+        self.reading = asyncio.Event()
+
+    async def replay(self, stream: str, *, after: int = 0, limit: int | None = None) -> AsyncIterator[Page]:
+        if after == 0 and not self.may_read.is_set():
+            self.reading.set()
+            await self.may_read.wait()
+        async for page in super().replay(stream, after=after, limit=limit):
+            yield page
+
+
+@pytest.mark.parametrize("method", ["session/close", "session/delete"])
+async def test_a_prompt_of_a_client_that_is_still_loading_is_answered_when_the_session_ends(
+    method: str,
+) -> None:
+    journal, gate = HeldJournal(), Gate()
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        running = client.prompt(session, "wait")
+        await gate.waiting.wait()
+        journal.may_read.clear()
+        late = await stage.client().begin()
+        load = late.ask("session/load", {"sessionId": session, "cwd": "/tmp", "mcpServers": []})
+        await journal.reading.wait()
+        waiting = late.prompt(session, "say 2")
+        while not stage.hub.sessions[session].state.queue:  # noqa: ASYNC110 -- nothing tells of it
+            await asyncio.sleep(0)
+        closing = client.ask(method, {"sessionId": session})
+        gate.open.set()
+        assert "result" in await client.answer(closing)
+        assert "result" in await client.answer(running)
+        journal.may_read.set()
+        assert (await late.answer(waiting))["result"] == {"stopReason": "cancelled"}
+        answer = await late.answer(load)
+        assert "result" in answer or "error" in answer

@@ -1,0 +1,208 @@
+"""Every prompt gets one answer, and it is true: around the end of a session, and with a journal that fails.
+
+Only what clients say and hear counts here, and what the agent was told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from dragoman import Agent
+from dragoman.errors import JournalBusy, JournalError, JournalUncertain
+from dragoman.hub import log as hub_log
+from dragoman.hub.live_session import LiveSession
+from dragoman.journal import Entry
+from dragoman.journal.memory import MemoryJournal
+from dragoman.schema.v1 import CloseSessionResponse
+from tests.hub.sessions.agents import Gate, obedient
+from tests.hub.sessions.stage import Talker, staged
+
+LOAD = {"cwd": "/tmp", "mcpServers": []}
+OUTCOMES = ("end_turn", "cancelled")
+
+
+def slow_to_close(gate: Gate, closing: asyncio.Event) -> Agent:
+    """Closes a session when it is allowed to."""
+    agent = obedient(gate)
+
+    @agent.close_session
+    async def close(_: Any) -> CloseSessionResponse:
+        closing.set()
+        await gate.open.wait()
+        return CloseSessionResponse()
+
+    return agent
+
+
+async def answered(client: Talker, requests: Sequence[int]) -> list[str]:
+    """How each prompt ended."""
+    answers = [await client.answer(request) for request in requests]
+    for request in requests:
+        assert sum(one.get("id") == request and "method" not in one for one in client.heard) == 1
+    return [one["result"]["stopReason"] if "result" in one else "refused" for one in answers]
+
+
+async def until_queued(session: LiveSession) -> None:
+    """A prompt waits, and is stored."""
+    while not (session.state.queue and session.log.is_idle):  # noqa: ASYNC110 -- nothing tells of it
+        await asyncio.sleep(0)
+
+
+async def pass_turns(count: int) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("method", ["session/close", "session/delete"])
+@pytest.mark.parametrize("wait", range(0, 40, 3))
+async def test_a_prompt_around_the_end_of_its_session_gets_one_answer(method: str, wait: int) -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client, other = await stage.client().begin(), await stage.client().begin()
+        session = await client.new()
+        prompts = [client.prompt(session, "say 2", key=f"before-{at}") for at in range(2)]
+        await pass_turns(wait)
+        ending = other.ask(method, {"sessionId": session})
+        for at in range(4):
+            prompts.append(client.prompt(session, "say 1", key=f"behind-{at}"))
+            await pass_turns(wait // 4)
+        assert "result" in await other.answer(ending)
+        ends = await answered(client, prompts)
+    assert set(ends) <= {*OUTCOMES, "refused"}
+    assert len(gate.prompts) <= sum(end in OUTCOMES for end in ends), "nothing that was refused was run"
+
+
+@pytest.mark.parametrize("method", ["session/close", "session/delete"])
+async def test_while_an_agent_takes_its_time_to_close_a_session_prompts_are_refused(method: str) -> None:
+    gate, closing = Gate(), asyncio.Event()
+    async with staged({"one": lambda: slow_to_close(gate, closing)}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        await client.answer(client.prompt(session, "say 1"))
+        ending = client.ask(method, {"sessionId": session})
+        await closing.wait()
+        refused = await client.answer(client.prompt(session, "say 1"))
+        assert refused["error"]["message"] == (
+            "Invalid request: the session is being closed; load it again before the next prompt"
+        )
+        gate.open.set()
+        assert "result" in await client.answer(ending)
+        if method == "session/close":
+            await client.call("session/load", {"sessionId": session, **LOAD})
+            assert await answered(client, [client.prompt(session, "say 1")]) == ["end_turn"]
+        else:
+            assert (await client.refusal("session/load", {"sessionId": session, **LOAD}))["code"] == -32002
+
+
+async def test_two_clients_may_close_and_delete_a_session_at_the_same_time() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client, other = await stage.client().begin(), await stage.client().begin()
+        session = await client.new()
+        running = client.prompt(session, "wait")
+        await gate.waiting.wait()
+        ends = [
+            client.ask("session/close", {"sessionId": session}),
+            other.ask("session/delete", {"sessionId": session}),
+        ]
+        assert await answered(client, [running]) == ["cancelled"]
+        assert "result" in await client.answer(ends[0])
+        assert "result" in await other.answer(ends[1])
+        assert await stage.journal.info(session) is None
+
+
+class Refusing(MemoryJournal):
+    """Raises `error` as long as there is one; what it raises it for is stored if `stores`."""
+
+    error: JournalError | None = None
+    stores = False
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        if self.error is not None:
+            if self.stores:
+                self.stores = False
+                await super().append(stream, entries, after=after)
+            raise self.error
+        return await super().append(stream, entries, after=after)
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_log, "AGAIN_SECONDS", 0.01)
+
+
+async def test_a_prompt_that_is_not_stored_is_refused_and_never_run() -> None:
+    gate, journal = Gate(), Refusing()
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        journal.error = JournalBusy("another process holds the journal")
+        refused = client.prompt(session, "say 1", key="k1")
+        assert "could not be stored" in (await client.answer(refused))["error"]["message"]
+        journal.error = None
+        assert await answered(client, [client.prompt(session, "say 2", key="k2")]) == ["end_turn"]
+        assert gate.prompts == ["say 2"]
+        again = await client.answer(client.prompt(session, "say 1", key="k1"))
+        assert "could not be stored" in again["error"]["message"], "a retry gets the same outcome"
+        assert gate.prompts == ["say 2"]
+
+
+async def test_a_prompt_that_was_stored_waits_for_a_journal_that_fails() -> None:
+    gate, journal = Gate(), Refusing()
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        running = client.prompt(session, "wait")
+        await gate.waiting.wait()
+        queued = client.prompt(session, "say 1", key="k1")
+        await until_queued(stage.hub.sessions[session])
+        journal.error = JournalBusy("another process holds the journal")
+        gate.open.set()
+        await pass_turns(50)
+        journal.error = None
+        assert set(await answered(client, [running, queued])) <= set(OUTCOMES)
+
+
+@pytest.mark.parametrize("stores", [True, False])
+async def test_a_prompt_of_which_nobody_knows_whether_it_is_stored_runs_once_it_is_known(
+    stores: bool,
+) -> None:
+    gate, journal = Gate(), Refusing()
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        journal.stores, journal.error = stores, JournalUncertain("no answer")
+        asked = client.prompt(session, "say 1", key="k1")
+        again = client.prompt(session, "say 1", key="k1")
+        await asyncio.sleep(0.05)
+        assert not [one for one in client.heard if one.get("id") in (asked, again)], "nobody is told anything"
+        assert gate.prompts == []
+        journal.error = None
+        assert (await client.answer(again))["result"] == {"stopReason": "end_turn"}
+        assert gate.prompts == ["say 1"]
+        stored = [one async for page in journal.replay(session) for one in page]
+        assert sum(b'"taken"' in one.frame for one in stored) == 1
+        assert client.texts(session=session) == ["0 "]
+
+
+async def test_a_prompt_that_was_taken_and_then_changed_is_not_refused_with_its_change() -> None:
+    gate, journal = Gate(), Refusing()
+    async with staged({"one": lambda: obedient(gate)}, journal=journal) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        running = client.prompt(session, "wait")
+        await gate.waiting.wait()
+        queued = client.prompt(session, "say 1", key="k1")
+        await until_queued(stage.hub.sessions[session])
+        journal.error = JournalBusy("another process holds the journal")
+        prompt = [{"type": "text", "text": "say 3"}]
+        await client.call("_dragoman/hub/queue/edit", {"sessionId": session, "key": "k1", "prompt": prompt})
+        await asyncio.sleep(0.05)
+        journal.error = None
+        gate.open.set()
+        assert set(await answered(client, [running, queued])) <= set(OUTCOMES)
+        assert gate.prompts == ["wait", "say 3"]
