@@ -14,8 +14,8 @@ GENERATED = re.compile(r'(# ?|""")Generated\b')
 REASONS: dict[str, str] = {
     "src/dragoman/hub/session/machine.py": "a small function for each event; together they are `step`",
     "src/dragoman/hub/session/state.py": "a session's values, and the fold that is the only way to them",
-    "src/dragoman/hub/live_session.py": "the one place where a session meets journal, agent and clients",
-    "src/dragoman/hub/life.py": "one process of an agent: what it says, what it is told, what it may hold",
+    "src/dragoman/hub/engine/live_session.py": "where a session meets journal, agent and clients",
+    "src/dragoman/hub/agents/process.py": "one process of an agent: its words, its calls, its bytes",
 }
 """Why a file over the limit is not several."""
 

@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dragoman.hub.admission import Grant
+from dragoman.hub.agents.channel import AgentChannel, DirectChannel
+from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
-from dragoman.hub.line import DirectLine, Line
-from dragoman.hub.pool import AgentSpec
 from dragoman.journal import open_journal
 from dragoman.sdk.serve import serving
 from dragoman.transport.memory import memory_pair
@@ -109,11 +109,11 @@ async def measure(total: int, sessions: int) -> dict[str, Any]:
     progress, gate = Progress(total), Gate(sessions)
     served = []
 
-    async def open_() -> Line:
+    async def open_() -> AgentChannel:
         ours, theirs = memory_pair()
         served.append(serving(numbered_agent(gate), theirs))
         await served[-1].__aenter__()
-        return DirectLine(ours)
+        return DirectChannel(ours)
 
     with tempfile.TemporaryDirectory() as place:
         options = HubOptions(default_agent="scripted")

@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from dragoman.cli.connect import Progress
-from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.hub.endpoint import Endpoint
-from dragoman.hub.listening import listening, open_socket
+from dragoman.hub.api.endpoint import Endpoint
+from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.sdk.resuming import Notice
 from tests.sdk.resuming.model import Message, frame
 from tests.sdk.resuming.serving import Server

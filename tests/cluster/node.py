@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dragoman.hub.grants_store import TokenStore
+from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.testing.pace import deadline
 from tests.nats_servers import Place, free_port
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.hub.endpoint import Endpoint
-from dragoman.hub.listening import Tls, listening, open_socket
+from dragoman.hub.api.endpoint import Endpoint
+from dragoman.hub.api.listening import Tls, listening, open_socket
+from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.transport.messages import MessageTransport
 
 HALF = b"GET /acp HTTP/1.1\r\nhost: "

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.listening import Tls
-from dragoman.hub.unadmitted import ConnectionLimits
+from dragoman.hub.api.listening import Tls
+from dragoman.hub.gate.unadmitted import ConnectionLimits
 from tests.hub.doors import HALF, asked, door, peers
 from tests.journal.nats.certificates import Authority
 
@@ -162,8 +162,8 @@ async def test_a_thousand_bad_requests_are_a_few_lines_in_the_log(caplog: pytest
 
 PROGRAM = """
 import asyncio, resource, sys
-from dragoman.hub.listening import listening, open_socket
-from dragoman.hub.server import admit
+from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.api.server import admit
 
 async def app(scope, receive, send):
     if scope["path"] == "/admitted":

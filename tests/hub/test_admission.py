@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.hub.admission import TICKET_SECONDS, Admission, Grant, Refused, hashed, local_hosts, new_token
+from dragoman.hub.gate.admission import (
+    TICKET_SECONDS,
+    Admission,
+    Grant,
+    Refused,
+    hashed,
+    local_hosts,
+    new_token,
+)
 
 TOKEN = new_token()
 HOLDER = Grant("somebody")

@@ -44,8 +44,8 @@ def test_every_threat_has_an_answer_and_something_that_shows_it() -> None:
 
 
 def test_the_bounds_that_the_page_tells_are_those_of_the_code() -> None:
-    from dragoman.hub.admission import TICKET_SECONDS
-    from dragoman.hub.rates import WRONG_TOKENS, Rate
+    from dragoman.hub.gate.admission import TICKET_SECONDS
+    from dragoman.hub.gate.rates import WRONG_TOKENS, Rate
     from dragoman.journal.sealed_search import SCANNED
 
     assert Rate(10, 60.0) == WRONG_TOKENS

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.admission import Grant
-from dragoman.hub.agent_end import AgentEnd, StderrLines, headline_of
+from dragoman.hub.agents.end import AgentEnd, StderrLines, headline_of
+from dragoman.hub.agents.specs import specs_of
+from dragoman.hub.api.observing.seeing import SeenHub
+from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
-from dragoman.hub.observing.seeing import SeenHub
 from dragoman.hub.settings import AgentSettings
-from dragoman.hub.starting import specs_of
 from dragoman.journal.memory import MemoryJournal
 from dragoman.transport.memory import memory_pair
 from tests.hub.sessions.stage import Talker

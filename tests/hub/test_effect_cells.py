@@ -19,12 +19,12 @@ import pytest
 
 from dragoman import Agent, Turn, connect
 from dragoman.errors import CallFailed
-from dragoman.hub.admission import Grant
-from dragoman.hub.client_side import LENT
+from dragoman.hub.agents.specs import specs_of
+from dragoman.hub.clients.client import LENT
+from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
-from dragoman.hub.lending import Lending
+from dragoman.hub.lending.lender import HubLender
 from dragoman.hub.settings import AgentSettings
-from dragoman.hub.starting import specs_of
 from dragoman.journal.memory import MemoryJournal
 from dragoman.schema.v1.methods import METHODS
 from dragoman.transport.memory import memory_pair
@@ -115,7 +115,7 @@ def test_every_effect_has_a_row() -> None:
     async def nobody(access: object) -> None: ...
 
     asked = {one.name for one in METHODS._methods if (one.kind, one.receiver) == ("request", "client")}
-    lent = Lending(guard=nobody)._handlers.keys()
+    lent = HubLender(guard=nobody)._handlers.keys()
     assert (asked | lent | LENT.keys() | {MCP}) - NO_EFFECT == ROWS.keys()
 
 

@@ -374,7 +374,7 @@ async def test_a_question_waits_no_longer_because_the_hub_was_started_again(
         await client.asked()
         await stage.crash()
         an_hour_later = SimpleNamespace(time=lambda: time.time() + 3600)
-        monkeypatch.setattr("dragoman.hub.live_session.time", an_hour_later)
+        monkeypatch.setattr("dragoman.hub.engine.live_session.time", an_hour_later)
         await stage.start()
         back = await stage.client(events=True, cursors=True).begin()
         await back.call("session/load", {"sessionId": session, "cwd": str(project), "mcpServers": []})

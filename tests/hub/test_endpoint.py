@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub import endpoint
-from dragoman.hub.admission import Admission
-from dragoman.hub.observing.observer import Observer
+from dragoman.hub.api import endpoint
+from dragoman.hub.api.observing.observer import Observer
+from dragoman.hub.gate.admission import Admission
 from dragoman.transport import http_asgi, http_server
 from dragoman.transport.http_asgi import read_body
 from tests.hub.faults.hub_stage import HubStage

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.hub.admission import Grant
-from dragoman.hub.folders import complete_folder
+from dragoman.hub.gate.admission import Grant
+from dragoman.hub.lending.folders import complete_folder
 
 ANYBODY = Grant("owner", frozenset({"prompt"}))
 

@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from dragoman.errors import ErrorAnswer
-from dragoman.hub.admission import Grant, Scope
-from dragoman.hub.gate import (
+from dragoman.hub.api.history_api import METHODS as HISTORY_METHODS
+from dragoman.hub.api.history_api import HistoryApi
+from dragoman.hub.api.history_door import HistoryDoor
+from dragoman.hub.gate.admission import Grant, Scope
+from dragoman.hub.gate.table import (
     AGENT_EXTENSION,
     FORBIDDEN,
     HISTORY,
@@ -28,9 +31,6 @@ from dragoman.hub.gate import (
     Row,
     check,
 )
-from dragoman.hub.history_api import METHODS as HISTORY_METHODS
-from dragoman.hub.history_api import HistoryApi
-from dragoman.hub.history_door import HistoryDoor
 from dragoman.transport.memory import memory_pair
 from tests.conftest import COUNTED
 from tests.hub.outside.test_methods import SCOPES

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman.hub.admission import ALL, Admission, Grant, Refused
-from dragoman.hub.grants import LiveGrants
-from dragoman.hub.grants_store import LINKS, TokenStore
+from dragoman.hub.gate.admission import ALL, Admission, Grant, Refused
+from dragoman.hub.gate.grants import LiveGrants
+from dragoman.hub.gate.grants_store import LINKS, TokenStore
 
 DAY = 86_400.0
 

@@ -9,8 +9,8 @@ import pytest
 
 from dragoman.cli.hub_tokens import add_token_parsers, parse_span
 from dragoman.cli.parser import Parser
-from dragoman.hub.admission import hashed
-from dragoman.hub.grants_store import TokenStore
+from dragoman.hub.gate.admission import hashed
+from dragoman.hub.gate.grants_store import TokenStore
 
 
 class Tokens:

@@ -11,9 +11,9 @@ import pytest
 
 from dragoman.dialect import Ledger, Settings
 from dragoman.errors import ErrorAnswer, JournalError
-from dragoman.hub.admission import Grant
-from dragoman.hub.history_api import HistoryApi
-from dragoman.hub.history_door import AT_ONCE, HistoryDoor
+from dragoman.hub.api.history_api import HistoryApi
+from dragoman.hub.api.history_door import AT_ONCE, HistoryDoor
+from dragoman.hub.gate.admission import Grant
 from dragoman.journal import Direction, Entry, MemoryJournal, StreamInfo
 from dragoman.runtime.owner import Owner
 from dragoman.sdk.interpreting.speaking import speaking

@@ -15,9 +15,9 @@ import pytest
 
 from dragoman import Agent, Turn, connect
 from dragoman.errors import LocalMistake
-from dragoman.hub.admission import Admission, Grant, hashed, new_token
-from dragoman.hub.endpoint import Endpoint
-from dragoman.hub.listening import Tls
+from dragoman.hub.api.endpoint import Endpoint
+from dragoman.hub.api.listening import Tls
+from dragoman.hub.gate.admission import Admission, Grant, hashed, new_token
 from dragoman.sdk.serve import serving
 from dragoman.transport.http_client import open_http
 from dragoman.transport.messages import MessageTransport
@@ -130,7 +130,7 @@ async def test_nothing_parses_http2_that_was_not_asked_for(monkeypatch: pytest.M
 
 async def test_without_its_package_it_is_refused_and_a_way_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zttp", None)
-    monkeypatch.delitem(sys.modules, "dragoman.hub.private_uvicorn_http2", raising=False)
+    monkeypatch.delitem(sys.modules, "dragoman.hub.api.private_uvicorn_http2", raising=False)
     with pytest.raises(LocalMistake, match=r"dragoman\[http2\].*reverse proxy"):
         async with door(http2=True):
             pass

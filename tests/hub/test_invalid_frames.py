@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.invalid_frames import LOG_SECONDS, InvalidFrames
+from dragoman.hub.agents.invalid_frames import LOG_SECONDS, InvalidFrames
 from dragoman.transport.contract import Transport
 from dragoman.transport.websocket import open_websocket
 from tests.conftest import COUNTED

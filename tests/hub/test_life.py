@@ -9,27 +9,29 @@ from typing import Any, cast
 import pytest
 
 from dragoman.errors import CallFailed
-from dragoman.hub.life import EARLY_BYTES, REFUSED_BYTES, Life, Receipt
-from dragoman.hub.line import Line
-from dragoman.hub.live_session import LiveSession
+from dragoman.hub.agents.channel import AgentChannel
+from dragoman.hub.agents.process import EARLY_BYTES, REFUSED_BYTES, AgentProcess, Receipt
+from dragoman.hub.engine.live_session import LiveSession
 from dragoman.wire.envelope import Id
 
 
 class Heard:
     """Stands where a session stands; notes what it is given, and has it stored at once."""
 
-    def __init__(self, life: Life, name: str) -> None:
+    def __init__(self, life: AgentProcess, name: str) -> None:
         self.id = name
         self.frames: list[tuple[int, str]] = []
-        self.life: Life | None = life
+        self.life: AgentProcess | None = life
         self._life = life
         life.sessions[name] = cast(LiveSession, self)
 
-    def on_updates(self, frames: list[bytes], number: int, life: Life, receipt: Receipt) -> None:
+    def on_updates(self, frames: list[bytes], number: int, life: AgentProcess, receipt: Receipt) -> None:
         self.frames += [(number, json.loads(frame)["params"]["update"]["text"]) for frame in frames]
         self._life.stored(receipt)
 
-    def on_request(self, frame: bytes, request_id: Id, number: int, life: Life, receipt: Receipt) -> None:
+    def on_request(
+        self, frame: bytes, request_id: Id, number: int, life: AgentProcess, receipt: Receipt
+    ) -> None:
         self.frames.append((number, "request"))
         self._life.stored(receipt)
 
@@ -49,12 +51,14 @@ class Quiet:
         self.acknowledged.append(number)
 
 
-async def _found(life: Life, session: str) -> None: ...
+async def _found(life: AgentProcess, session: str) -> None: ...
 
 
-def a_life() -> tuple[Life, Quiet]:
+def a_life() -> tuple[AgentProcess, Quiet]:
     line = Quiet()
-    return Life("agent", cast(Line, line), survives=True, on_end=lambda _: None, find=_found), line
+    return AgentProcess(
+        "agent", cast(AgentChannel, line), survives=True, on_end=lambda _: None, find=_found
+    ), line
 
 
 def update(session: str, text: str, **more: Any) -> bytes:
@@ -114,13 +118,13 @@ async def test_everything_about_a_session_that_sleeps_waits_until_it_is_awake() 
     found: list[Heard] = []
     awake = asyncio.Event()
 
-    async def find(life: Life, session: str) -> None:
+    async def find(life: AgentProcess, session: str) -> None:
         await asyncio.sleep(0)
         found.append(Heard(life, session))
         awake.set()
 
     line = Quiet()
-    life = Life("agent", cast(Line, line), survives=True, on_end=lambda _: None, find=find)
+    life = AgentProcess("agent", cast(AgentChannel, line), survives=True, on_end=lambda _: None, find=find)
     for number in (1, 2, 3):
         life.feed(number, update("one", str(number)))
     assert line.acknowledged == []
@@ -130,7 +134,7 @@ async def test_everything_about_a_session_that_sleeps_waits_until_it_is_awake() 
     assert line.acknowledged[-1] == 3
 
 
-async def answer_of(life: Life, line: Quiet, method: str, members: dict[str, Any]) -> Any:
+async def answer_of(life: AgentProcess, line: Quiet, method: str, members: dict[str, Any]) -> Any:
     """What the hub makes of an answer to a call of its own."""
     call = asyncio.ensure_future(life.call(method, {}))
     await asyncio.sleep(0)
@@ -209,7 +213,7 @@ async def test_carriage_returns_and_half_pairs_do_not_reach_a_session() -> None:
     frames: list[bytes] = []
 
     class Raw(Heard):
-        def on_updates(self, sent: list[bytes], number: int, life: Life, receipt: Receipt) -> None:
+        def on_updates(self, sent: list[bytes], number: int, life: AgentProcess, receipt: Receipt) -> None:
             frames.extend(sent)
 
     Raw(life, "one")
@@ -254,7 +258,7 @@ class Unread(Quiet):
 )
 async def test_an_agent_that_reads_no_refusals_is_not_read_until_it_does(request_line: bytes) -> None:
     line = Unread()
-    life = Life("agent", cast(Line, line), survives=True, on_end=lambda _: None, find=_found)
+    life = AgentProcess("agent", cast(AgentChannel, line), survives=True, on_end=lambda _: None, find=_found)
     life._sought.add("none")
     for number in range(1, 20_000):
         life.feed(number, request_line % number)

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from dragoman.errors import LinkClosed
-from dragoman.hub.keeping.lease import now
-from dragoman.hub.line import LEASE_OVER, DirectLine
+from dragoman.hub.agents.channel import LEASE_OVER, DirectChannel
+from dragoman.hub.agents.host.lease import now
 from dragoman.testing.transports import Recorder
 from dragoman.transport.memory import memory_pair
 
@@ -35,7 +35,7 @@ class Hearing:
 async def test_a_line_is_closed_when_its_lease_runs_out() -> None:
     ours, theirs = memory_pair()
     theirs.start(peer := Recorder())
-    line = DirectLine(ours)
+    line = DirectChannel(ours)
     line.start(hearing := Hearing())
     line.lease(0.05)
     await hearing.event.wait()
@@ -51,7 +51,7 @@ async def test_a_line_is_closed_when_its_lease_runs_out() -> None:
 async def test_nothing_is_written_after_the_end_of_the_lease_even_before_a_timer_tells() -> None:
     ours, theirs = memory_pair()
     theirs.start(peer := Recorder())
-    line = DirectLine(ours)
+    line = DirectChannel(ours)
     line.start(hearing := Hearing())
     line.lease(60.0)
     line.write(b"in time\n")
@@ -67,7 +67,7 @@ async def test_nothing_is_written_after_the_end_of_the_lease_even_before_a_timer
 
 async def test_an_end_without_a_lease_is_a_hang_up() -> None:
     ours, theirs = memory_pair()
-    line = DirectLine(ours)
+    line = DirectChannel(ours)
     line.start(hearing := Hearing())
     theirs.start(Recorder())
     theirs.write(b"one\ntwo\n")

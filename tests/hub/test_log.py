@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.hub.bounds import HubBounds
-from dragoman.hub.log import AT_ONCE_BYTES, SessionLog
+from dragoman.hub.engine.bounds import HubBounds
+from dragoman.hub.engine.log import AT_ONCE_BYTES, SessionLog
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.keeping import records
-from dragoman.hub.keeping.kept import find_kept
+from dragoman.hub.agents.host import records
+from dragoman.hub.agents.host.kept import find_kept
 from tests.hub.fixtures import host_protocol
 from tests.hub.fixtures.make import real_host
 from tests.hub.fixtures.scenes import OLD, OldScene, OldWatcher, opened, started_host

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from dragoman.errors import AgentFailed
-from dragoman.hub.keeping.kept import find_kept, keep
-from dragoman.hub.keeping.lease import now
-from dragoman.hub.line import Lasting, Line
-from dragoman.hub.pool import AgentSpec, Pool
+from dragoman.hub.agents.channel import AgentChannel, LeaseTerm
+from dragoman.hub.agents.host.kept import find_kept, keep
+from dragoman.hub.agents.host.lease import now
+from dragoman.hub.agents.pool import AgentPool, AgentSpec
+from dragoman.hub.agents.specs import specs_of
 from dragoman.hub.settings import AgentSettings
-from dragoman.hub.starting import specs_of
 from tests.runtime.raw import until
 
 LEASE = 0.25
@@ -38,18 +38,18 @@ sys.stdin.read()
 async def test_an_agent_whose_start_takes_longer_than_several_leases_starts(tmp_path: Path) -> None:
     place = tmp_path / "late.sock"
 
-    def lasting() -> Lasting:
-        return Lasting(LEASE, now())
+    def lasting() -> LeaseTerm:
+        return LeaseTerm(LEASE, now())
 
-    async def open_() -> Line:
+    async def open_() -> AgentChannel:
         # The first lease covers the start of the keeper; without a renewal the agent is ended soon after it.
         command = [sys.executable, "-c", LATE % SLOW]
         return await keep(command, socket=place, lease=30.0, lease_linger=5.0)
 
-    async def adopt() -> Line | None:
+    async def adopt() -> AgentChannel | None:
         return await find_kept(place)
 
-    pool = Pool({"late": AgentSpec(name="late", open=open_, adopt=adopt)}, remember=_remember)
+    pool = AgentPool({"late": AgentSpec(name="late", open=open_, adopt=adopt)}, remember=_remember)
     pool.lease = lasting
     pool.start()
 
@@ -73,13 +73,13 @@ async def test_an_agent_whose_start_takes_longer_than_several_leases_starts(tmp_
 async def test_an_agent_that_has_not_answered_yet_ends_with_its_hub(tmp_path: Path) -> None:
     place = tmp_path / "late.sock"
 
-    async def open_() -> Line:
+    async def open_() -> AgentChannel:
         return await keep([sys.executable, "-c", LATE % 600.0], socket=place)
 
-    async def adopt() -> Line | None:
+    async def adopt() -> AgentChannel | None:
         return await find_kept(place)
 
-    pool = Pool({"late": AgentSpec(name="late", open=open_, adopt=adopt)}, remember=_remember)
+    pool = AgentPool({"late": AgentSpec(name="late", open=open_, adopt=adopt)}, remember=_remember)
     pool.start()
     starting = asyncio.create_task(pool.life("late"))
     await until(lambda: pool.seats["late"].beginning is not None, turns=10_000_000)
@@ -93,7 +93,7 @@ async def test_an_agent_that_has_not_answered_yet_ends_with_its_hub(tmp_path: Pa
 async def test_a_keeper_whose_start_takes_longer_than_the_lease_is_started_under_a_newer_one(
     tmp_path: Path,
 ) -> None:
-    leases = iter([Lasting(1.0, now() - 10.0), Lasting(60.0, now())])
+    leases = iter([LeaseTerm(1.0, now() - 10.0), LeaseTerm(60.0, now())])
     agents = {"cat": AgentSettings(command=("cat",), dialect="v1")}
     spec = specs_of(agents, tmp_path, lease=lambda: next(leases))["cat"]
     line = await spec.open()

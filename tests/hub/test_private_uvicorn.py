@@ -9,8 +9,8 @@ import pytest
 import websockets
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from dragoman.hub import listening, private_uvicorn
-from dragoman.hub.many import EXTENSION
+from dragoman.hub.api import listening, private_uvicorn
+from dragoman.hub.api.many import EXTENSION
 from tests.hub.doors import asked, door
 
 PRIVATE = pytest.mark.parametrize("private", [True, False], ids=["private", "public"])

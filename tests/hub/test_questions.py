@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from dragoman.hub.questions import ELICITATION, PERMISSION, can_be_asked, is_answer, is_cancelled, is_told
+from dragoman.hub.clients.questions import (
+    ELICITATION,
+    PERMISSION,
+    can_be_asked,
+    is_answer,
+    is_cancelled,
+    is_told,
+)
 from dragoman.hub.session.state import OpenRequest
 
 TOLD = {"_meta": {"dragoman": {"permission": "told"}}}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.app import is_plain
+from dragoman.hub.api.app import is_plain
 
 LENDS = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 

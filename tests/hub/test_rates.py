@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.hub.rates import Buckets, Rate, network_of, whole_seconds
+from dragoman.hub.gate.rates import Buckets, Rate, network_of, whole_seconds
 
 
 class Clock:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Turn
-from dragoman.hub import risks as risks_module
-from dragoman.hub.rendering import UNJUDGED
-from dragoman.hub.risks import Risks, proposal_of
+from dragoman.hub.clients.rendering import UNJUDGED
+from dragoman.hub.judge import risks as risks_module
+from dragoman.hub.judge.risks import RiskAssessor, proposal_of
 from dragoman.hub.session.frames import with_ours
 from dragoman.review.risks import LARGEST
 from dragoman.schema import v1
@@ -138,7 +138,7 @@ async def test_an_answer_does_not_wait_for_the_rules(monkeypatch: pytest.MonkeyP
     async def never(self: object, session: object, call: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(Risks, "_judge", never)
+    monkeypatch.setattr(RiskAssessor, "_judge", never)
     async with staged({"asking": asking}) as stage:
         client, request = await asked_for(stage, kind="edit", content=[DIFF])
         client.allow(request)

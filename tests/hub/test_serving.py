@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.hub.endpoint import Endpoint
-from dragoman.hub.listening import listening, open_socket
-from dragoman.hub.serving import AgentPerConnection
+from dragoman.hub.api.endpoint import Endpoint
+from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.api.serving import AgentPerConnection
+from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.transport.websocket import open_websocket
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}

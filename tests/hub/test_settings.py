@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from dragoman.errors import LocalMistake
-from dragoman.hub.rates import Rate
+from dragoman.hub.gate.rates import Rate
 from dragoman.hub.settings import (
     AgentSettings,
     HubSettings,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.hub.rates import Rate
+from dragoman.hub.gate.rates import Rate
 from dragoman.hub.settings import HubSettings
 from dragoman.hub.settings_reading import SettingsError, load_settings, parse_settings
 

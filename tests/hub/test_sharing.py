@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.admission import Admission, Grant, hashed, new_token
-from dragoman.hub.endpoint import Endpoint
+from dragoman.hub.api.endpoint import Endpoint
+from dragoman.hub.gate.admission import Admission, Grant, hashed, new_token
 
 TOKEN = new_token()
 TRUSTED = "https://pages.example"

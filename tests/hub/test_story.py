@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.hub.admission import new_token
+from dragoman.hub.gate.admission import new_token
 from tests.interop.programs import AGENTS, CLIENTS, ROOT, needs_node, tell
 from tests.interop.test_story import FUTURE, ORDERS, STORY
 

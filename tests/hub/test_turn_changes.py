@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from dragoman import Agent, Turn
-from dragoman.hub import turn_changes
-from dragoman.hub.turn_changes import TurnChanges
+from dragoman.hub.lending import turn_changes
+from dragoman.hub.lending.turn_changes import TurnChanges
 from dragoman.schema.v1 import ToolCallLocation
 from dragoman.workspace import changes as workspace_changes
 from tests.hub.sessions.stage import Stage, Talker, staged

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.hub.unadmitted import ConnectionLimits, UnadmittedConnections
+from dragoman.hub.gate.unadmitted import ConnectionLimits, UnadmittedConnections
 
 
 class Line:

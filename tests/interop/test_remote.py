@@ -15,9 +15,9 @@ from acp.http.asgi import create_asgi_app
 from acp.ws import create_websocket_stream
 
 from dragoman import Agent, Client, Turn, connect
-from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.hub.endpoint import Endpoint, Visit
-from dragoman.hub.listening import listening, open_socket
+from dragoman.hub.api.endpoint import Endpoint, Visit
+from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.schema import v1
 from dragoman.sdk.serve import serving
 from dragoman.transport.messages import MessageTransport

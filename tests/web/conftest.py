@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.grants_store import TokenStore
+from dragoman.hub.gate.grants_store import TokenStore
 from dragoman.testing.pace import patience
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -15,7 +15,7 @@ from dragoman.cli.files import explain_error
 from dragoman.text.sanitize import sanitize_line
 
 if TYPE_CHECKING:
-    from dragoman.hub.grants_store import Token, TokenStore
+    from dragoman.hub.gate.grants_store import Token, TokenStore
 
 EXAMPLES = """examples:
   dragoman hub token add phone --scope observe --scope approve
@@ -91,7 +91,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from pathlib import Path
 
     from dragoman.errors import LocalMistake
-    from dragoman.hub.grants_store import TokenStore
+    from dragoman.hub.gate.grants_store import TokenStore
     from dragoman.hub.settings_reading import SettingsError, load_settings
 
     try:
@@ -109,7 +109,7 @@ def _run(chosen: argparse.Namespace) -> int:
 def _add(store: TokenStore, chosen: argparse.Namespace) -> int:
     import time
 
-    from dragoman.hub.admission import ALL
+    from dragoman.hub.gate.admission import ALL
 
     expires = None if chosen.expires is None else time.time() + chosen.expires
     token = store.add(

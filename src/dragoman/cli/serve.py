@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.cli.console import say
 
 if TYPE_CHECKING:
-    from dragoman.hub.listening import Tls
+    from dragoman.hub.api.listening import Tls
 
 EPILOG = """examples:
   dragoman serve -- my-agent --acp
@@ -55,7 +55,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from dragoman.errors import LocalMistake
 
     try:
-        from dragoman.hub import listening  # noqa: F401 -- whether it can be imported at all
+        from dragoman.hub.api import listening  # noqa: F401 -- whether it can be imported at all
     except ImportError as error:
         say(f"dragoman serve: needs the extra 'hub': pip install 'dragoman[hub]' ({error})", file=sys.stderr)
         return 2
@@ -68,10 +68,10 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 async def _serve(chosen: argparse.Namespace) -> None:
-    from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, names_of
-    from dragoman.hub.endpoint import Endpoint
-    from dragoman.hub.listening import listening, open_socket, parse_listen
-    from dragoman.hub.serving import AgentPerConnection
+    from dragoman.hub.api.endpoint import Endpoint
+    from dragoman.hub.api.listening import listening, open_socket, parse_listen
+    from dragoman.hub.api.serving import AgentPerConnection
+    from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, names_of
     from dragoman.sdk.leaving import Leaving
     from dragoman.sdk.proxy.target import shown
 
@@ -105,7 +105,7 @@ def _say(host: str, port: int, *, tls: Tls | None, token: str) -> None:
 def _token(path: str | None) -> str:
     from dragoman.cli.tokens import read_token
     from dragoman.errors import LocalMistake
-    from dragoman.hub.admission import new_token
+    from dragoman.hub.gate.admission import new_token
 
     if path is None:
         return new_token()
@@ -117,7 +117,7 @@ def _token(path: str | None) -> str:
 
 def _tls(chosen: argparse.Namespace) -> Tls | None:
     from dragoman.errors import LocalMistake
-    from dragoman.hub.listening import Tls
+    from dragoman.hub.api.listening import Tls
 
     if bool(chosen.tls_cert) != bool(chosen.tls_key):
         raise LocalMistake("--tls-cert and --tls-key belong together")

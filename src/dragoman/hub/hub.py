@@ -17,28 +17,28 @@ from typing import Any, TypeAlias
 from msgspec import Raw, Struct
 
 from dragoman.errors import Elsewhere, ErrorAnswer, JournalError, StreamMoved
-from dragoman.hub.admission import Grant
-from dragoman.hub.asking import Desk
-from dragoman.hub.belonging import AllOurs, Belonging
-from dragoman.hub.bounds import MIB, HubBounds
-from dragoman.hub.checkpoints import is_due, take_checkpoint
-from dragoman.hub.client_side import HubClient
-from dragoman.hub.extras import Extras
-from dragoman.hub.follower import Follower
-from dragoman.hub.life import Life
-from dragoman.hub.live_session import LiveSession
-from dragoman.hub.log import STORE_SECONDS
-from dragoman.hub.making import Made
-from dragoman.hub.methods import Methods
-from dragoman.hub.opening import hand_over, open_session
-from dragoman.hub.pending import drop_overdue
-from dragoman.hub.pool import AgentSpec, Pool
-from dragoman.hub.recovery import recover
-from dragoman.hub.rendering import Position
+from dragoman.hub.agents.pool import AgentPool, AgentSpec
+from dragoman.hub.agents.process import AgentProcess
+from dragoman.hub.clients.client import HubClient
+from dragoman.hub.clients.follower import Follower
+from dragoman.hub.clients.methods import Methods
+from dragoman.hub.clients.rendering import Position
+from dragoman.hub.clients.showing import SessionViews
+from dragoman.hub.engine.bounds import MIB, HubBounds
+from dragoman.hub.engine.checkpoints import is_due, take_checkpoint
+from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.log import STORE_SECONDS
+from dragoman.hub.engine.making import Made
+from dragoman.hub.engine.opening import hand_over, open_session
+from dragoman.hub.engine.ownership import Ownership, SoleOwnership
+from dragoman.hub.engine.pending import drop_overdue
+from dragoman.hub.engine.recovery import recover
+from dragoman.hub.gate.admission import Grant
+from dragoman.hub.judge.broker import ApprovalBroker
+from dragoman.hub.lending.extras import SessionExtras
+from dragoman.hub.lending.turn_changes import KEPT_SECONDS, TurnChanges
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded
-from dragoman.hub.showing import Showing
-from dragoman.hub.turn_changes import KEPT_SECONDS, TurnChanges
 from dragoman.journal import Journal
 from dragoman.runtime.owner import Owner
 from dragoman.runtime.turnstile import Turnstile
@@ -96,24 +96,24 @@ class Hub:
         options: HubOptions | None = None,
         remember: Callable[[str, dict[str, Any] | None], dict[str, Any]] | None = None,
         trace: Trace | None = None,
-        belonging: Belonging | None = None,
+        belonging: Ownership | None = None,
     ) -> None:
         """`trace` is asked for the `_meta` with which each prompt goes to its agent, `belonging` whose a
         session is.
         """
-        self.belonging: Belonging = belonging or AllOurs()
+        self.belonging: Ownership = belonging or SoleOwnership()
         self.journal = journal
         self.bounds = HubBounds()
         self.options = options or HubOptions()
         self.default_agent = self.options.default_agent
-        self.pool = Pool(agents, remember=remember or (lambda name, answer: answer or {}))
+        self.pool = AgentPool(agents, remember=remember or (lambda name, answer: answer or {}))
         self.sessions: dict[str, LiveSession] = {}
         self.clients: set[HubClient] = set()
         self.methods = Methods(self)
-        self.desk = Desk(self)
-        self.extras = Extras(self)
+        self.desk = ApprovalBroker(self)
+        self.extras = SessionExtras(self)
         self.changes = TurnChanges(enabled=self.options.changes, kept=self.options.changes_kept)
-        self.showing = Showing(self)
+        self.showing = SessionViews(self)
         self.trace = trace
         self.status_of: Callable[[], Awaitable[Any]] | None = None
         """Says how the hub stands; whoever runs it sets it."""
@@ -302,7 +302,7 @@ class Hub:
                 if now - session.used >= seconds and session.is_releasable:
                     self.owner.start(session.release())
 
-    async def _find(self, life: Life, session_id: str) -> None:
+    async def _find(self, life: AgentProcess, session_id: str) -> None:
         """An agent speaks of a session that nobody has open."""
         try:
             await self.session(session_id)

@@ -23,7 +23,11 @@ KIND_LENGTH = 48
 KINDS = 256
 """Kinds that are counted apart; all others count as one."""
 
-LOGGERS = ("asyncio", "uvicorn.error", *(f"dragoman.hub.{name}" for name in ("acceptor", "app", "endpoint")))
+LOGGERS = (
+    "asyncio",
+    "uvicorn.error",
+    *(f"dragoman.hub.api.{name}" for name in ("acceptor", "app", "endpoint")),
+)
 """Those that log what peers do before, and when, they are admitted."""
 
 

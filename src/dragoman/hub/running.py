@@ -15,26 +15,26 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dragoman.hub.admission import Admission, local_hosts, names_of
+from dragoman.hub.agents.channel import LeaseTerm
+from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.agents.specs import Introductions, specs_of
 from dragoman.hub.alone import alone_in
-from dragoman.hub.app import HubApp
+from dragoman.hub.api.app import HubApp
+from dragoman.hub.api.listening import Tls, listening, open_socket, parse_listen
+from dragoman.hub.api.observing.asgi import HEALTH, PATHS, ObservingPages
+from dragoman.hub.api.observing.observer import Observer
+from dragoman.hub.api.observing.spans import open_spans
+from dragoman.hub.api.observing.status import SeesHub, Status
 from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.joining import node_name, place_of
-from dragoman.hub.grants import LiveGrants
-from dragoman.hub.grants_store import TokenStore
+from dragoman.hub.gate.admission import Admission, local_hosts, names_of
+from dragoman.hub.gate.grants import LiveGrants
+from dragoman.hub.gate.grants_store import TokenStore
+from dragoman.hub.gate.rates import Buckets
+from dragoman.hub.gate.unadmitted import ConnectionLimits
 from dragoman.hub.hub import Hub, HubOptions, Trace
-from dragoman.hub.line import Lasting
-from dragoman.hub.listening import Tls, listening, open_socket, parse_listen
-from dragoman.hub.observing.asgi import HEALTH, PATHS, ObservingPages
-from dragoman.hub.observing.observer import Observer
-from dragoman.hub.observing.spans import open_spans
-from dragoman.hub.observing.status import SeesHub, Status
-from dragoman.hub.pool import AgentSpec
-from dragoman.hub.rates import Buckets
 from dragoman.hub.settings import HubSettings, changed
 from dragoman.hub.settings_agents import offered_agents
-from dragoman.hub.starting import Introductions, specs_of
-from dragoman.hub.unadmitted import ConnectionLimits
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import Limits
 from dragoman.transport.http_connection import Bounds
@@ -210,7 +210,9 @@ def options_of(settings: HubSettings) -> HubOptions:
     )
 
 
-def _specs(settings: HubSettings, folder: Path, lease: Callable[[], Lasting] | None) -> dict[str, AgentSpec]:
+def _specs(
+    settings: HubSettings, folder: Path, lease: Callable[[], LeaseTerm] | None
+) -> dict[str, AgentSpec]:
     return specs_of(
         offered_agents(settings), folder / "agents", lease=lease, policy=settings.approvals.policy
     )

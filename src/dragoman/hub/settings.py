@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get
 import msgspec
 from msgspec import Struct, field
 
-from dragoman.hub.rates import Rate
+from dragoman.hub.gate.rates import Rate
 from dragoman.journal.contract import Durability
 from dragoman.journal.history import history_path
 

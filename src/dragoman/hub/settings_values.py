@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dragoman.hub.rates import Rate
+from dragoman.hub.gate.rates import Rate
 from dragoman.hub.settings import Kind
 
 BYTES = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 1000, "mb": 10**6, "gb": 10**9}

@@ -59,9 +59,9 @@ def hub_like() -> Agent:
 
 @asynccontextmanager
 async def hub_at(agent: Agent, token: str) -> AsyncIterator[str]:
-    from dragoman.hub.admission import Admission, Grant, hashed, local_hosts
-    from dragoman.hub.endpoint import Endpoint, Visit
-    from dragoman.hub.listening import listening, open_socket
+    from dragoman.hub.api.endpoint import Endpoint, Visit
+    from dragoman.hub.api.listening import listening, open_socket
+    from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
     from dragoman.transport.messages import MessageTransport
 
     tasks: set[asyncio.Task[None]] = set()

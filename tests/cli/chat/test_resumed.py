@@ -13,9 +13,9 @@ import pytest
 
 from dragoman.cli.chat.remote import HubHouse
 from dragoman.cli.chat.rules import Rules
-from dragoman.hub.admission import Admission, Grant, hashed, local_hosts
-from dragoman.hub.endpoint import Endpoint, Visit
-from dragoman.hub.listening import listening, open_socket
+from dragoman.hub.api.endpoint import Endpoint, Visit
+from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
 from dragoman.transport.messages import MessageTransport
 from dragoman.tui.model.entries import Said
 from dragoman.tui.ports import Wanted

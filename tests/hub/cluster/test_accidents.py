@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.hub import checkpoints
+from dragoman.hub.engine import checkpoints
 from tests.hub.cluster.accidents import tried
 
 

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from dragoman.errors import JournalError
-from dragoman.hub import checkpoints
-from dragoman.hub.checkpoints import read_session
+from dragoman.hub.engine import checkpoints
+from dragoman.hub.engine.checkpoints import read_session
 from dragoman.hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
 from dragoman.hub.session.state import fold, new_state
 from dragoman.journal import Entry, Journal, MemoryJournal, Page, Stored

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub import bounds
-from dragoman.hub.admission import Grant
 from dragoman.hub.cluster import switch, words
 from dragoman.hub.cluster.switch import Switch
 from dragoman.hub.cluster.words import Word
+from dragoman.hub.engine import bounds
+from dragoman.hub.gate.admission import Grant
 from dragoman.journal.contract import PAGE_BYTES
 from dragoman.transport.memory import memory_pair
 from tests.hub.cluster.together import Group, Member, nodes

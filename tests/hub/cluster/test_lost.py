@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dragoman.errors import JournalError
-from dragoman.hub import bounds
-from dragoman.hub import log as hub_log
-from dragoman.hub.live_session import LiveSession
+from dragoman.hub.engine import bounds
+from dragoman.hub.engine import log as hub_log
+from dragoman.hub.engine.live_session import LiveSession
 from dragoman.journal import StreamInfo
 from tests.hub.cluster.together import nodes
 from tests.hub.sessions.agents import Gate, obedient

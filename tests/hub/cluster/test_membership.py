@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from dragoman.errors import Elsewhere, JournalError, LocalMistake
+from dragoman.hub.agents.channel import LeaseTerm
 from dragoman.hub.cluster import membership
 from dragoman.hub.cluster.membership import Members, Node, new_life
 from dragoman.hub.cluster.owning import Owners
 from dragoman.hub.cluster.placing import heir, place
-from dragoman.hub.line import Lasting
 from dragoman.journal.shared_memory import MemoryNode, SharedMemory
 
 LEASE = 0.4
@@ -50,7 +50,7 @@ class One:
         self.heard.append(what)
         self.news.set()
 
-    def _renewed(self, lasting: Lasting) -> None:
+    def _renewed(self, lasting: LeaseTerm) -> None:
         self._acts += 1
         self.news.set()
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from dragoman import Agent
 from dragoman.errors import JournalError
-from dragoman.hub.admission import Grant
 from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.membership import Node, new_life
+from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal

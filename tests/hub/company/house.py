@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.hub.app import HubApp
+from dragoman.hub.agents.channel import DirectChannel
+from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.api.app import HubApp
+from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.hub.hub import Hub, HubOptions
-from dragoman.hub.line import DirectLine
-from dragoman.hub.listening import listening, open_socket
-from dragoman.hub.pool import AgentSpec
 from dragoman.journal.sqlite import open_journal
 from dragoman.testing.pace import deadline
 from dragoman.transport.memory import memory_pair
@@ -56,10 +56,10 @@ class ScriptedAgent:
         self._cancelled: set[str] = set()
         self._session_of: dict[int, str] = {}
 
-    async def open(self) -> DirectLine:
+    async def open(self) -> DirectChannel:
         ours, self._transport = memory_pair()
         self._transport.start(self)
-        return DirectLine(ours)
+        return DirectChannel(ours)
 
     # What the hub says.
 

@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from dragoman.hub.admission import Admission, Grant, hashed, local_hosts
-from dragoman.hub.app import HubApp
+from dragoman.hub.agents.channel import DirectChannel
+from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.api.app import HubApp
+from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts
 from dragoman.hub.hub import Hub, HubOptions
-from dragoman.hub.line import DirectLine
-from dragoman.hub.listening import listening, open_socket
-from dragoman.hub.pool import AgentSpec
 from dragoman.journal import open_journal
 from dragoman.sdk.serve import serving
 from dragoman.transport.memory import memory_pair
@@ -79,7 +79,7 @@ class HubStage(Stage):
             self.hub.accept = counted  # type: ignore[method-assign, assignment]
             yield app
 
-    async def _open(self, stack: AsyncExitStack) -> DirectLine:
+    async def _open(self, stack: AsyncExitStack) -> DirectChannel:
         ours, theirs = memory_pair()
         await stack.enter_async_context(serving(self._agent(), theirs))
-        return DirectLine(ours)
+        return DirectChannel(ours)

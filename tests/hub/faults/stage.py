@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman import Agent, Turn
-from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.hub.endpoint import Endpoint, Visit
-from dragoman.hub.listening import Keepalive, listening, open_socket
+from dragoman.hub.api.endpoint import Endpoint, Visit
+from dragoman.hub.api.listening import Keepalive, listening, open_socket
+from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.sdk.serve import serving
 from dragoman.testing.pace import deadline
 from dragoman.transport.http_server import Bounds

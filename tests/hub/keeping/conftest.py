@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.hub.keeping.kept import find_kept, keep
+from dragoman.hub.agents.host.kept import find_kept, keep
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from dragoman.hub.keeping import place, records
-from dragoman.hub.keeping.kept import KeptAgent, find_kept
+from dragoman.hub.agents.host import place, records
+from dragoman.hub.agents.host.kept import KeptAgent, find_kept
 from dragoman.testing.pace import patience
 from dragoman.transport.contract import Limits
 from dragoman.transport.waiting import Waiters

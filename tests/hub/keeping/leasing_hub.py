@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from dragoman.hub.keeping.kept import keep
+from dragoman.hub.agents.host.kept import keep
 
 
 class Printing:

@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from dragoman.hub.keeping.kept import KeptAgent, find_kept, keep
+from dragoman.hub.agents.host.kept import KeptAgent, find_kept, keep
 
 BATCH = 50
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from dragoman.errors import LinkClosed
-from dragoman.hub.keeping import lease, records
-from dragoman.hub.keeping.attached import KeptAgent
+from dragoman.hub.agents.host import lease, records
+from dragoman.hub.agents.host.attached import KeptAgent
 from tests.hub.keeping.hearing import Journal, a_socketpair
 
 

@@ -1,7 +1,7 @@
 import asyncio
 
 from dragoman.errors import LinkClosed
-from dragoman.hub.keeping.deliveries import Deliveries
+from dragoman.hub.agents.host.deliveries import Deliveries
 from dragoman.transport.contract import Limits, Sink
 from dragoman.transport.waiting import Waiters
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.hub.keeping.frames import ENTRY, KeptFrames
+from dragoman.hub.agents.host.frames import ENTRY, KeptFrames
 
 
 def sent(kept: KeptFrames, *, size: int = 1 << 20) -> list[tuple[int, bytes]]:

@@ -12,8 +12,8 @@ from typing import cast
 
 import pytest
 
-from dragoman.hub.keeping import halting
-from dragoman.hub.keeping.halting import Halt
+from dragoman.hub.agents.host import halting
+from dragoman.hub.agents.host.halting import Halt
 from dragoman.testing.transports import Recorder
 from dragoman.transport import tree
 from dragoman.transport.owned import Grace, OwnedTree

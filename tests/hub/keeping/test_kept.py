@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LinkClosed, LocalMistake, SpawnFailed
-from dragoman.hub.keeping import place, records
-from dragoman.hub.keeping.keeper import ATTACHED
-from dragoman.hub.keeping.kept import find_kept, keep
+from dragoman.hub.agents.host import place, records
+from dragoman.hub.agents.host.keeper import ATTACHED
+from dragoman.hub.agents.host.kept import find_kept, keep
 from tests.conftest import children
 from tests.hub.keeping.hearing import Journal, RawHub, attach, raw_hub, round_trips, until_gone
 

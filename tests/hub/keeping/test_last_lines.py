@@ -1,4 +1,4 @@
-from dragoman.hub.keeping.last_lines import KEPT, LINE, LastLines
+from dragoman.hub.agents.host.last_lines import KEPT, LINE, LastLines
 
 
 def taken(lines: LastLines) -> list[bytes]:

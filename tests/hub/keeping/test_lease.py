@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from dragoman.hub.keeping.lease import LOOK, Lease, moment, now
+from dragoman.hub.agents.host.lease import LOOK, Lease, moment, now
 
 
 class Scene:

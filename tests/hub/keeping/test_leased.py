@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import SpawnFailed
-from dragoman.hub.keeping.kept import KeptAgent, find_kept, keep
-from dragoman.hub.keeping.leased import GOES_ON, LOST, STOPPED
+from dragoman.hub.agents.host.kept import KeptAgent, find_kept, keep
+from dragoman.hub.agents.host.leased import GOES_ON, LOST, STOPPED
 from dragoman.transport import tree
 from tests.hub.keeping.hearing import Journal, until_gone
 from tests.together import SideBySide

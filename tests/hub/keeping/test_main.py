@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.hub.keeping.__main__ import order_of
+from dragoman.hub.agents.host.__main__ import order_of
 
 
 def test_the_command_line_says_what_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,7 +27,7 @@ def test_without_options_the_agent_gets_what_the_keeper_has() -> None:
 
 def test_a_keeper_is_small_because_it_imports_little() -> None:
     """Whatever these bring along is paid for once per agent."""
-    show = "import sys, dragoman.hub.keeping.__main__; print(*sys.modules)"
+    show = "import sys, dragoman.hub.agents.host.__main__; print(*sys.modules)"
     shown = subprocess.run([sys.executable, "-c", show], capture_output=True, check=True, text=True)
     rooms = {".".join(name.split(".")[:2]) for name in shown.stdout.split() if name.startswith("dragoman.")}
     assert rooms == {

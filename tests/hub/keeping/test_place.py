@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import LocalMistake
-from dragoman.hub.keeping import place
+from dragoman.hub.agents.host import place
 
 
 def test_the_folder_the_socket_and_the_secret_are_closed_to_others(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.hub.keeping import records
-from dragoman.hub.keeping.records import SPACE, OutOfStep, Records
+from dragoman.hub.agents.host import records
+from dragoman.hub.agents.host.records import SPACE, OutOfStep, Records
 from tests.hub.keeping.hearing import a_socketpair
 
 Said = list[tuple[int, int, bytes]]

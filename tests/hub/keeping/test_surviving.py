@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.hub.keeping import records
-from dragoman.hub.keeping.kept import find_kept
+from dragoman.hub.agents.host import records
+from dragoman.hub.agents.host.kept import find_kept
 from tests.hub.keeping.hearing import Journal, attach, raw_hub, until_gone
 
 pytestmark = pytest.mark.bound(40)

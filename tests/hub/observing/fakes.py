@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.hub.observing.status import SeenAgent, SeenConnection, SeenJournal, SeenSession
+from dragoman.hub.api.observing.status import SeenAgent, SeenConnection, SeenJournal, SeenSession
 from dragoman.journal import Entry, Journal
 
 

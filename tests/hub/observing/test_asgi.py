@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.admission import Admission, Grant, Scope, hashed, local_hosts
-from dragoman.hub.observing.asgi import ObservingPages
+from dragoman.hub.api.observing.asgi import ObservingPages
+from dragoman.hub.gate.admission import Admission, Grant, Scope, hashed, local_hosts
 
 HOLDERS: dict[str, frozenset[Scope]] = {
     "watcher": frozenset({"observe"}),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.hub.observing.digest import (
+from dragoman.hub.api.observing.digest import (
     Asked,
     Began,
     Ended,
@@ -18,7 +18,7 @@ from dragoman.hub.observing.digest import (
     is_dull,
     read_entry,
 )
-from dragoman.hub.observing.usage import Cost, Tokens, Usage
+from dragoman.hub.api.observing.usage import Cost, Tokens, Usage
 from dragoman.journal import Direction, Entry, Stored
 from tests.hub.observing.fakes import answer, ask, note, prompt, update
 

@@ -19,9 +19,9 @@ from dragoman.cli.hub_status import NotAnswered, _watch, add_status_parser, ask_
 from dragoman.cli.hub_status_text import show, show_agents
 from dragoman.cli.parser import Parser
 from dragoman.errors import LocalMistake
-from dragoman.hub.observing.processes import TreeUse
-from dragoman.hub.observing.status import SeenAgent, SeenConnection, SeenJournal, SeenSession, status_of
-from dragoman.hub.observing.usage import Cost, Spending, Tokens, Usage
+from dragoman.hub.api.observing.processes import TreeUse
+from dragoman.hub.api.observing.status import SeenAgent, SeenConnection, SeenJournal, SeenSession, status_of
+from dragoman.hub.api.observing.usage import Cost, Spending, Tokens, Usage
 from dragoman.text.cells import fit
 from dragoman.text.sanitize import sanitize_line
 from tests.hub.observing.fakes import ShownHub

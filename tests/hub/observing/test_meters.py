@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import LocalMistake
-from dragoman.hub.observing.exposition import number, render
-from dragoman.hub.observing.meters import MOST_MEMBERS, OTHERS, Counter, Histogram, Meters
+from dragoman.hub.api.observing.exposition import number, render
+from dragoman.hub.api.observing.meters import MOST_MEMBERS, OTHERS, Counter, Histogram, Meters
 from tests.hub.observing.strict import parse
 
 

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from dragoman.errors import JournalError
-from dragoman.hub.observing.observer import REASONS, Observer
-from dragoman.hub.observing.status import SeenAgent
+from dragoman.hub.api.observing.observer import REASONS, Observer
+from dragoman.hub.api.observing.status import SeenAgent
 from dragoman.journal import Entry, Journal, MemoryJournal
 from dragoman.testing import check_journal
 from tests.hub.observing.fakes import ShownHub, answer, ask, live, note, prompt, update

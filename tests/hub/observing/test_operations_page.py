@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dragoman.hub.observing.hub_meters import HubMeters
-from dragoman.hub.observing.status import (
+from dragoman.hub.api.observing.hub_meters import HubMeters
+from dragoman.hub.api.observing.status import (
     AgentStatus,
     JournalStatus,
     SeenConnection,
@@ -19,7 +19,7 @@ from dragoman.hub.observing.status import (
     Totals,
     Use,
 )
-from dragoman.hub.observing.usage import Tokens
+from dragoman.hub.api.observing.usage import Tokens
 
 PAGE = (Path(__file__).parents[3] / "docs" / "operations.md").read_text("utf-8")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.hub.observing.processes import Root, TreeUse, tree_use, trees_use
+from dragoman.hub.api.observing.processes import Root, TreeUse, tree_use, trees_use
 
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc on this system")
 

@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 import pytest
 
 from dragoman import Agent, AgentHandle, Client, Turn, connect
-from dragoman.hub.admission import Grant
+from dragoman.hub.agents.channel import AgentChannel, DirectChannel
+from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.api.observing.observer import Observer
+from dragoman.hub.api.observing.seeing import SeenHub, transport_of
+from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
-from dragoman.hub.line import DirectLine, Line
-from dragoman.hub.observing.observer import Observer
-from dragoman.hub.observing.seeing import SeenHub, transport_of
-from dragoman.hub.pool import AgentSpec
 from dragoman.journal import MemoryJournal
 from dragoman.schema import v1
 from dragoman.sdk.serve import serving
@@ -30,8 +30,8 @@ async def hub_of(agent: Agent, client: Client) -> AsyncIterator[tuple[SeenHub, O
     observer = Observer()
     ours, theirs = memory_pair()
 
-    async def start() -> Line:
-        return DirectLine(ours)
+    async def start() -> AgentChannel:
+        return DirectChannel(ours)
 
     spec = AgentSpec(name="asker", title="One that asks", open=start)
     async with serving(agent, theirs), MemoryJournal() as journal:

@@ -10,17 +10,17 @@ import pytest
 
 from dragoman import Agent, Turn, connect
 from dragoman.dialect import Ledger, Settings
-from dragoman.hub.admission import Admission, Grant, Scope, hashed, local_hosts
-from dragoman.hub.app import HubApp
-from dragoman.hub.endpoint import Visit
-from dragoman.hub.history_api import HistoryApi
-from dragoman.hub.history_door import HistoryDoor
+from dragoman.hub.agents.channel import AgentChannel, DirectChannel
+from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.api.app import HubApp
+from dragoman.hub.api.endpoint import Visit
+from dragoman.hub.api.history_api import HistoryApi
+from dragoman.hub.api.history_door import HistoryDoor
+from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.api.observing.asgi import PATHS, ObservingPages
+from dragoman.hub.api.observing.observer import Observer
+from dragoman.hub.gate.admission import Admission, Grant, Scope, hashed, local_hosts
 from dragoman.hub.hub import Hub, HubOptions
-from dragoman.hub.line import DirectLine, Line
-from dragoman.hub.listening import listening, open_socket
-from dragoman.hub.observing.asgi import PATHS, ObservingPages
-from dragoman.hub.observing.observer import Observer
-from dragoman.hub.pool import AgentSpec
 from dragoman.journal import MemoryJournal
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.sdk.serve import serving
@@ -46,8 +46,8 @@ async def test_a_turn_over_a_websocket_is_in_the_metrics_and_in_the_history() ->
     observer = Observer()
     ours, theirs = memory_pair()
 
-    async def start() -> Line:
-        return DirectLine(ours)
+    async def start() -> AgentChannel:
+        return DirectChannel(ours)
 
     bound = open_socket("127.0.0.1", 0, tls=None, insecure=False)
     port = bound.getsockname()[1]

@@ -18,13 +18,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from dragoman.errors import LocalMistake
-from dragoman.hub.observing.digest import Tool
-from dragoman.hub.observing.observer import Observer
-from dragoman.hub.observing.otel import MOST_SPANS, MOST_TURNS
-from dragoman.hub.observing.otlp import PlainSpan, encode_spans, post, traces_url
-from dragoman.hub.observing.spans import NoSpans, Spans, open_spans, update
-from dragoman.hub.observing.trace_context import read_meta
-from dragoman.hub.observing.usage import Tokens
+from dragoman.hub.api.observing.digest import Tool
+from dragoman.hub.api.observing.observer import Observer
+from dragoman.hub.api.observing.otel import MOST_SPANS, MOST_TURNS
+from dragoman.hub.api.observing.otlp import PlainSpan, encode_spans, post, traces_url
+from dragoman.hub.api.observing.spans import NoSpans, Spans, open_spans, update
+from dragoman.hub.api.observing.trace_context import read_meta
+from dragoman.hub.api.observing.usage import Tokens
 from dragoman.journal import MemoryJournal
 from tests.hub.observing import fakes
 
@@ -226,7 +226,7 @@ async def test_nothing_is_changed_when_nobody_looks() -> None:
 
 def test_who_has_no_spans_does_not_load_what_they_need() -> None:
     program = (
-        "import sys, dragoman.hub.observing.observer, dragoman.hub.observing.asgi\n"
+        "import sys, dragoman.hub.api.observing.observer, dragoman.hub.api.observing.asgi\n"
         "print([name for name in sys.modules if name.startswith('opentelemetry')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

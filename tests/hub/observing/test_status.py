@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from dragoman.hub.observing.hub_meters import HubMeters
-from dragoman.hub.observing.meters import Histogram
-from dragoman.hub.observing.processes import TreeUse
-from dragoman.hub.observing.status import (
+from dragoman.hub.api.observing.hub_meters import HubMeters
+from dragoman.hub.api.observing.meters import Histogram
+from dragoman.hub.api.observing.processes import TreeUse
+from dragoman.hub.api.observing.status import (
     LISTED,
     SeenAgent,
     SeenConnection,
@@ -18,7 +18,7 @@ from dragoman.hub.observing.status import (
     Status,
     status_of,
 )
-from dragoman.hub.observing.usage import Cost, Spending, Tokens, Usage
+from dragoman.hub.api.observing.usage import Cost, Spending, Tokens, Usage
 from tests.hub.observing.fakes import ShownHub
 from tests.hub.observing.strict import parse
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.hub.observing.trace_context import (
+from dragoman.hub.api.observing.trace_context import (
     MOST_MEMBERS,
     TraceContext,
     read_meta,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.hub.observing.usage import MOST_SESSIONS, Cost, Spending, Tokens, Usage, usage_of
+from dragoman.hub.api.observing.usage import MOST_SESSIONS, Cost, Spending, Tokens, Usage, usage_of
 
 
 def update(**members: object) -> bytes:

@@ -20,9 +20,9 @@ from typing import Any, Literal, NamedTuple
 import httpx2
 
 from dragoman.dialect import Ledger, Settings
-from dragoman.hub.admission import Scope
-from dragoman.hub.gate import HISTORY, HUB, Row
-from dragoman.hub.grants_store import TokenStore
+from dragoman.hub.gate.admission import Scope
+from dragoman.hub.gate.grants_store import TokenStore
+from dragoman.hub.gate.table import HISTORY, HUB, Row
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Sink, Transport

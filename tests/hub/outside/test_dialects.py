@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from dragoman.dialect import Ledger, Settings
-from dragoman.hub.admission import Grant
-from dragoman.hub.history_api import HistoryApi
-from dragoman.hub.history_door import HistoryDoor
+from dragoman.hub.api.history_api import HistoryApi
+from dragoman.hub.api.history_door import HistoryDoor
+from dragoman.hub.gate.admission import Grant
 from dragoman.sdk.interpreting.speaking import speaking
 from dragoman.transport.contract import Transport
 from dragoman.transport.memory import memory_pair

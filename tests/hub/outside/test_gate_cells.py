@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dragoman.dialect.names import DIALECTS
-from dragoman.hub.gate import AGENT_EXTENSION, HISTORY, NOTIFICATIONS, REQUESTS, SESSION_EXTENSION, Row
+from dragoman.hub.gate.table import AGENT_EXTENSION, HISTORY, NOTIFICATIONS, REQUESTS, SESSION_EXTENSION, Row
 from tests.conftest import COUNTED
 from tests.hub.outside.gate_stage import (
     ACTS,

@@ -7,10 +7,16 @@ import shlex
 from pathlib import Path
 
 from dragoman.cli.parser import make_parser
-from dragoman.hub import agent_end, bounds, client_side, extras, life, log, pool, running, turn_changes
-from dragoman.hub.bounds import MIB
+from dragoman.hub import running
+from dragoman.hub.agents import end as agent_end
+from dragoman.hub.agents import pool
+from dragoman.hub.agents import process as life
+from dragoman.hub.agents.host import keeper
+from dragoman.hub.clients import client as client_side
 from dragoman.hub.cluster import front
-from dragoman.hub.keeping import keeper
+from dragoman.hub.engine import bounds, log
+from dragoman.hub.engine.bounds import MIB
+from dragoman.hub.lending import extras, turn_changes
 from dragoman.hub.settings import HubSettings
 from dragoman.journal import writer
 from dragoman.journal.nats import bus

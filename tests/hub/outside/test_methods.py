@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dragoman.hub.admission import Grant, Scope
+from dragoman.hub.gate.admission import Grant, Scope
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged, text
 

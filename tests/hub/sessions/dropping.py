@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dragoman.errors import LinkClosed
-from dragoman.hub.admission import Grant
+from dragoman.hub.gate.admission import Grant
 from dragoman.sdk.resuming.transport import ResumingTransport
 from dragoman.testing.pace import deadline
 from dragoman.transport.contract import Sink, Transport

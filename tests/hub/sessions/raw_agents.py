@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from dragoman.hub.admission import Grant
+from dragoman.hub.agents.channel import AgentChannel, DirectChannel
+from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
-from dragoman.hub.line import DirectLine, Line
-from dragoman.hub.pool import AgentSpec
 from dragoman.journal import Journal
 from dragoman.journal.memory import MemoryJournal
 from dragoman.testing.pace import deadline
@@ -35,10 +35,10 @@ class RawAgent:
         self.calls: list[dict[str, Any]] = []
         self._sessions = 0
 
-    async def open(self) -> Line:
+    async def open(self) -> AgentChannel:
         self.hub_end, self.transport = memory_pair()
         self.transport.start(self)
-        return DirectLine(self.hub_end)
+        return DirectChannel(self.hub_end)
 
     def feed(self, block: bytes) -> None:
         for line in block.splitlines():

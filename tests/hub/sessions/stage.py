@@ -15,10 +15,10 @@ from itertools import count
 from typing import Any
 
 from dragoman import Agent
-from dragoman.hub.admission import Grant
+from dragoman.hub.agents.channel import Hears
+from dragoman.hub.agents.pool import AgentSpec
+from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
-from dragoman.hub.line import Hears
-from dragoman.hub.pool import AgentSpec
 from dragoman.hub.session.invariants import SessionHistory, facts_of
 from dragoman.journal import Entry, Journal
 from dragoman.journal.memory import MemoryJournal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dragoman.hub.admission import Grant
+from dragoman.hub.gate.admission import Grant
 from tests.hub.sessions.agents import Gate, obedient
 from tests.hub.sessions.stage import Talker, staged
 

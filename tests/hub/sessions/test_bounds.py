@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub import bounds
-from dragoman.hub.beyond import WITHDRAWALS
-from dragoman.hub.bounds import ANSWERS, MIB, Limits
+from dragoman.hub.agents.sessionless import WITHDRAWALS
+from dragoman.hub.engine import bounds
+from dragoman.hub.engine.bounds import ANSWERS, MIB, Limits
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.sessions.raw_agents import RawAgent, eventually, raw_stage

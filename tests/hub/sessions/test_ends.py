@@ -13,8 +13,8 @@ import pytest
 
 from dragoman import Agent
 from dragoman.errors import JournalBusy, JournalError, JournalUncertain
-from dragoman.hub import log as hub_log
-from dragoman.hub.live_session import LiveSession
+from dragoman.hub.engine import log as hub_log
+from dragoman.hub.engine.live_session import LiveSession
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from dragoman.schema.v1 import CloseSessionResponse

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from dragoman import Agent
 from dragoman.errors import JournalError
-from dragoman.hub import checkpoints
-from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.hub.endpoint import Endpoint, Visit
-from dragoman.hub.listening import listening, open_socket
+from dragoman.hub.api.endpoint import Endpoint, Visit
+from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.engine import checkpoints
+from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.hub.session.state import ANSWERS
 from dragoman.journal import Entry, Journal, KeyEntries, MemoryJournal, open_journal, open_sealed
 from dragoman.journal.nats import open_nats

@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from dragoman.hub.admission import Grant
-from dragoman.hub.checkpoints import read_session
+from dragoman.hub.agents.specs import specs_of
+from dragoman.hub.engine.checkpoints import read_session
+from dragoman.hub.engine.pending import PendingEntries
+from dragoman.hub.gate.admission import Grant
 from dragoman.hub.hub import Hub, HubOptions
-from dragoman.hub.pending import PendingEntries
 from dragoman.hub.session.checkpoint import write_checkpoint
 from dragoman.hub.session.state import restore
 from dragoman.hub.settings import AgentSettings
-from dragoman.hub.starting import specs_of
 from dragoman.journal import Journal, MemoryJournal, SqliteJournal, open_journal, open_sealed
 from dragoman.journal.copying import Clock, copy_journal
 from dragoman.journal.redaction import is_redacted, redact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.hub.admission import Grant, Scope
+from dragoman.hub.gate.admission import Grant, Scope
 from tests.hub.sessions.agents import obedient
 from tests.hub.sessions.stage import staged
 

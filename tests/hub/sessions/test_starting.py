@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from dragoman.errors import SpawnFailed
-from dragoman.hub.line import Line
+from dragoman.hub.agents.channel import AgentChannel
 from dragoman.journal import Entry
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.sessions.agents import Gate, obedient
@@ -29,9 +29,9 @@ class Door:
 def hold_starts(stage: Stage, door: Door) -> None:
     """From now on the agent starts when the door is open."""
     seat = stage.hub.pool.seats["one"]
-    opens: Callable[[], Awaitable[Line]] = seat.spec.open
+    opens: Callable[[], Awaitable[AgentChannel]] = seat.spec.open
 
-    async def late() -> Line:
+    async def late() -> AgentChannel:
         door.knocked.set()
         await door.open.wait()
         return await opens()
@@ -102,7 +102,7 @@ async def test_a_turn_ends_once_although_it_is_cancelled_while_its_end_is_being_
         client, session = await begun(stage)
         seat = stage.hub.pool.seats["one"]
 
-        async def missing() -> Line:
+        async def missing() -> AgentChannel:
             raise SpawnFailed("cannot start it")
 
         seat.spec = replace(seat.spec, open=missing)

@@ -11,9 +11,9 @@ import pytest
 
 from dragoman import connect
 from dragoman.errors import LinkClosed, LocalMistake
-from dragoman.hub.admission import Admission, Grant, hashed, local_hosts, new_token
-from dragoman.hub.endpoint import Endpoint
-from dragoman.hub.listening import listening, open_socket
+from dragoman.hub.api.endpoint import Endpoint
+from dragoman.hub.api.listening import listening, open_socket
+from dragoman.hub.gate.admission import Admission, Grant, hashed, local_hosts, new_token
 from dragoman.sdk.resuming import Notice, ResumingTransport, resuming
 from dragoman.testing import check_transport
 from dragoman.testing.transports import Recorder

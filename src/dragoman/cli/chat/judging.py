@@ -53,7 +53,7 @@ class Judging:
         return found
 
     async def _judged(self, asked: Asked) -> Sequence[Caution]:
-        from dragoman.hub.risks import proposal_of
+        from dragoman.hub.judge.risks import proposal_of
         from dragoman.review.assessing import Assessor
 
         proposal = await asyncio.to_thread(proposal_of, asked.question, asked.texts)

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from dragoman.errors import Elsewhere, LinkClosed
-from dragoman.hub.client_side import HubClient
+from dragoman.hub.clients.client import HubClient
+from dragoman.hub.clients.rendering import Position, read_cursor
 from dragoman.hub.cluster import words
 from dragoman.hub.cluster.words import Opening, Rerouted, Word
-from dragoman.hub.rendering import Position, read_cursor
 from dragoman.transport.contract import Sink
 from dragoman.transport.passing import PassingTransport
 from dragoman.wire.envelope import Id
 
 if TYPE_CHECKING:
-    from dragoman.hub.admission import Grant
     from dragoman.hub.cluster.switch import Link, Switch
+    from dragoman.hub.gate.admission import Grant
     from dragoman.hub.hub import Hub
     from dragoman.runtime.owner import Owner
     from dragoman.transport.contract import Transport

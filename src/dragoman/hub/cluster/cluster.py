@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
-from dragoman.hub.belonging import Claim
+from dragoman.hub.agents.channel import LeaseTerm
 from dragoman.hub.cluster.front import Front
 from dragoman.hub.cluster.guest import take_guest
 from dragoman.hub.cluster.membership import Members, Node
 from dragoman.hub.cluster.owning import Owners
 from dragoman.hub.cluster.placing import can_have, heir, place
 from dragoman.hub.cluster.switch import End, Link, Switch
-from dragoman.hub.line import Lasting
-from dragoman.hub.opening import hand_over, lose
+from dragoman.hub.engine.opening import hand_over, lose
+from dragoman.hub.engine.ownership import Claim
 from dragoman.runtime.owner import Owner
 from dragoman.transport.contract import DEFAULT_LIMITS, Limits
 from dragoman.wire.codes import NOT_FOUND
 
 if TYPE_CHECKING:
-    from dragoman.hub.admission import Grant
-    from dragoman.hub.client_side import HubClient
+    from dragoman.hub.clients.client import HubClient
     from dragoman.hub.cluster.words import Word
+    from dragoman.hub.gate.admission import Grant
     from dragoman.hub.hub import Hub
     from dragoman.journal.shared import Bus, Register
     from dragoman.transport.contract import Transport
@@ -230,10 +230,10 @@ class Cluster:
             sessions=len(hub.sessions),
         )
 
-    def lasting(self) -> Lasting:
+    def lasting(self) -> LeaseTerm:
         return self.members.lasting
 
-    def _renewed(self, lasting: Lasting) -> None:
+    def _renewed(self, lasting: LeaseTerm) -> None:
         self.hub.pool.renew(lasting)
 
     async def _lost(self) -> None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from dragoman.errors import LinkClosed
-from dragoman.hub.bounds import MIB, size_of_request
 from dragoman.hub.cluster.branches import SPAN, Branch, HomeBranch, LinkBranch
 from dragoman.hub.cluster.guest import REPLACED
 from dragoman.hub.cluster.inside import Inside, gather_inbox, watch_node
 from dragoman.hub.cluster.moving import LONGEST_PAUSE, Followed, Moves
 from dragoman.hub.cluster.remembering import Waited, waited
+from dragoman.hub.engine.bounds import MIB, size_of_request
 from dragoman.hub.session.frames import object_of, ours_in, session_of, value_of
 from dragoman.runtime.owner import Owner
 from dragoman.wire import (
@@ -39,9 +39,9 @@ from dragoman.wire import (
 from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, NAMES
 
 if TYPE_CHECKING:
-    from dragoman.hub.admission import Grant
+    from dragoman.hub.clients.rendering import Position
     from dragoman.hub.cluster.cluster import Cluster
-    from dragoman.hub.rendering import Position
+    from dragoman.hub.gate.admission import Grant
     from dragoman.transport.contract import Transport
     from dragoman.wire.envelope import Envelope, Id
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dragoman.errors import Elsewhere, LinkClosed
-from dragoman.hub.admission import Grant
-from dragoman.hub.client_side import HubClient
+from dragoman.hub.clients.client import HubClient
+from dragoman.hub.clients.rendering import Position
 from dragoman.hub.cluster import words
 from dragoman.hub.cluster.switch import Link
 from dragoman.hub.cluster.words import Opening, Rerouted, Word
-from dragoman.hub.rendering import Position
+from dragoman.hub.gate.admission import Grant
 from dragoman.transport.contract import Limits, Sink
 from dragoman.wire.envelope import Id
 

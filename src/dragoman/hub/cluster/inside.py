@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from dragoman.errors import CallFailed, DragomanError, Elsewhere, LinkClosed
-from dragoman.hub.life import failed_with
+from dragoman.hub.agents.process import failed_with
 from dragoman.hub.session.frames import encoded, value_of
 from dragoman.wire import Failure, Response, error_object, failure, request, response
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from dragoman.errors import LocalMistake
+from dragoman.hub.agents.channel import LeaseTerm
 from dragoman.hub.cluster.cluster import Cluster
 from dragoman.hub.cluster.membership import Node, new_life
-from dragoman.hub.line import Lasting
 from dragoman.hub.settings import HubSettings
 from dragoman.hub.settings_agents import offered_agents
 from dragoman.journal import Journal, open_journal
@@ -32,7 +32,7 @@ class Place(Struct):
     cluster: Cluster | None = None
 
     @property
-    def lease(self) -> Callable[[], Lasting] | None:
+    def lease(self) -> Callable[[], LeaseTerm] | None:
         """Says how long agents may act; None where nobody takes them over."""
         return None if self.cluster is None else self.cluster.lasting
 

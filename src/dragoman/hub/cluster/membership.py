@@ -19,8 +19,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dragoman.errors import JournalError, KeyTaken, LocalMistake
-from dragoman.hub.keeping.lease import now
-from dragoman.hub.line import Lasting
+from dragoman.hub.agents.channel import LeaseTerm
+from dragoman.hub.agents.host.lease import now
 from dragoman.journal.shared import Ends, Held, Register
 from dragoman.runtime.owner import Owner
 
@@ -74,7 +74,7 @@ class Members:
         *,
         lease: float,
         describe: Callable[[Node], Node],
-        renewed: Callable[[Lasting], None],
+        renewed: Callable[[LeaseTerm], None],
         lost: Callable[[], Awaitable[None]],
         gone: Callable[[str], None],
         came: Callable[[str], None],
@@ -112,9 +112,9 @@ class Members:
         return None if seen is None or seen.node.state == "dead" else seen.node
 
     @property
-    def lasting(self) -> Lasting:
+    def lasting(self) -> LeaseTerm:
         """For how long this node may act without another renewal."""
-        return Lasting(ACTS * self.lease, self._last)
+        return LeaseTerm(ACTS * self.lease, self._last)
 
     @property
     def left(self) -> float:

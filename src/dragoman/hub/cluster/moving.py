@@ -13,10 +13,10 @@ from dragoman.hub.session.frames import encoded
 from dragoman.wire import notification
 
 if TYPE_CHECKING:
+    from dragoman.hub.clients.rendering import Position
     from dragoman.hub.cluster.branches import Branch
     from dragoman.hub.cluster.front import Front
     from dragoman.hub.cluster.remembering import Waited
-    from dragoman.hub.rendering import Position
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 Nothing is decided by what is read here. A session is taken by a write that succeeds for one; what its owner
 before still writes into the stream is refused from then on, because the new owner's first entry has moved the
-stream's end (see `hub/opening.py`).
+stream's end (see `hub/engine/opening.py`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from dragoman.errors import Elsewhere, JournalError, KeyTaken
-from dragoman.hub.belonging import Claim
 from dragoman.hub.cluster.membership import Members
+from dragoman.hub.engine.ownership import Claim
 from dragoman.journal.shared import Ends, Held, Register
 from dragoman.runtime.turnstile import Turnstile
 

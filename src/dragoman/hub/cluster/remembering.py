@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from dragoman.hub.bounds import size_of_request
-from dragoman.hub.rendering import Position
+from dragoman.hub.clients.rendering import Position
+from dragoman.hub.engine.bounds import size_of_request
 from dragoman.hub.session.frames import encoded, key_in, merged, object_of, ours_in
 from dragoman.wire import request
 from dragoman.wire.envelope import Id

@@ -1,0 +1,502 @@
+"""One life of an agent: a process, from its start to its end, and the sessions that it knows.
+
+Frames of the agent are sorted by session and given to it; what it asks beyond any session is answered here.
+Calls of the hub's own have ids of the hub, and an end: their answer, their deadline, or the agent's. Frames
+are acknowledged when every session that had a part of them has stored it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, Raw, UnsetType
+
+from dragoman.errors import AgentFailed, CallFailed, LinkClosed
+from dragoman.hub.agents.channel import AgentChannel
+from dragoman.hub.agents.end import AgentEnd, StderrLines
+from dragoman.hub.agents.invalid_frames import InvalidFrames
+from dragoman.hub.agents.sessionless import told_beyond
+from dragoman.hub.engine.bounds import MIB, PIPE_BYTES
+from dragoman.hub.session.frames import encoded, no_result, passable, readdressed, session_of, sessions_of
+from dragoman.runtime.budget import ByteBudget
+from dragoman.schema.v1.methods import METHODS
+from dragoman.wire import (
+    ErrorObject,
+    Failure,
+    Malformed,
+    Notification,
+    Request,
+    Response,
+    decode,
+    encode,
+    error_object,
+    failure,
+    notification,
+    request,
+    response,
+)
+from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NAMES
+from dragoman.wire.envelope import Id
+from dragoman.wire.glance import glance
+
+if TYPE_CHECKING:
+    from dragoman.hub.engine.live_session import LiveSession
+
+log = logging.getLogger(__name__)
+
+CALL_SECONDS = 120.0
+EARLY = 1000
+EARLY_BYTES = 4 * MIB
+"""Messages about sessions that are being made, and their bytes; more than a few, nobody sends. The line is
+not paused for them: the answer that makes the session comes behind them.
+"""
+
+REFUSED_BYTES = MIB
+"""Refusals that an agent may leave unread before it is not read either."""
+
+UNREAD_BYTES = 4 * PIPE_BYTES
+"""An agent with more than this to take has to read before it can be expected to go on."""
+
+
+class Receipt:
+    """A block of the agent's, and how many sessions still have to store their part of it."""
+
+    __slots__ = ("last", "open")
+
+    def __init__(self, last: int) -> None:
+        self.last = last
+        self.open = 1  # the one who sorts it
+
+
+class AgentProcess:
+    """Made by the pool, which hears of its end through `on_end`."""
+
+    withdrawals = 0
+    """Requests that it has given up, and that are looked for."""
+
+    def __init__(
+        self,
+        agent: str,
+        line: AgentChannel,
+        *,
+        survives: bool,
+        origin: int = 0,
+        on_end: Callable[[AgentProcess], None],
+        find: Callable[[AgentProcess, str], Awaitable[None]],
+        secrets: Iterable[str] = (),
+        invalid: InvalidFrames | None = None,
+    ) -> None:
+        """`secrets` are values of the agent's environment that nobody is shown; `invalid` counts its lines
+        that are no messages.
+        """
+        self.agent = agent
+        self.line = line
+        self.process = origin + line.pid
+        """Tells it from every other process of its agent, on this machine and others."""
+        self.survives = survives
+        """Whether the process outlives the hub, so that numbers of its frames mean something to the next."""
+        self.initialized: dict[str, Any] = {}
+        """What it answered to `initialize`."""
+        self.sessions: dict[str, LiveSession] = {}  # by the agent's own ids
+        self.bound: dict[str, str] = {}  # ids of the hub's sessions that it knows → its own ids for them
+        self.parted: set[str] = set()
+        """Sessions, by its own ids, that were given up while it worked for them: what it says of them is
+        heard by nobody, so that it cannot go on with them as if nothing had been.
+        """
+        self.started = time.time()
+        self.used = asyncio.get_running_loop().time()
+        self.over = ""
+        """Why it has ended; empty while it lives."""
+        self.end: AgentEnd | None = None
+        """How it has ended; None while it lives."""
+        self.dismissed = False
+        """Whether we have ended it ourselves, because nobody needs it."""
+        self._stderr = StderrLines(secrets)
+        self._calls: dict[Id, asyncio.Future[Raw]] = {}
+        self._turns: dict[Id, LiveSession] = {}
+        self._next = int(time.time() * 1000)  # higher than any id of an earlier hub
+        self._receipts: deque[Receipt] = deque()
+        self._invalid = InvalidFrames(agent) if invalid is None else invalid
+        self._full: set[object] = set()  # whoever cannot take more now
+        self._lent: set[object] = set()  # those among them that count requests which we carry out
+        self._untaken: list[tuple[ByteBudget, int]] = []  # what its pipe has not taken, and who is charged
+        self._refused = 0  # bytes of refusals since it has last taken everything
+        self._draining: asyncio.Task[None] | None = None
+        self._making = 0
+        self._early: list[tuple[bytes, int, Receipt]] = []
+        self._early_bytes = 0
+        self._on_end = on_end
+        self._find = find
+        self._sought: set[str] = set()  # sessions that were looked for, and perhaps not found
+        self._seeking: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        self.line.start(self)
+
+    # What we say.
+
+    def next_id(self) -> int:
+        self._next += 1
+        return self._next
+
+    def say(self, session: LiveSession, frame: bytes, sequence: int) -> None:
+        """Give the agent a frame that is stored in the session's stream. The session is charged for it until
+        the agent's pipe has taken it.
+        """
+        own = self.bound.get(session.id, session.id)
+        addressed = frame if own == session.id else readdressed(frame, own)
+        self._write(addressed + b"\n", stream=session.stream, last=sequence)
+        self._untaken.append((session.bounds.answers, len(frame)))
+        self._watch_pipe()
+
+    def refuse(self, request_id: Id, error: ErrorObject) -> None:
+        """Answer a request that goes no further. These answers wait for nobody: an agent that leaves too many
+        of them unread is not read until it has taken them.
+        """
+        block = failure(request_id, error)
+        self._write(block)
+        self._refused += len(block)
+        if self._refused > REFUSED_BYTES and self.is_behind:
+            self.hold(self)
+        self._watch_pipe()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it has much to read. Work for it waits then, but it is not kept from speaking: one that can
+        do one thing at a time would wait for us, and we for it.
+        """
+        return self.line.pending > UNREAD_BYTES
+
+    def _watch_pipe(self) -> None:
+        """Free what the pipe has taken, now or when it has."""
+        if self.over or self.line.pending <= PIPE_BYTES:
+            self._taken()
+            return
+        if self.is_behind:
+            for budget in list(self._lent & self._full):
+                self.release(budget)
+        if self._draining is None:
+            loop = asyncio.get_running_loop()
+            self._draining = loop.create_task(self._drain(), name="hub waits for an agent to read")
+
+    async def _drain(self) -> None:
+        try:
+            await self.line.drain()
+        except LinkClosed:
+            pass  # what it has not taken, it never will
+        finally:
+            self._draining = None
+        self._taken()
+
+    def _taken(self) -> None:
+        untaken, self._untaken = self._untaken, []
+        for budget, size in untaken:
+            budget.remove(size)
+        self._refused = 0
+        if self in self._full:
+            self.release(self)
+
+    def expect(self, request_id: Id, session: LiveSession) -> None:
+        """The answer to this request belongs to the session."""
+        self._turns[request_id] = session
+
+    def knows(self, own: str, process: int) -> bool:
+        """Whether it can go on with a session that `process` knew last, by the id `own`."""
+        return self.survives and not self.over and process == self.process and own not in self.parted
+
+    def forget(self, session: LiveSession) -> str:
+        """It does not know the session any more; returns its own id for it."""
+        own = self.bound.pop(session.id, session.id)
+        self.sessions.pop(own, None)
+        return own
+
+    def part_from(self, session: LiveSession) -> None:
+        """Somebody else has the session from here on."""
+        own = self.forget(session)
+        self.parted.add(own)
+        self._turns = {number: one for number, one in self._turns.items() if one is not session}
+        self.release(session.bounds.unstored)
+        session.drop_receipts()
+        if session.state.turn is not None:
+            self.notify("session/cancel", encoded({"sessionId": own}))
+
+    def promise(self, number: Id) -> asyncio.Future[Raw]:
+        """The answer to a request that somebody else sends under this id."""
+        future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        self._calls[number] = future
+        future.add_done_callback(lambda _: self._calls.pop(number, None))
+        if self.end is not None:
+            future.set_exception(self.failure())
+        return future
+
+    def failure(self) -> AgentFailed:
+        """Why nothing more can be expected of it."""
+        end = self.end or self.ended_so_far("it was given up")
+        return AgentFailed(end.message, end.details())
+
+    def cut_short(self) -> dict[str, Any]:
+        """The error of a turn that it has not ended."""
+        message = f"the turn was cut short: {self.over}"
+        return {"code": INTERNAL_ERROR, "message": message, "data": self.failure().details}
+
+    def ended_so_far(self, reason: str, exit_status: int | None = None) -> AgentEnd:
+        """What can be said of its end, with what it has written to standard error until now."""
+        return AgentEnd(agent=self.agent, exit_status=exit_status, reason=reason, stderr=self._stderr.lines())
+
+    @contextmanager
+    def making(self) -> Iterator[None]:
+        """A session is being made: what the agent says of it before we know it waits until we do."""
+        self._making += 1
+        try:
+            yield
+        finally:
+            self._made()
+
+    def _made(self) -> None:
+        self._making -= 1
+        if not self._making:
+            early, self._early, self._early_bytes = self._early, [], 0
+            for frame, number, receipt in early:
+                self._sort(frame, number, receipt)
+                self.stored(receipt)
+
+    async def call(self, method: str, params: Any, *, within: float = CALL_SECONDS) -> Raw:
+        """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`."""
+        number = self.next_id()
+        future = self.promise(number)
+        self._write(request(number, method, params if isinstance(params, bytes) else encoded(params)))
+        async with asyncio.timeout(within):
+            result = await future
+        return result if bytes(result) != b"null" else _empty_result(method)
+
+    def notify(self, method: str, params: bytes) -> None:
+        self._write(notification(method, params))
+
+    def _write(self, block: bytes, *, stream: str = "", last: int = 0) -> None:
+        try:
+            self.line.write(block, stream=stream, last=last)
+        except LinkClosed:
+            pass  # its end is on its way to us
+
+    # What it says: the sink of the line.
+
+    def feed(self, first: int, block: bytes) -> None:
+        """Notifications of one session that follow each other stay together. Every line has its number, also
+        one that is blank or dropped, and numbers of a run have no gaps.
+        """
+        lines = block.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        receipt = Receipt(first + len(lines) - 1)
+        self._receipts.append(receipt)
+        names = sessions_of(block, lines)
+        if names.count(names[0]) == len(names):  # nearly every block
+            self._take(names[0], lines, first, receipt)
+        else:
+            place = 0
+            for name, run in groupby(names):
+                begin, place = place, place + len(list(run))
+                self._take(name, lines[begin:place], first + begin, receipt)
+        self.stored(receipt)
+
+    def _take(self, name: str, lines: list[bytes], first: int, receipt: Receipt) -> None:
+        """Lines that are all notifications of one session, or all something else if it has no name."""
+        session = self.sessions.get(name)
+        if session is not None and session.id == name:
+            session.on_updates(lines, first + len(lines) - 1, self, self._open(receipt))
+        else:
+            for number, line in enumerate(lines, first):
+                self._sort(line, number, receipt)
+
+    def _sort(self, line: bytes, number: int, receipt: Receipt) -> None:
+        if not line or line.isspace():
+            return
+        message = decode(line)
+        if isinstance(message, Malformed):
+            self._drop(message, number, receipt)
+        elif isinstance(message, Response | Failure):
+            self._answered(passable(line), message, number, receipt)
+        else:
+            self._give(passable(line), message, number, receipt)
+
+    def _give(self, frame: bytes, message: Request | Notification, number: int, receipt: Receipt) -> None:
+        """To the session that it is about."""
+        name = session_of(message.params)
+        session = self.sessions.get(name) if name else None
+        if session is not None:
+            if session.id != name:
+                frame = readdressed(frame, session.id)
+            if isinstance(message, Notification):
+                session.on_updates([frame], number, self, self._open(receipt))
+            else:
+                session.on_request(frame, message.id, number, self, self._open(receipt))
+        elif (self._making or self._seek(name)) and self._has_room_for_early(frame):
+            self._early.append((frame, number, self._open(receipt)))
+            self._early_bytes += len(frame)
+        else:
+            self._beyond(frame, message, name)
+
+    def _has_room_for_early(self, frame: bytes) -> bool:
+        if len(self._early) < EARLY and self._early_bytes + len(frame) <= EARLY_BYTES:
+            return True
+        self._acknowledge_early()
+        return False
+
+    def _acknowledge_early(self) -> None:
+        """The keeper sends no more while too much is unacknowledged, and the answer that is waited for is
+        among that: what waits here is then lost if the hub is killed before the session is made.
+        """
+        receipts = [receipt for _, _, receipt in self._early]
+        self._early = [(frame, number, Receipt(number)) for frame, number, _ in self._early]
+        for receipt in receipts:
+            self.stored(receipt)
+
+    def _drop(self, malformed: Malformed, number: int, receipt: Receipt) -> None:
+        """Count what is no message. If somebody waits for it under an id that can be read, the wait ends with
+        an error. A line without an id is not answered: it may be noise on the agent's standard output.
+        """
+        why = malformed.why
+        self._invalid.add(len(malformed.frame), why)
+        seen = glance(malformed.frame)
+        if isinstance(seen.id, UnsetType):
+            return
+        if seen.method is UNSET:
+            error = error_object(INTERNAL_ERROR, f"Internal error: the agent's answer is invalid: {why}")
+            answer = Failure(seen.id, error)
+            self._answered(encode(answer)[:-1], answer, number, receipt)
+        elif malformed.code is not None:
+            self.refuse(seen.id, error_object(malformed.code, f"{NAMES[malformed.code]}: {why}"))
+
+    def _seek(self, session_id: str) -> bool:
+        """A session may be asleep in the journal; it is looked for once."""
+        known = session_id in self._sought or session_id in self.parted
+        if not session_id or known or len(self._sought) >= EARLY:
+            return False
+        self._sought.add(session_id)
+        self._making += 1  # from here on, not from when the task begins: more may come before that
+        task = asyncio.get_running_loop().create_task(
+            self._sought_for(session_id), name="hub seeks a session"
+        )
+        self._seeking.add(task)
+        task.add_done_callback(self._seeking.discard)
+        return True
+
+    async def _sought_for(self, session_id: str) -> None:
+        try:
+            await self._find(self, session_id)
+        finally:
+            self._made()
+
+    def _answered(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
+        session = self._turns.pop(answer.id, None)
+        if session is not None:
+            session.on_answer(frame, answer, number, self, self._open(receipt))
+            return
+        future = self._calls.get(answer.id)
+        if future is None or future.done():
+            return  # an answer that nobody waits for, such as one to a hub before this one
+        if isinstance(answer, Response):
+            future.set_result(answer.result)
+        else:
+            future.set_exception(failed_with(answer.error))
+
+    def _beyond(self, frame: bytes, message: Request | Notification, name: str) -> None:
+        """It speaks of no session that we know; `name` is the one that it means, if it means one."""
+        if isinstance(message, Notification):
+            told_beyond(self, frame, message, name)
+        else:
+            error = error_object(METHOD_NOT_FOUND, "Method not found: the hub knows no such session")
+            self.refuse(message.id, error)
+
+    def stderr(self, line: bytes) -> None:
+        self._stderr.add(line)
+
+    def oversized(self, number: int, size: int) -> None:
+        log.warning("%s sent a message of %d bytes, which was skipped", self.agent, size)
+        self.stored(self._open(Receipt(number)))
+
+    def ended(self, reason: str, exit_status: int | None) -> None:
+        self._invalid.flush()
+        self.end = self.ended_so_far(reason, exit_status)
+        self.over = self.end.message
+        for future in list(self._calls.values()):
+            if not future.done():
+                future.set_exception(self.failure())
+        self._taken()
+        self._on_end(self)
+
+    # Receipts and back-pressure.
+
+    def _open(self, receipt: Receipt) -> Receipt:
+        receipt.open += 1
+        return receipt
+
+    def stored(self, receipt: Receipt) -> None:
+        """One part of a block is safe."""
+        receipt.open -= 1
+        last = 0
+        while self._receipts and self._receipts[0].open == 0:
+            last = self._receipts.popleft().last
+        if last and not self.over:
+            self.line.acknowledge(last)
+
+    def hold(self, holder: object) -> None:
+        """Somebody cannot take more now."""
+        if not self._full and not self.over:
+            self.line.pause()
+        self._full.add(holder)
+
+    def hold_while_full(self, budget: ByteBudget) -> None:
+        """Its bytes are counted there: do not read it until there is room."""
+        if budget not in self._full:
+            self.hold(budget)
+            budget.when_room(partial(self.release, budget))
+
+    def slow_down(self, lent: ByteBudget) -> None:
+        """The same for requests that we carry out, unless it has much to read (see `is_behind`)."""
+        if lent.is_full and not self.is_behind:
+            self._lent.add(lent)
+            self.hold_while_full(lent)
+
+    def release(self, holder: object) -> None:
+        self._full.discard(holder)
+        self._lent.discard(holder)
+        if not self._full and not self.over:
+            self.line.resume()
+
+    # What it can.
+
+    def can(self, *path: str) -> bool:
+        """Whether it announced a capability, such as `can("sessionCapabilities", "resume")`."""
+        found: Any = self.initialized.get("agentCapabilities")
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        return found is not None and found is not False
+
+    def answer(self, request_id: Id, result: Raw | bytes) -> bytes:
+        return response(request_id, bytes(result))[:-1]
+
+
+def _empty_result(method: str) -> Raw:
+    """What an answer without a result means: success where nothing must be in it, a failure elsewhere."""
+    row = METHODS.get(method, kind="request", receiver="agent")
+    if row is None:
+        return Raw(b"null")  # an extension: null may be what it means
+    if row.needs_result:
+        raise CallFailed(INTERNAL_ERROR, f"Internal error: {no_result(method)}", method=method)
+    return Raw(b"{}")
+
+
+def failed_with(error: ErrorObject) -> CallFailed:
+    """An agent's error, as an exception that can be told on."""
+    return CallFailed(
+        error.code or INTERNAL_ERROR, error.message, None if error.data is UNSET else error.data
+    )

@@ -1,0 +1,1 @@
+"""What is at the hub's address: protocol, page, history, status, metrics; and the listener."""

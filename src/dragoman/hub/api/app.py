@@ -1,0 +1,160 @@
+"""The hub as one ASGI application: the endpoint, the page, what can be observed.
+
+Clients of every dialect are welcome: one that begins as the protocol's version 1 is spoken to directly, any
+other through an interpreter, by the dialect that its address names (`?dialect=crow`) or by what it says
+first.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from dragoman.dialect import CHOICES, Ledger, Settings
+from dragoman.dialect.clues_client import begins_as_koog
+from dragoman.dialect.message import Message, as_object, as_text, decode
+from dragoman.dialect.quirks.known import quirks_of
+from dragoman.hub.api.endpoint import TICKET, Endpoint, Visit
+from dragoman.hub.api.history_api import HistoryApi
+from dragoman.hub.api.history_door import HistoryDoor
+from dragoman.hub.api.listening import NETWORK
+from dragoman.hub.gate.admission import Admission, Grant
+from dragoman.hub.gate.rates import Buckets
+from dragoman.hub.hub import Hub
+from dragoman.journal import StreamInfo
+from dragoman.sdk.interpreting.speaking import speaking
+from dragoman.transport.contract import Limits, Transport
+from dragoman.transport.http_asgi import respond
+from dragoman.transport.http_connection import Bounds
+from dragoman.transport.messages import MessageTransport
+
+log = logging.getLogger(__name__)
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+
+PLAIN = frozenset({"protocolVersion", "clientCapabilities", "clientInfo", "_meta"})
+ACP = "/acp"
+
+
+class HubApp:
+    """Everything that is at the hub's address. `page` and `observed` are applications of their own."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        admission: Admission,
+        *,
+        page: App | None = None,
+        observed: App | None = None,
+        observed_paths: frozenset[str] = frozenset(),
+        limits: Limits = NETWORK,
+        bounds: Bounds | None = None,
+        connections: int = 256,
+        connect_rate: Buckets | None = None,
+        on_refused: Callable[[str | int], None] | None = None,
+    ) -> None:
+        self.hub = hub
+        self.endpoint = Endpoint(
+            admission,
+            self._accept,
+            path=ACP,
+            limits=limits,
+            bounds=bounds,
+            on_refused=on_refused,
+            once=False,
+        )
+        self._on_refused = on_refused or (lambda why: None)
+        self._admission = admission
+        self._page = page
+        self._observed = observed
+        self._observed_paths = observed_paths
+        self._most = connections
+        self._connect_rate = connect_rate
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            return
+        path = scope["path"]
+        if scope["type"] == "websocket" or path in (ACP, TICKET):
+            await self.endpoint(scope, receive, send)
+        elif path in self._observed_paths and self._observed is not None:
+            await self._observed(scope, receive, send)
+        else:
+            await self._show(scope, receive, send)
+
+    async def _show(self, scope: Any, receive: Any, send: Any) -> None:
+        """The page holds no secrets, but is shown under our own name only."""
+        refused = self._admission.misdirected(dict(scope["headers"]))
+        if refused is not None:
+            await respond(send, refused.status, b"", headers=refused.headers)
+        elif self._page is None:
+            await respond(send, 404, b"there is nothing here; clients come to /acp")
+        else:
+            await self._page(scope, receive, send)
+
+    def _accept(self, transport: MessageTransport, visit: Visit) -> None:
+        grant = visit.grant
+        wait = self._connect_rate.take(grant.name) if self._connect_rate is not None else 0.0
+        late = not self._admission.holds(grant)  # revoked between the door and the first word
+        is_full = len(self.hub.clients) >= self._most and not self.endpoint.reclaim()
+        if is_full or wait > 0 or self.hub.draining or late:
+            log.warning("a connection of %s is refused", grant.name)
+            self._on_refused("rate" if wait > 0 else "token" if late else "connections")
+            self.hub.owner.start(_refuse(transport))
+            return
+        spoken = self._in_version_1(transport, visit)
+        self.hub.accept(spoken, grant, agent=visit.query.get("agent", ""))
+
+    def _in_version_1(self, transport: MessageTransport, visit: Visit) -> Transport:
+        """The client as one that speaks version 1; history is answered in its own language."""
+        dialect = dialect_of(visit)
+        if dialect == "v1":
+            return transport
+        history = HistoryApi(self.hub.journal, may_see=lambda info: _may_see(visit.grant, info))
+        door = HistoryDoor(transport, history, self.hub.owner, grant=visit.grant)
+        # Other clients may be in its sessions: what becomes of a question is for the hub to say.
+        settings = Settings(cwd=visit.query.get("cwd", "/"), answers_for_peer=False)
+        return speaking(dialect, door, position="client", settings=settings, ledger=Ledger())
+
+
+def _may_see(grant: Grant, info: StreamInfo) -> bool:
+    return grant.may_use(info.agent) and grant.may_open(info.cwd)
+
+
+async def _refuse(transport: MessageTransport) -> None:
+    error = {"code": -32603, "message": "Internal error: the hub takes no more clients now"}
+    transport.write(msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error}) + b"\n")
+    await transport.aclose()
+
+
+def dialect_of(visit: Visit) -> str:
+    """What the client speaks, as far as it is known; `auto` if that must be found out."""
+    named = visit.query.get("dialect", "auto")
+    if named in CHOICES and named != "auto":
+        return named
+    return "v1" if is_plain(visit.first) else "auto"
+
+
+def is_plain(first: bytes) -> bool:
+    """Whether a client begins exactly as one of version 1 does, and is none that has to be interpreted."""
+    message = decode(first)
+    if (
+        message is None
+        or not message.is_request
+        or message.method != "initialize"
+        or message.jsonrpc != "2.0"
+    ):
+        return False
+    members = as_object(message.params)
+    version = members.get("protocolVersion")
+    is_version_1 = type(version) is int and version == 1 and members.keys() <= PLAIN
+    return is_version_1 and not _needs_an_interpreter(message)
+
+
+def _needs_an_interpreter(message: Message) -> bool:
+    """Whether it has known quirks, or begins as the guide of koog does."""
+    info = as_object(as_object(message.params).get("clientInfo"))
+    return begins_as_koog(message) or bool(quirks_of(as_text(info.get("name")), "client"))

@@ -1,0 +1,208 @@
+"""The endpoint: one URL for WebSockets and Streamable HTTP, as an ASGI application without a framework.
+
+Everybody is admitted or refused before anything of theirs is read. Each connection becomes a transport, which
+`accept` takes with what its holder may do. `POST /ticket` trades a token for a ticket, for browsers.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+from msgspec import Struct
+
+from dragoman.hub.api.listening import NETWORK
+from dragoman.hub.api.server import admit
+from dragoman.hub.api.sharing import allowances, is_preflight, sharing
+from dragoman.hub.gate.admission import Admission, Grant, Refused
+from dragoman.transport.contract import Limits
+from dragoman.transport.greeting import Greeting
+from dragoman.transport.http_server import Bounds, HttpConnections, respond
+from dragoman.transport.messages import MessageTransport
+from dragoman.transport.websocket_server import AsgiWebSocket
+
+log = logging.getLogger(__name__)
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+
+class Visit(Struct, frozen=True):
+    """Who has come, and how: what the address asked for beside its path, and the first message."""
+
+    grant: Grant
+    query: dict[str, str] = {}
+    first: bytes = b""
+
+
+Accept = Callable[[MessageTransport, Visit], None]
+
+TICKET = "/ticket"
+
+MANY = "dragoman.many"
+"""An extension of our listener: many messages in one event."""
+
+PROTOCOL = frozenset({"v1", "v2", "auto"})
+"""Dialects whose clients begin with `initialize`."""
+
+AGENT_ENDED = (1011, "the agent has ended")
+GOING_AWAY = (1001, "the server is going away")
+
+SILENT = 64
+"""WebSockets that may be open, with a good token, before their first message."""
+
+NOTHING_THERE = Refused(404, "there is nothing at this path")
+
+ONCE = frozenset({b"host", b"origin", b"authorization", b"acp-connection-id", b"acp-session-id"})
+"""Headers that must not be there twice: somebody in front of us may have looked at the other one."""
+
+
+class Endpoint:
+    """`path` is where agents are; whoever serves pages puts them around it."""
+
+    def __init__(
+        self,
+        admission: Admission,
+        accept: Accept,
+        *,
+        path: str = "/acp",
+        limits: Limits = NETWORK,
+        bounds: Bounds | None = None,
+        on_refused: Callable[[int], None] | None = None,
+        once: bool = True,
+    ) -> None:
+        """`on_refused` hears of everybody who is turned away, by the status that they were told. `once` is
+        whether a second `initialize` on a WebSocket is refused here; else whoever accepts decides.
+        """
+        self._admission = admission
+        self._accept = accept
+        self._path = path
+        self._limits = limits
+        self._bounds = bounds or Bounds()
+        self._once = once
+        self._http = HttpConnections(self._accept_http, limits=limits, body=limits.frame, bounds=self._bounds)
+        self._on_refused = on_refused or (lambda status: None)
+        self._sockets: set[AsgiWebSocket] = set()
+        self._silent: dict[AsgiWebSocket, None] = {}  # those whose first message has not come, oldest first
+
+    def leave(self) -> None:
+        """The connections are about to be closed because we go, not because their agents did."""
+        for stream in self._sockets:
+            stream.farewell = GOING_AWAY
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._request(scope, receive, send)
+
+    def _admit(self, scope: Any, *, ticket: str = "") -> Grant | Refused:
+        critical = [name for name, _ in scope["headers"] if name in ONCE]
+        if len(critical) != len(set(critical)):
+            return Refused(400, "a header stands there twice")
+        address, *_ = scope.get("client") or ("",)
+        admitted = self._admission.admit(dict(scope["headers"]), ticket=ticket, address=address)
+        if isinstance(admitted, Grant):
+            admit(scope)
+            if scope["path"] not in (self._path, TICKET):
+                return NOTHING_THERE
+        return admitted
+
+    async def _websocket(self, scope: Any, receive: Receive, send: Send) -> None:
+        query = _query(scope)
+        admitted = self._admit(scope, ticket=query.get("ticket", ""))
+        await receive()  # the handshake, which must be taken before it is answered
+        if isinstance(admitted, Refused) or scope["path"] != self._path:
+            refused = admitted if isinstance(admitted, Refused) else NOTHING_THERE
+            self._on_refused(refused.status)
+            await _turn_away(scope, refused, send)
+            return
+        # Whoever names a dialect need not begin as the protocol does.
+        greeting = Greeting(once=self._once) if query.get("dialect", "v1") in PROTOCOL else None
+        many = (scope.get("extensions") or {}).get(MANY)
+        stream = AsgiWebSocket(
+            receive,
+            send,
+            greeting=greeting,
+            patience=self._bounds.patience,
+            many=many is not None,
+            now=(many or {}).get("now"),
+        )
+        await stream.accept(connection_id=uuid.uuid4().hex)
+        self._sockets.add(stream)
+        try:
+            # No agent is started for somebody who says nothing.
+            if await self._begin(stream):
+                stream.farewell = AGENT_ENDED
+                transport = MessageTransport(stream, limits=self._limits)
+                self._accept(transport, Visit(admitted, query, stream.first))
+                await transport.wait_closed()
+        finally:
+            self._sockets.discard(stream)
+
+    async def _begin(self, stream: AsgiWebSocket) -> bool:
+        """Whether the first message has come. Of too many that say nothing, the oldest is closed."""
+        if len(self._silent) >= SILENT:
+            oldest = next(iter(self._silent))
+            del self._silent[oldest]
+            oldest.end_beginning()
+        self._silent[stream] = None
+        try:
+            return await stream.begin(within=self._bounds.first)
+        finally:
+            self._silent.pop(stream, None)
+
+    def reclaim(self) -> bool:
+        """Make room for a connection by forgetting an abandoned one; says whether there was one."""
+        return self._http.reclaim()
+
+    async def _request(self, scope: Any, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        if is_preflight(scope, headers) and self._admission.misdirected(headers) is None:
+            await respond(send, 204, b"", headers=allowances(headers))
+            return
+        admitted = self._admit(scope)
+        if isinstance(admitted, Refused):
+            self._on_refused(admitted.status)
+            _note(scope, admitted)
+            await respond(send, admitted.status, b"", headers=admitted.headers)
+            return
+        send = sharing(send, headers)
+        if scope["path"] == self._path:
+            scope["grant"] = admitted
+            await self._http.handle(scope, receive, send)
+        elif scope["method"] == "POST":
+            body = msgspec.json.encode({"ticket": self._admission.ticket(admitted)})
+            unkept = [(b"cache-control", b"no-store")]
+            await respond(send, 200, body, kind=b"application/json", headers=unkept)
+        else:
+            await respond(send, 405, b"", headers=[(b"allow", b"POST")])
+
+    def _accept_http(self, transport: MessageTransport, scope: Any) -> None:
+        self._accept(transport, Visit(scope["grant"], _query(scope), scope["first"]))
+
+
+def _query(scope: Any) -> dict[str, str]:
+    query = parse_qs(scope.get("query_string", b"").decode(errors="replace"))
+    return {name: values[0] for name, values in query.items()}
+
+
+async def _turn_away(scope: Any, refused: Refused, send: Send) -> None:
+    """Say no to a handshake, with its status where the server can."""
+    _note(scope, refused)
+    if "websocket.http.response" in (scope.get("extensions") or {}):
+        start = {"type": "websocket.http.response.start", "status": refused.status}
+        await send({**start, "headers": refused.headers})
+        await send({"type": "websocket.http.response.body", "body": b""})
+    else:
+        await send({"type": "websocket.close"})
+
+
+def _note(scope: Any, refused: Refused) -> None:
+    # Whoever was told to wait and does not shall not fill the log.
+    level = logging.DEBUG if refused.status == 429 else logging.WARNING
+    log.log(level, "refused %s: %s", scope.get("client"), refused.why)

@@ -1,0 +1,238 @@
+"""Turns as spans of OpenTelemetry. The one module that imports it; who has no spans does not load this.
+
+    turn (client) ── tool call …
+                  └─ approval, under the tool call that it is about
+
+The parent of a turn is whatever the client's prompt names in its `_meta`, and the agent is told of the turn
+in the same way, so that a trace goes through from the editor to the tools of the agent. A turn that was open
+when the hub went away is not told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    TraceFlags,
+    TraceState,
+)
+
+from dragoman.hub.api.observing.digest import Tool
+from dragoman.hub.api.observing.otlp import PlainSpan, encode_spans, post, traces_url
+from dragoman.hub.api.observing.spans import Meta
+from dragoman.hub.api.observing.trace_context import TraceContext, read_meta, with_context
+from dragoman.hub.api.observing.usage import Tokens
+
+log = logging.getLogger(__name__)
+
+SCOPE = "dragoman.hub"
+MOST_SPANS = 2000
+"""Tool calls and questions of one turn that are open at once, for agents that never end one."""
+
+MOST_TURNS = 256
+"""Turns of one session that are open at once: more than any queue holds, so that none is forgotten early."""
+
+
+@dataclass
+class _Turn:
+    span: Span
+    context: Context
+    calls: dict[str, Span] = field(default_factory=dict)
+    questions: dict[str, Span] = field(default_factory=dict)
+
+    def end(self) -> None:
+        """What is still open ends with it: nobody will say how."""
+        for span in (*self.questions.values(), *self.calls.values()):
+            span.set_attribute("dragoman.unfinished", True)
+            span.end()
+        self.span.end()
+
+
+class OtelSpans:
+    """See `spans.Spans`. `owned` is a provider that ends with us."""
+
+    def __init__(self, provider: TracerProvider, *, owned: bool) -> None:
+        self._provider = provider
+        self._owned = owned
+        self._tracer = provider.get_tracer(SCOPE)
+        self._turns: dict[str, dict[str, _Turn]] = {}  # of each session by their keys, the oldest first
+
+    def turn_started(self, session: str, key: str, meta: Meta, *, agent: str = "") -> Meta:
+        turns = self._turns.setdefault(session, {})
+        turn = turns.get(key)
+        if turn is None:  # else it was sent again, and is the same turn
+            turn = turns[key] = self._start(session, key, meta, agent)
+        if len(turns) > MOST_TURNS:
+            self._drop(session, next(iter(turns)))
+        own = turn.span.get_span_context()
+        if not own.is_valid:
+            return meta
+        state = tuple(own.trace_state.items())
+        return with_context(meta, TraceContext(own.trace_id, own.span_id, int(own.trace_flags), state))
+
+    def _start(self, session: str, key: str, meta: Meta, agent: str) -> _Turn:
+        attributes = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": agent,
+            "gen_ai.conversation.id": session,
+            "dragoman.turn": key,
+        }
+        span = self._tracer.start_span(
+            f"invoke_agent {agent}".strip(),
+            context=_parent(read_meta(meta)),
+            kind=SpanKind.CLIENT,
+            attributes=attributes,
+        )
+        return _Turn(span, trace.set_span_in_context(span, Context()))
+
+    def turn_began(self, session: str, key: str) -> None:
+        """Those before it will never begin: nobody has said so, but their places are taken."""
+        turns = self._turns.get(session, {})
+        if key in turns:
+            turns[key].span.add_event("began")  # what lies before it is the time in the queue
+            for older in list(takewhile(lambda one: one != key, turns)):
+                self._drop(session, older)
+
+    def _running(self, session: str) -> _Turn | None:
+        """Prompts of a session are taken one after the other: the oldest is the one that runs."""
+        return next(iter(self._turns.get(session, {}).values()), None)
+
+    def _drop(self, session: str, key: str) -> None:
+        turn = self._turns[session].pop(key)
+        turn.span.set_attribute("dragoman.unfinished", True)
+        turn.end()
+
+    def tool(self, session: str, call: Tool) -> None:
+        turn = self._running(session)
+        if turn is None:
+            return  # an agent may go on behind its turn; nobody waits for that
+        span = turn.calls.get(call.call)
+        if span is None:
+            if len(turn.calls) >= MOST_SPANS:
+                return
+            attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": call.call[:256]}
+            name = f"execute_tool {call.kind or 'other'}"
+            span = turn.calls[call.call] = self._tracer.start_span(
+                name[:64], context=turn.context, attributes=attributes
+            )
+        if call.status in ("completed", "failed"):
+            del turn.calls[call.call]
+            _close(span, "dragoman.tool.status", call.status, failed=call.status == "failed")
+
+    def asked(self, session: str, request: str, *, method: str = "", call: str = "") -> None:
+        turn = self._running(session)
+        if turn is None or request in turn.questions or len(turn.questions) >= MOST_SPANS:
+            return
+        about = turn.calls.get(call)
+        context = turn.context if about is None else trace.set_span_in_context(about, Context())
+        turn.questions[request] = self._tracer.start_span(
+            "approval", context=context, attributes={"dragoman.method": method[:64]}
+        )
+
+    def settled(self, session: str, request: str, outcome: str) -> None:
+        turn = self._running(session)
+        span = None if turn is None else turn.questions.pop(request, None)
+        if span is not None:
+            _close(span, "dragoman.outcome", outcome, failed=False)
+
+    def turn_ended(self, session: str, key: str, how: str, *, tokens: Tokens | None = None) -> None:
+        turns = self._turns.get(session, {})
+        turn = turns.pop(key, None)
+        if turn is None:
+            return  # it began before we did
+        if not turns:
+            del self._turns[session]
+        turn.span.set_attribute("dragoman.stop_reason", how)
+        if tokens is not None:
+            turn.span.set_attribute("gen_ai.usage.input_tokens", tokens.input)
+            turn.span.set_attribute("gen_ai.usage.output_tokens", tokens.output)
+        if how == "error":
+            turn.span.set_status(Status(StatusCode.ERROR))
+        turn.end()
+
+    async def aclose(self) -> None:
+        for session, turns in self._turns.items():
+            for key in list(turns):
+                self._drop(session, key)
+        self._turns.clear()
+        if self._owned:  # it waits for its thread, which waits for the collector
+            await asyncio.to_thread(self._provider.shutdown)
+
+
+def _close(span: Span, name: str, value: str, *, failed: bool) -> None:
+    span.set_attribute(name, value)
+    if failed:
+        span.set_status(Status(StatusCode.ERROR))
+    span.end()
+
+
+def _parent(given: TraceContext | None) -> Context:
+    """Never the context that happens to be current here: a turn is nobody's child but its client's."""
+    if given is None:
+        return Context()
+    remote = SpanContext(
+        given.trace, given.span, True, TraceFlags(given.flags), TraceState(list(given.state))
+    )
+    return trace.set_span_in_context(NonRecordingSpan(remote), Context())
+
+
+# The way to a collector.
+
+
+def provider_for(endpoint: str) -> TracerProvider:
+    """Sends what has ended every few seconds, from a thread of its own."""
+    provider = TracerProvider(resource=Resource.create({"service.name": "dragoman-hub"}))
+    provider.add_span_processor(BatchSpanProcessor(OtlpExporter(traces_url(endpoint))))
+    return provider
+
+
+class OtlpExporter(SpanExporter):
+    """What cannot be sent is dropped: spans are for looking at, and the hub has better things to keep."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._failing = ""
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        resource = spans[0].resource.attributes if spans else {}
+        wrong = post(self._url, encode_spans(resource, map(plain, spans)))
+        if wrong != self._failing:  # once, not with every batch
+            log.warning("spans cannot be sent: %s", wrong) if wrong else log.info("spans are sent again")
+            self._failing = wrong
+        return SpanExportResult.FAILURE if wrong else SpanExportResult.SUCCESS
+
+
+_KINDS = {SpanKind.INTERNAL: 1, SpanKind.SERVER: 2, SpanKind.CLIENT: 3}
+
+
+def plain(span: ReadableSpan) -> PlainSpan:
+    own = span.get_span_context()
+    assert own is not None
+    return PlainSpan(
+        trace=own.trace_id,
+        span=own.span_id,
+        parent=None if span.parent is None else span.parent.span_id,
+        name=span.name,
+        kind=_KINDS.get(span.kind, 0),
+        begun=span.start_time or 0,
+        ended=span.end_time or 0,
+        attributes=dict(span.attributes or {}),
+        failed=span.status.status_code is StatusCode.ERROR,
+        state=own.trace_state.to_header(),
+        scope="" if span.instrumentation_scope is None else span.instrumentation_scope.name,
+    )

@@ -1,0 +1,137 @@
+"""The running hub, as `SeesHub` wants to see it. Reads plain attributes of hub, pool and clients; waits for
+nothing.
+
+    seen = SeenHub(hub, url=url, journal=path, observer=observer)
+    await observer.status(seen)
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from dragoman.hub.api.observing.status import AgentState, SeenAgent, SeenConnection, SeenJournal, SeenSession
+from dragoman.version import VERSION
+
+if TYPE_CHECKING:
+    from dragoman.hub.agents.pool import Seat
+    from dragoman.hub.api.observing.observer import Observer
+    from dragoman.hub.clients.client import HubClient
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.hub import Hub
+
+FRAME = 240
+"""Bytes of an entry, before any was counted."""
+
+LENT = ("fs/", "terminal/")
+
+_KINDS = {"AsgiWebSocket": "websocket", "HttpConnection": "http"}
+
+
+class SeenHub:
+    """`journal` is where it is kept: the path of a file, or an address."""
+
+    def __init__(self, hub: Hub, *, url: str, journal: str, observer: Observer) -> None:
+        self.version = VERSION
+        self.url = url
+        self.started = time.time()
+        self._hub = hub
+        self._journal = journal
+        self._observer = observer
+
+    @property
+    def draining(self) -> bool:
+        return self._hub.draining
+
+    def seen_agents(self) -> Iterator[SeenAgent]:
+        return map(_agent, self._hub.pool.seats.values())
+
+    def seen_sessions(self) -> Iterator[SeenSession]:
+        return map(_session, self._hub.sessions.values())
+
+    def seen_connections(self) -> Iterator[SeenConnection]:
+        meters = self._observer.meters
+        frames = meters.frames.of("to_client").value
+        size = meters.frame_bytes.of("to_client").value / frames if frames else FRAME
+        return (_connection(client, size) for client in self._hub.clients)
+
+    def seen_journal(self) -> SeenJournal:
+        sizes = [] if "://" in self._journal else [_size(self._journal), _size(f"{self._journal}-wal")]
+        return SeenJournal(address=self._journal, size=sum(sizes) if sizes else None)
+
+    def agent_of(self, session: str) -> str:
+        """For the observer: whose a session is."""
+        found = self._hub.sessions.get(session)
+        return "" if found is None else found.state.agent
+
+
+def _agent(seat: Seat) -> SeenAgent:
+    life = seat.life if seat.life is not None and not seat.life.over else None
+    return SeenAgent(
+        name=seat.spec.name,
+        title=seat.spec.title,
+        state=_state(seat),
+        pid=None if life is None else life.line.pid or None,
+        sessions=0 if life is None else len(life.sessions),
+        restarts=max(0, seat.starts - 1),
+        started=None if life is None else life.started,
+        last_error=seat.last_error,
+        invalid_frames=seat.invalid.count,
+    )
+
+
+def _state(seat: Seat) -> AgentState:
+    if seat.life is not None and not seat.life.over:
+        return "up"
+    if seat.starting.locked():
+        return "restarting" if seat.starts > 1 else "starting"
+    return "failed" if seat.failures > seat.spec.restarts else "stopped"
+
+
+def _session(session: LiveSession) -> SeenSession:
+    known = session.state
+    asked = [one.time for one in session.state.requests.values() if not one.method.startswith(LENT)]
+    state: Any = session.state.listed_state  # one of the states of docs/hub-protocol.md
+    return SeenSession(
+        session_id=session.id,
+        agent=known.agent,
+        state=state,
+        title=known.title,
+        cwd=known.cwd,
+        queue=len(known.queue),
+        asking=len(asked),
+        asked=min(asked, default=None),
+        clients=len(session.followers),
+    )
+
+
+def _connection(client: HubClient, size: float) -> SeenConnection:
+    behind = sum(
+        max(0, follower.session.log.last - follower.position.sequence)
+        for follower in client.followed.values()
+    )
+    return SeenConnection(
+        token=client.grant.name,
+        transport=transport_of(client.transport),
+        lag=client.transport.pending + int(behind * size),
+        sessions=len(client.followed),
+    )
+
+
+def transport_of(transport: object) -> str:
+    """What a connection came over: known by its innermost stream, whatever stands in front of it."""
+    for _ in range(8):
+        inner = getattr(transport, "inner", None) or getattr(transport, "_inner", None)
+        if inner is None:
+            break
+        transport = inner
+    return _KINDS.get(type(getattr(transport, "_stream", None)).__name__, "other")
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:  # a journal that was closed has no log beside it
+        return 0

@@ -1,0 +1,173 @@
+"""Everything of uvicorn that its documentation does not promise, for HTTP/1.1 and WebSockets.
+
+- `GuardedServer` accepts connections itself, with deadlines and bounds. It uses `Server.servers`, `.lifespan`
+  and `.server_state`, `Config.http_protocol_class` and the parameters of protocols. The public way is
+  `Server.serve(sockets=…)`, without a deadline for request heads.
+- `HeadLimitedProtocol` bounds a request head. It uses `HttpToolsProtocol` and the callbacks of its parser.
+  The public way is `http="h11"`, which has a bound and is slower.
+- `ManyProtocol` takes many messages in one event. It uses `handle_connect`, `send`, `writable`,
+  `disconnected`, `close_sent` and `handshake_complete` of `WebSocketsSansIOProtocol`. The public way is
+  `ws="websockets-sansio"`, an event for each message.
+
+Written for and tried with uvicorn 0.54. Importing this module raises `ImportError` where a part is missing:
+then `listening` takes the public way and logs it. HTTP/2 is in `private_uvicorn_http2`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from dragoman.hub.api.acceptor import STATE, AcceptedConnection, Acceptor
+from dragoman.hub.api.many import EXTENSION, framed
+from dragoman.hub.api.server import HubServer
+from dragoman.hub.gate.unadmitted import ConnectionLimits
+
+HEAD_BYTES = 64 * 1024
+"""Of one request head."""
+
+HEADERS = 128
+"""Header lines of one request."""
+
+HEAD_TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+)
+
+PROTOCOL_PARAMETERS = frozenset({"config", "server_state", "app_state", "_loop"})
+
+
+def check_parts() -> None:
+    """Raise `ImportError` if uvicorn has changed in a way that would be noticed only when somebody comes."""
+    for protocol in (HttpToolsProtocol, WebSocketsSansIOProtocol):
+        missing = PROTOCOL_PARAMETERS - inspect.signature(protocol).parameters.keys()
+        if missing:
+            raise ImportError(
+                f"uvicorn {uvicorn.__version__}: {protocol.__name__} takes no {sorted(missing)}"
+            )
+    parts: list[tuple[type, tuple[str, ...]]] = [
+        (uvicorn.Server, ("startup", "shutdown", "capture_signals")),
+        (HttpToolsProtocol, ("on_message_begin", "on_headers_complete", "data_received")),
+        (WebSocketsSansIOProtocol, ("handle_connect", "send", "pause_writing")),
+    ]
+    for owner, names in parts:
+        absent = [name for name in names if not hasattr(owner, name)]
+        if absent:
+            raise ImportError(f"uvicorn {uvicorn.__version__}: {owner.__name__} has no {absent}")
+
+
+check_parts()
+
+
+class GuardedServer(HubServer):
+    """Accepts with an `Acceptor`; a request finds its connection in the state of its scope."""
+
+    def __init__(
+        self, config: uvicorn.Config, *, limits: ConnectionLimits, on_refused: Callable[[str], None]
+    ) -> None:
+        super().__init__(config)
+        self._limits = limits
+        self._on_refused = on_refused
+
+    async def accept(self, sockets: list[socket.socket]) -> None:
+        await self.lifespan.startup()
+        acceptors: list[Any] = [  # they close as asyncio's servers do, which is all that is asked of them
+            Acceptor(
+                bound,
+                self._make_protocol,
+                tls=self.config.ssl,
+                limits=self._limits,
+                on_refused=self._on_refused,
+            )
+            for bound in sockets
+        ]
+        self.servers = acceptors
+        self.started = True
+
+    def _make_protocol(self, connection: AcceptedConnection) -> asyncio.Protocol:
+        make: Any = self.config.http_protocol_class  # its parameters are not part of its type
+        state = {**self.lifespan.state, STATE: connection}
+        protocol: asyncio.Protocol = make(
+            config=self.config,
+            server_state=self.server_state,
+            app_state=state,
+            _loop=asyncio.get_running_loop(),
+        )
+        return protocol
+
+
+class HeadLimitedProtocol(HttpToolsProtocol):
+    """HTTP/1.1 by httptools, which gathers a request head of any size by itself."""
+
+    _head_bytes: int | None = None
+    """Bytes that were read since the head began; None while none is being read. What came in the same read as
+    the beginning of the head is not counted: it may belong to the body before.
+    """
+
+    def on_message_begin(self) -> None:
+        self._head_bytes = 0
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self.headers) >= HEADERS or len(value) > HEAD_BYTES:
+            raise ValueError("too many headers, or a header that is too large")  # the parser answers with 400
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._head_bytes = None
+        super().on_headers_complete()
+
+    def data_received(self, data: bytes) -> None:
+        was_open = self._head_bytes is not None
+        super().data_received(data)
+        if was_open and self._head_bytes is not None:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES and not self.transport.is_closing():
+                self.transport.write(HEAD_TOO_LARGE)
+                self.transport.close()
+
+
+class ManyProtocol(WebSocketsSansIOProtocol):
+    """WebSockets that take many messages in one event, see `many`."""
+
+    def handle_connect(self, event: Any) -> None:
+        super().handle_connect(event)
+        scope: Any = getattr(self, "scope", None)
+        if scope is not None:
+            scope["extensions"][EXTENSION] = {"now": self.send_now}
+
+    def send_now(self, messages: Sequence[bytes]) -> bool:
+        """Send without a wait and without an event, if there is room; else nothing happens."""
+        if not self.writable.is_set() or self.disconnected or self.close_sent or self.transport.is_closing():
+            return False
+        self.transport.write(framed(messages))
+        return True
+
+    async def send(self, message: Any) -> None:
+        many = message.get("many")
+        if many is None:
+            await super().send(message)
+            if message["type"] == "websocket.accept":
+                self._forget_handshake()
+            elif message["type"] == "websocket.http.response.body" and self.close_sent:
+                self.handshake_complete = True  # it was refused; uvicorn logs an error for it otherwise
+            return
+        await self.writable.wait()
+        if self.disconnected:
+            raise ClientDisconnected
+        if self.close_sent or self.transport.is_closing():
+            raise RuntimeError("the connection is being closed")
+        self.transport.write(framed(many))
+
+    def _forget_handshake(self) -> None:
+        """Nobody asks for its headers any more, and a connection that is idle for days is to cost little."""
+        kept: Any = self
+        kept.request = kept.response = None
+        kept.scope["headers"] = []

@@ -1,0 +1,65 @@
+"""What is wrong with a request, before anything is done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw
+
+from dragoman.errors import ErrorAnswer
+from dragoman.hub.session.frames import KEY_LENGTH, key_in, value_of
+from dragoman.wire.codes import invalid_params, invalid_request, session_not_found
+
+if TYPE_CHECKING:
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.session.machine import Verdict
+
+KINDS: dict[str, type] = {
+    "sessionId": str,
+    "cwd": str,
+    "cursor": str,
+    "mcpServers": list,
+    "additionalDirectories": list,
+    "_meta": dict,
+}
+"""Members of the protocol's requests about sessions."""
+
+
+def check_version(params: Mapping[str, Raw]) -> None:
+    version = value_of(params.get("protocolVersion"))
+    if not isinstance(version, int) or isinstance(version, bool) or not 0 <= version <= 65535:
+        raise invalid_params("protocolVersion is missing, or no version")
+
+
+def check_kinds(params: Mapping[str, Raw]) -> None:
+    """What is there must be of its kind; what is missing is for the handler to miss."""
+    for name, kind in KINDS.items():
+        value = value_of(params.get(name))
+        if value is not None and not isinstance(value, kind):
+            raise invalid_params(f"{name} is of the wrong kind")
+
+
+def checked_key(ours: Mapping[str, Any]) -> str:
+    """The key of a request; empty if it has none. A key that cannot be kept is refused: without it, whoever
+    sends the request again has it carried out again.
+    """
+    if ours.get("key") and not key_in(ours):
+        raise invalid_params(f"_meta.dragoman.key is a text of at most {KEY_LENGTH} characters")
+    return key_in(ours)
+
+
+def check_open(session: LiveSession) -> None:
+    """A session that was closed is loaded or resumed before anything is said in it."""
+    if session.listed == "closed":
+        raise session_not_found(session.id)
+
+
+def prompt_refusal(verdict: Verdict) -> ErrorAnswer | None:
+    """What a client hears whose prompt was not accepted; None if it was, or is known already."""
+    match verdict:
+        case "closing":
+            return invalid_request("the session is being closed; load it again before the next prompt")
+        case "full":
+            return invalid_request("too many prompts wait in this session already")
+    return None

@@ -1,0 +1,366 @@
+"""One client of the hub: what it says, and what is said to it.
+
+Its messages are taken in order. What can be done at once is done at once; what has to wait, for an agent or
+for the journal, waits in a task of its own, a bounded number of them, and ends with the client. Everything it
+may do is bounded by the scopes of the token that it came with.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Raw
+
+from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
+from dragoman.hub.clients.checking import check_version
+from dragoman.hub.clients.questions import can_be_asked, is_answer, is_cancelled
+from dragoman.hub.engine.bounds import size_of_request
+from dragoman.hub.gate.admission import Grant
+from dragoman.hub.gate.table import check, check_session
+from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.runtime.budget import HeldBytes
+from dragoman.runtime.owner import Owner
+from dragoman.schema.v1.methods import METHODS
+from dragoman.transport.contract import Transport
+from dragoman.wire import (
+    Failure,
+    Malformed,
+    Notification,
+    Request,
+    Response,
+    decode_block,
+    error_object,
+    failure,
+    response,
+)
+from dragoman.wire.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, NAMES, invalid_request
+from dragoman.wire.envelope import Envelope, ErrorObject, Id
+
+if TYPE_CHECKING:
+    from dragoman.hub.clients.follower import Follower
+    from dragoman.hub.clients.rendering import Position
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.hub import Hub
+    from dragoman.hub.session.state import OpenRequest
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 64
+"""Requests of one client that may be waited for at once; prompts are not counted, they wait in queues."""
+
+LENT = {
+    "fs/read_text_file": ("fs", "readTextFile"),
+    "fs/write_text_file": ("fs", "writeTextFile"),
+    "terminal/create": ("terminal",),
+    "terminal/output": ("terminal",),
+    "terminal/wait_for_exit": ("terminal",),
+    "terminal/kill": ("terminal",),
+    "terminal/release": ("terminal",),
+}
+"""What clients lend to agents, and where they announce it."""
+
+
+class Seat(Protocol):
+    """Hears where a client stands that may go on at another node (see `cluster`)."""
+
+    def stands(self, session: str, position: Position | None, /) -> None:
+        """It follows the session from here on; None: it does not any more."""
+
+    def told(self, session: str, position: Position, block: bytes, /) -> None:
+        """Tell it this, which brings it to the position."""
+
+    def moved(self, session: str, /) -> None:
+        """The session is not ours any more."""
+
+    def replaced(self) -> None:
+        """The same client has come by another way."""
+
+    def elsewhere(self, request: Id, error: Elsewhere, /) -> None:
+        """This request has to be answered by another node."""
+
+
+class HubClient:
+    """Lives as long as its connection."""
+
+    def __init__(
+        self, hub: Hub, transport: Transport, grant: Grant, *, agent: str = "", first_id: int = 0
+    ) -> None:
+        self.hub = hub
+        self.grant = grant
+        self.agent = agent
+        """Which agent it means unless it says so."""
+        self.cursors = self.events = self.watches = False
+        self.name = ""
+        """What it calls itself when it comes back; empty if it does not."""
+        self.capabilities: dict[str, Any] = {}
+        self.unknown_questions: set[str] = set()
+        """What agents ask people and it does not know, as it said itself."""
+        self.initialized = False
+        self.seat: Seat | None = None
+        self.is_guest = False
+        """Whether its connection is another node's, which looks after its token."""
+        self.followed: dict[str, Follower] = {}
+        self.waiting: dict[tuple[str, str], Id] = {}
+        """Its prompts that have no answer: session and key → the id it waits under."""
+        self.asked: dict[int, tuple[LiveSession, int]] = {}
+        """What it was asked: our id → whose request, and which."""
+        self._dismissed: set[int] = set()  # of these, the ones that it may have to answer without a person
+        self.since = asyncio.get_running_loop().time()
+        """When its connection came, by our clock."""
+        self.gone = asyncio.Event()
+        self.transport = transport
+        self.unanswered = hub.bounds.client()
+        """Bytes of its requests that have no answer; prompts are counted for their session."""
+        self._is_given_up = False
+        self._owner = Owner("hub client")
+        self._next = first_id
+
+    def start(self) -> None:
+        self.transport.start(self)
+
+    # Speaking.
+
+    def next_id(self) -> int:
+        self._next += 1
+        return self._next
+
+    def send(self, block: bytes) -> None:
+        """Raises `LinkClosed` when nobody is there any more. One that leaves too much unread is cut off: what
+        is said besides the session's stream waits nowhere else, and it can come back and ask again.
+        """
+        if self.transport.pending > self.hub.options.unread:
+            self.give_up(f"it has left {self.transport.pending} bytes unread")
+            raise LinkClosed("the client does not read")
+        self.transport.write(block)
+
+    def show(self, session: str, position: Position, block: bytes) -> None:
+        """Tell it what brings it to a position in a session."""
+        if self.seat is None:
+            self.transport.write(block)
+        else:
+            self.seat.told(session, position, block)
+
+    def tell(self, block: bytes) -> None:
+        """The same, for what may be lost with its reader."""
+        try:
+            self.send(block)
+        except LinkClosed:
+            pass
+
+    @property
+    def is_full(self) -> bool:
+        return self.transport.pending > self.transport.limits.high
+
+    async def room(self) -> None:
+        await self.transport.drain()
+
+    def forget(self, session_id: str) -> None:
+        """A session that it followed is another node's: whatever it waits for comes from there."""
+        for of, key in list(self.waiting):
+            if of == session_id:
+                del self.waiting[of, key]
+        if self.seat is not None:
+            self.seat.moved(session_id)
+
+    def give_up(self, why: str) -> None:
+        if not self._is_given_up:
+            self._is_given_up = True
+            log.warning("a client of %s is cut off: %s", self.grant.name, why)
+            self._owner.start(self.transport.aclose())
+
+    # Listening: the sink of the transport.
+
+    def feed(self, block: bytes) -> None:
+        for envelope in decode_block(block):
+            try:
+                self._take(envelope)
+            except LinkClosed:
+                return
+
+    def oversized(self, size: int) -> None:
+        why = f"Invalid request: the message of {size} bytes is larger than the limit"
+        self.tell(failure(None, error_object(INVALID_REQUEST, why)))
+
+    def ended(self, reason: BaseException | None) -> None:
+        if not self.gone.is_set():
+            self.gone.set()
+            self.hub.left(self)
+
+    def _take(self, envelope: Envelope) -> None:
+        match envelope:
+            case Request(request_id, method, params):
+                self._asked_by(request_id, method, params)
+            case Notification(method, params):
+                self._told_by(method, params)
+            case Response(request_id, result):
+                self._answered(request_id, result=Raw(bytes(result)))
+            case Failure(request_id, error):
+                self._answered(request_id, error=error_object(error.code, error.message, error.data))
+            case Malformed(code=int(code), why=why):
+                self.send(failure(None, error_object(code, f"{NAMES[code]}: {why}")))
+
+    def _asked_by(self, request_id: Id, method: str, params: Raw | None) -> None:
+        members = object_of(params)
+        try:
+            self._pass_gate(method, members)
+        except ErrorAnswer as error:
+            self.send(failure(request_id, error_object(error.code, error.message, error.data)))
+            return
+        size = size_of_request(params or b"")
+        if method == "session/prompt":  # in order with what comes behind it, such as a cancel
+            self._try(request_id, lambda: self.hub.methods.prompt(self, request_id, members))
+        elif len(self._owner) >= AT_ONCE or not self.unanswered.fits(size):
+            why = "Invalid request: too many requests wait for an answer already"
+            self.send(failure(request_id, error_object(INVALID_REQUEST, why)))
+        else:
+            self._owner.start(self._answer(request_id, method, members, self.unanswered.charge(size)))
+
+    def _pass_gate(self, method: str, params: dict[str, Raw], *, is_request: bool = True) -> None:
+        """Raises the answer to what its token does not allow, or what comes before `initialize`."""
+        if method == "initialize":
+            check_version(params)
+        elif not self.initialized:
+            raise invalid_request("initialize comes first")
+        agent = self.agent or self.hub.default_agent
+        check(self.grant, method, params, agent=agent, is_request=is_request)
+
+    def _try(self, request_id: Id, work: Any) -> None:
+        try:
+            work()
+        except ErrorAnswer as error:
+            self.send(failure(request_id, error_object(error.code, error.message, error.data)))
+        except Elsewhere as error:
+            self.elsewhere(request_id, error)
+
+    def elsewhere(self, request_id: Id, error: Elsewhere) -> None:
+        if self.seat is not None:
+            self.seat.elsewhere(request_id, error)
+        else:
+            self.tell(failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {error}")))
+
+    async def _answer(self, request_id: Id, method: str, params: dict[str, Raw], counted: HeldBytes) -> None:
+        with counted:
+            await self._answer_counted(request_id, method, params)
+
+    async def _answer_counted(self, request_id: Id, method: str, params: dict[str, Raw]) -> None:
+        try:
+            result = await self.hub.methods.call(self, method, params, request_id)
+        except Elsewhere as error:
+            self.elsewhere(request_id, error)
+            return
+        except ErrorAnswer as error:
+            answer = failure(request_id, error_object(error.code, error.message, error.data))
+        except CallFailed as error:
+            answer = failure(request_id, error_object(error.code, error.message, error.data))
+        except AgentFailed as error:
+            log.info("%s failed: %s", method, error)
+            why = f"Internal error: {error}"
+            answer = failure(request_id, error_object(INTERNAL_ERROR, why, error.details))
+        except (DragomanError, TimeoutError) as error:
+            log.info("%s failed: %s", method, error)
+            answer = failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {_why(error)}"))
+        except Exception:  # a mistake of ours must not leave a client waiting
+            log.exception("%s failed", method)
+            answer = failure(request_id, error_object(INTERNAL_ERROR))
+        else:
+            if result is None:  # it was answered, or will be
+                return
+            answer = response(request_id, result if isinstance(result, bytes) else encoded(result))
+        self.tell(answer)
+
+    def _told_by(self, method: str, params: Raw | None) -> None:
+        members = object_of(params)
+        try:
+            self._pass_gate(method, members, is_request=False)
+        except ErrorAnswer as error:  # a notification has no answer
+            log.info("%s: the notification %s was refused: %s", self.grant.name, method[:80], error.message)
+            return
+        if method == "session/cancel":
+            self.hub.methods.cancel(self, members)
+        elif method == "$/cancel_request":
+            self.hub.methods.cancel_request(self, members)
+        else:
+            self.hub.methods.told(self, method, members, params)
+
+    def _answered(self, request_id: Id, *, result: Raw | None = None, error: Any = None) -> None:
+        found = self.asked.pop(request_id, None) if isinstance(request_id, int) else None
+        if found is None:
+            return  # too late, or never asked
+        session, sequence = found
+        one = session.state.requests.get(sequence)
+        if one is None:
+            return  # somebody else was first
+        if request_id in self._dismissed and is_cancelled(result):
+            session.followers[self].ask_anew(sequence)
+            return
+        if result is not None and bytes(result) == b"null":
+            result, error = _without_result(one.method)
+        if one.is_question and (error is not None or not is_answer(one, result)):
+            self._on_no_answer(one, error)
+            return
+        session.settle(sequence, outcome="answered", by=self.grant.name, result=result, error=error)
+
+    def _on_no_answer(self, request: OpenRequest, error: ErrorObject | None) -> None:
+        """Whoever cannot answer decides nothing: the question stays open for others and for the inbox."""
+        if error is not None and error.code == METHOD_NOT_FOUND:
+            self.unknown_questions.add(request.method)
+        log.info("a client of %s gave no answer to %s; it stays open", self.grant.name, request.method)
+
+    def on_withdrawal(self, session: LiveSession) -> None:
+        """It cancelled prompts of its own that waited, and the turn of another goes on. The protocol demands
+        that it answers with `cancelled` whatever it is asked in the session; no person has decided that.
+        """
+        waiting = {number for number, (asking, _) in self.asked.items() if asking is session}
+        self._dismissed = waiting | (self._dismissed & self.asked.keys())
+
+    # Rights.
+
+    def lends(self) -> list[str]:
+        """The methods that it announced to answer for agents."""
+        return [method for method, path in LENT.items() if _has(self.capabilities, path)]
+
+    def can_answer(self, request: OpenRequest) -> bool:
+        """Whether it may decide what an agent asks people, and can put the question to a person."""
+        is_able = request.method not in self.unknown_questions and can_be_asked(self.capabilities, request)
+        return is_able and self.grant.may("approve")
+
+    def may_reach(self, session: LiveSession) -> None:
+        """Whether the session is among those that its token is for."""
+        check_session(self.grant, agent=session.state.agent, cwd=session.state.cwd)
+
+    def text(self, params: dict[str, Raw], name: str) -> str:
+        value = value_of(params.get(name))
+        if not isinstance(value, str) or not value:
+            raise ErrorAnswer(-32602, f"Invalid params: {name} is missing")
+        return value
+
+    async def aclose(self) -> None:
+        await self._owner.aclose()
+        self.unanswered.close()
+        await self.transport.aclose()
+
+
+def _without_result(method: str) -> tuple[Raw | None, Any]:
+    """What an answer without a result means: an empty one where nothing must be in it, an error elsewhere."""
+    row = METHODS.get(method, kind="request", receiver="client")
+    if row is None:
+        return Raw(b"null"), None  # an extension: null may be what it means
+    if row.needs_result:
+        why = f"Internal error: the client's answer to {method} holds neither a result nor an error"
+        return None, error_object(INTERNAL_ERROR, why)
+    return Raw(b"{}"), None
+
+
+def _has(capabilities: Any, path: tuple[str, ...]) -> bool:
+    for name in path:
+        capabilities = capabilities.get(name) if isinstance(capabilities, dict) else None
+    return capabilities is True
+
+
+def _why(error: BaseException) -> str:
+    """What a client may know of a mistake on our side: its kind."""
+    if isinstance(error, TimeoutError):
+        return "the agent did not answer in time"
+    return str(error) if isinstance(error, LinkClosed) else str(error).split("\n")[0][:300]

@@ -1,0 +1,228 @@
+"""One client on one session: how far it has been told, and what keeps it up with the session.
+
+A client that keeps up is told as soon as an entry is stored. One that does not, because its connection is
+slow or because it has just come, is told from the journal, page by page, as fast as it takes it, until it has
+caught up. Nothing is queued for it, so a slow reader costs no memory and slows nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, UnsetType
+
+from dragoman.errors import DragomanError, LinkClosed
+from dragoman.hub.clients.questions import PERMISSION, is_told
+from dragoman.hub.clients.rendering import Position, asked_again, block_of
+from dragoman.hub.session.frames import encoded
+from dragoman.hub.session.notes import read_note
+from dragoman.journal.runs import first_of, last_of
+from dragoman.wire import notification
+
+if TYPE_CHECKING:
+    from dragoman.hub.clients.client import HubClient
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.journal import Stored
+    from dragoman.wire.envelope import Id
+
+log = logging.getLogger(__name__)
+
+AGAIN_SECONDS = 5.0
+"""How long a client that is back may take to say again what it has no answer to."""
+
+
+class Follower:
+    """A `View` of its client on the session."""
+
+    def __init__(self, session: LiveSession, client: HubClient, position: Position) -> None:
+        self.session = session
+        self.client = client
+        self.position = position
+        self.cursors = client.cursors
+        self.events = client.events
+        self.own: set[str] = set()  # keys of prompts that it wrote
+        self.expected: set[str] = set()  # keys of prompts that are about to come again, to be answered
+        self._come = asyncio.Event()
+        self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
+        self._notices: set[int] = set()  # open questions of which it was told, because it cannot be asked
+        self._task: asyncio.Task[None] | None = None
+        self._failed: Callable[[str], None] | None = None
+
+    def show(self, entries: Sequence[Stored]) -> None:
+        """These were just stored."""
+        if self._task is not None or not entries:
+            return
+        if self.client.is_full or self.expected or self.position.sequence + 1 != first_of(entries):
+            self.catch_up()
+        else:
+            self._tell(entries)
+
+    def catch_up(
+        self, then: Callable[[], None] | None = None, failed: Callable[[str], None] | None = None
+    ) -> None:
+        """Tell it what it has not been told, from the journal. `then` is called when it is up for the first
+        time, `failed` when the journal cannot be read, which else ends the connection.
+        """
+        if self._task is None:
+            loop = asyncio.get_running_loop()
+            self._failed = failed
+            self._task = loop.create_task(self._catch_up(then, failed), name=f"follower of {self.session.id}")
+
+    def ask_again(self) -> None:
+        """Whatever it has been told of and is still open, or was for somebody else and is now for it."""
+        again = [
+            asked_again(one, self)
+            for one in self.session.state.requests.values()
+            if one.sequence <= self.position.sequence
+        ]
+        if any(again):
+            self.client.send(b"".join(again))
+
+    def ask_anew(self, sequence: int) -> None:
+        """Its answer does not count: it is asked under another id."""
+        del self._asked[sequence]
+        self.ask_again()
+
+    def withdraw(self) -> None:
+        """Take back what the client is being asked: it follows no more, or from another place."""
+        for number in self._asked.values():
+            if number in self.client.asked:
+                self.client.tell(notification("$/cancel_request", encoded({"requestId": number})))
+        self.leave()
+
+    def leave(self) -> None:
+        for number in self._asked.values():
+            self.client.asked.pop(number, None)
+        self._asked.clear()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def end(self) -> None:
+        """The session is closed. A client that is behind gets the answers that it waits for at once: nobody
+        tells it what is before them any more.
+        """
+        if self._task is None:
+            return
+        self.leave()
+        if self._failed is not None:
+            self._failed("the session was closed meanwhile")
+        for session_id, key in list(self.client.waiting):
+            answer = self.session.state.answers.get(key) if session_id == self.session.id else None
+            if answer is not None:
+                self.client.send(answer.to(self.client.waiting[session_id, key]))
+                self.answered(key)
+
+    async def _catch_up(self, then: Callable[[], None] | None, failed: Callable[[str], None] | None) -> None:
+        session = self.session
+        try:
+            while self.position.sequence < session.log.last:
+                async for page in session.hub.journal.replay(session.stream, after=self.position.sequence):
+                    # The journal may know of more than the session has acted upon: that is told when it has.
+                    page = page[: max(0, session.log.last - first_of(page) + 1)]
+                    for part in self._up_to_answers(page):
+                        await self._expect(part)
+                        self._tell(part)
+                        if self.client.is_full:
+                            await self.client.room()
+            self._task = self._failed = None
+            if then is not None:
+                then()
+        except LinkClosed:
+            pass  # the client has gone, and we go with it
+        except DragomanError as error:
+            log.warning("session %s could not be told from the journal: %s", session.id, error)
+            (failed or self.client.give_up)("the session's journal could not be read to its end")
+
+    def _up_to_answers(self, page: Sequence[Stored]) -> Iterator[Sequence[Stored]]:
+        """The page in parts, each of which begins with the end of a turn that is expected."""
+        if not self.expected or not page:
+            return iter((page,) if page else ())
+        ends = [place for place, stored in enumerate(page) if place and _ended(stored) in self.expected]
+        return (page[first:last] for first, last in pairwise((0, *ends, len(page))))
+
+    async def _expect(self, part: Sequence[Stored]) -> None:
+        """An answer is told where it stands, so whoever is to get it must have asked again."""
+        if not self.expected:
+            return
+        try:
+            async with asyncio.timeout(AGAIN_SECONDS):
+                while _ended(part[0]) in self.expected:
+                    self._come.clear()
+                    await self._come.wait()
+        except TimeoutError:
+            self.expected.clear()
+
+    def came_again(self, key: str) -> None:
+        self.expected.discard(key)
+        self._come.set()
+
+    def _tell(self, entries: Sequence[Stored]) -> None:
+        block = block_of(self.session.id, entries, self, skip=self.position.part)
+        self.position = Position(last_of(entries))
+        if block:
+            self.client.show(self.session.id, self.position, block)
+
+    # The view.
+
+    def waits_for(self, key: str, /) -> Id | UnsetType:
+        return self.client.waiting.get((self.session.id, key), UNSET)
+
+    def answered(self, key: str, /) -> None:
+        self.client.waiting.pop((self.session.id, key), None)
+        self.own.discard(key)
+
+    def wrote(self, key: str, /) -> bool:
+        return key in self.own
+
+    def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
+        if sequence in self._asked:
+            return UNSET
+        open_request = self.session.state.requests.get(sequence)
+        if open_request is None:
+            return UNSET
+        if not open_request.is_question:
+            lender = self.session.hub.desk.lender(self.session, sequence)
+            if lender is not self.client:
+                return UNSET
+        elif not self.client.can_answer(open_request):
+            return UNSET
+        number = self.client.next_id()
+        self._asked[sequence] = number
+        self.client.asked[number] = (self.session, sequence)
+        return number
+
+    def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
+        open_request = self.session.state.requests.get(sequence)
+        is_new = open_request is not None and sequence not in self._notices
+        if not is_new or method != PERMISSION or not is_told(self.client.capabilities):
+            return None
+        self._notices.add(sequence)
+        return self.session.hub.desk.told(self.session, self.session.state.requests[sequence])
+
+    def judged(self, sequence: int, /) -> dict[str, Any]:
+        request = self.session.state.requests.get(sequence)
+        return {} if request is None else dict(request.assessment or {})
+
+    def open_params(self, sequence: int, /) -> bytes | None:
+        request = self.session.state.requests.get(sequence)
+        return None if request is None else bytes(request.params)
+
+    def settles(self, sequence: int, /) -> Id | UnsetType:
+        self._notices.discard(sequence)
+        number = self._asked.pop(sequence, None)
+        if number is None or self.client.asked.pop(number, None) is None:
+            return UNSET
+        return number
+
+
+def _ended(stored: Stored) -> str | None:
+    """The key of the turn that this entry ends."""
+    if stored.direction != "note" or not stored.frame.startswith(b'{"hub":"turn_ended"'):
+        return None
+    note = read_note(stored.frame)
+    return None if note is None else note.key

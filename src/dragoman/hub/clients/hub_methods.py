@@ -1,0 +1,258 @@
+"""What a client may ask of the hub beyond the protocol: `_dragoman/hub/…` (docs/hub-protocol.md)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.errors import Elsewhere, ErrorAnswer
+from dragoman.hub.clients.questions import is_answer
+from dragoman.hub.clients.rendering import HistoryView, Position, messages, read_cursor
+from dragoman.hub.engine.log import STORE_SECONDS
+from dragoman.hub.gate.table import HUB
+from dragoman.hub.lending.folders import complete_folder
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import value_of
+from dragoman.wire.codes import invalid_params, method_not_found
+
+if TYPE_CHECKING:
+    from dragoman.hub.clients.client import HubClient
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.hub import Hub
+    from dragoman.journal import Stored
+
+Params = dict[str, Raw]
+Handler = Callable[["HubClient", Params], Awaitable[dict[str, Any]]]
+
+PAGE = 500
+MOST = 5000
+HISTORY_BYTES = 4 * 1024 * 1024
+
+
+class HubMethods:
+    """One method each. Scopes and places were checked at the gate (see `gate`)."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._handlers: dict[str, Handler] = {
+            "sessions": self._sessions,
+            "inbox": self._inbox,
+            "watch": self._watch,
+            "attach": self._attach,
+            "detach": self._detach,
+            "history": self._history,
+            "search": self._search,
+            "answer": self._answer,
+            "queue/edit": self._edit,
+            "queue/withdraw": self._withdraw,
+            "rename": self._rename,
+            "agents": self._agents,
+            "files": self._files,
+            "folders": self._folders,
+            "terminal": self._terminal,
+            "changes": self._changes,
+            "revert": self._revert,
+            "status": self._status,
+        }
+
+    async def call(self, client: HubClient, method: str, params: Params) -> dict[str, Any]:
+        handler = self._handlers.get(method.removeprefix(HUB))
+        if handler is None:
+            raise method_not_found(method)
+        return await handler(client, params)
+
+    # Looking.
+
+    async def _folders(self, client: HubClient, params: Params) -> dict[str, Any]:
+        return await asyncio.to_thread(complete_folder, client.text(params, "path"), grant=client.grant)
+
+    async def _sessions(self, client: HubClient, params: Params) -> dict[str, Any]:
+        return await self._hub.showing.listed(
+            client,
+            cursor=_text(params, "cursor"),
+            limit=_number(params, "limit", 50, 500),
+            agent=_text(params, "agent"),
+            cwd=_text(params, "cwd"),
+            state=_text(params, "state"),
+        )
+
+    async def _inbox(self, client: HubClient, params: Params) -> dict[str, Any]:
+        return {"requests": self._hub.desk.inbox(client)}
+
+    async def _watch(self, client: HubClient, params: Params) -> dict[str, Any]:
+        self._hub.showing.watch(client, on=value_of(params.get("on"), True) is not False)
+        return {}
+
+    async def _attach(self, client: HubClient, params: Params) -> dict[str, Any]:
+        session = await self._session(client, params)
+        after = _text(params, "after")
+        position = Position(session.log.last)
+        if after not in (None, "end"):
+            read = read_cursor(after or "")
+            if read is None or read.sequence > session.log.last:
+                raise invalid_params("after is no cursor of this session")
+            position = read
+        follower = self._hub.attach(client, session, position)
+        # The answer must come first; what follows it is told from the next turn of the loop on.
+        follower.catch_up(follower.ask_again)
+        return {
+            "session": self._hub.showing.described(session),
+            "snapshot": self._hub.showing.snapshot(session),
+            "cursor": str(position),
+        }
+
+    async def _detach(self, client: HubClient, params: Params) -> dict[str, Any]:
+        session = self._hub.sessions.get(client.text(params, "sessionId"))
+        if session is not None:
+            self._hub.detach(client, session)
+        return {}
+
+    async def _history(self, client: HubClient, params: Params) -> dict[str, Any]:
+        """The entries before a place, as an onlooker would have been told of them."""
+        session = await self._session(client, params)
+        before = _text(params, "before")
+        read = Position(session.log.last) if before is None else read_cursor(before)
+        if read is None or read.sequence > session.log.last:
+            raise invalid_params("before is no cursor of this session")
+        end = read.sequence if before is None else read.sequence - (0 if read.part else 1)
+        limit = _number(params, "limit", PAGE, MOST)
+        entries = [one async for one in self._last(session, end, limit)]
+        told = [
+            {"cursor": str(one.sequence), "time": one.time, "message": Raw(message[:-1])}
+            for one in entries
+            for message in messages(session.id, one, HistoryView())
+        ]
+        return {"messages": told, "more": bool(entries) and entries[0].sequence > 1}
+
+    async def _last(self, session: LiveSession, end: int, limit: int) -> Any:
+        """The last `limit` entries up to `end`, in order; fewer if they are large."""
+        start = max(0, end - limit)
+        kept: list[Stored] = []
+        size = 0
+        async for page in self._hub.journal.replay(session.stream, after=start, limit=end - start):
+            for one in page:
+                kept.append(one)
+                size += len(one.frame)
+        while size > HISTORY_BYTES and len(kept) > 1:
+            size -= len(kept.pop(0).frame)
+        for one in kept:
+            yield one
+
+    async def _search(self, client: HubClient, params: Params) -> dict[str, Any]:
+        found = await self._hub.journal.search(
+            client.text(params, "text"),
+            limit=_number(params, "limit", 20, 200),
+            stream=_text(params, "sessionId"),
+        )
+        seen = [
+            {
+                "sessionId": one.stream,
+                "cursor": str(one.sequence),
+                "kind": one.kind,
+                "excerpt": one.excerpt,
+                "title": one.title,
+            }
+            for one in found
+        ]
+        return {
+            "found": [one for one in seen if await self._hub.showing.may_see(client, str(one["sessionId"]))]
+        }
+
+    async def _agents(self, client: HubClient, params: Params) -> dict[str, Any]:
+        return {"agents": self._hub.showing.agents(client)}
+
+    async def _files(self, client: HubClient, params: Params) -> dict[str, Any]:
+        session = await self._session(client, params)
+        pattern = _text(params, "pattern") or ""
+        return {"files": await self._hub.extras.files(session, pattern, _number(params, "limit", 50, 500))}
+
+    async def _terminal(self, client: HubClient, params: Params) -> dict[str, Any]:
+        session = await self._session(client, params)
+        found = self._hub.desk.terminal(session, client.text(params, "terminalId"))
+        if found is None:
+            raise ErrorAnswer(-32002, "the hub lends no such terminal")
+        return found
+
+    async def _changes(self, client: HubClient, params: Params) -> dict[str, Any]:
+        session = await self._session(client, params)
+        return await self._hub.changes.changes(session.id)
+
+    async def _status(self, client: HubClient, params: Params) -> dict[str, Any]:
+        told: dict[str, Any] = await self._hub.status()
+        return told
+
+    # Acting.
+
+    async def _answer(self, client: HubClient, params: Params) -> dict[str, Any]:
+        session = await self._session(client, params)
+        name, result = client.text(params, "request"), params.get("result")
+        if not name.isdigit() or result is None:
+            raise invalid_params("a request and a result are needed")
+        question = session.state.requests.get(int(name))
+        if question is not None and not is_answer(question, result):
+            raise invalid_params("the result is no answer to this request")
+        done = session.settle(int(name), outcome="answered", by=client.grant.name, result=Raw(bytes(result)))
+        if done:  # said when it is stored: until then it may still come to nothing
+            await session.log.flush(STORE_SECONDS)
+            if self._hub.sessions.get(session.id) is not session:
+                raise Elsewhere(session.id, "")
+        return {"settled": done}
+
+    async def _edit(self, client: HubClient, params: Params) -> dict[str, Any]:
+        session, key = await self._own(client, params)
+        prompt = params.get("prompt")
+        if prompt is None or not isinstance(value_of(prompt), list):
+            raise invalid_params("prompt is missing")
+        session.edit(key, {"sessionId": Raw(msgspec.json.encode(session.id)), "prompt": prompt})
+        return {}
+
+    async def _withdraw(self, client: HubClient, params: Params) -> dict[str, Any]:
+        session, key = await self._own(client, params)
+        session.withdraw(key)
+        return {}
+
+    async def _rename(self, client: HubClient, params: Params) -> dict[str, Any]:
+        session = await self._session(client, params)
+        title = client.text(params, "title")[:200]
+        session.dispatch(ev.Renamed(title=title))
+        self._hub.on_session_change(session)
+        return {}
+
+    async def _revert(self, client: HubClient, params: Params) -> dict[str, Any]:
+        session = await self._session(client, params)
+        hunks = value_of(params.get("hunks"))
+        chosen = [one for one in hunks if isinstance(one, int)] if isinstance(hunks, list) else None
+        await self._hub.changes.revert(session.id, client.text(params, "path"), chosen)
+        return {}
+
+    # Inside.
+
+    async def _session(self, client: HubClient, params: Params) -> LiveSession:
+        session = await self._hub.session(client.text(params, "sessionId"))
+        client.may_reach(session)
+        return session
+
+    async def _own(self, client: HubClient, params: Params) -> tuple[LiveSession, str]:
+        """A prompt in the queue, which must be the client's, or it must be an administrator."""
+        session = await self._session(client, params)
+        key = client.text(params, "key")
+        found = next((one for one in session.state.queue if one.key == key), None)
+        if found is None:
+            raise ErrorAnswer(-32002, "there is no such prompt in the queue", {"key": key})
+        if found.by != client.grant.name and not client.grant.may("admin"):
+            raise ErrorAnswer(-32003, "Forbidden: it is somebody else's prompt", {"scope": "admin"})
+        return session, key
+
+
+def _text(params: Params, name: str) -> str | None:
+    value = value_of(params.get(name))
+    return value if isinstance(value, str) else None
+
+
+def _number(params: Params, name: str, default: int, most: int) -> int:
+    value = value_of(params.get(name))
+    return max(1, min(most, value)) if isinstance(value, int) and not isinstance(value, bool) else default

@@ -1,0 +1,382 @@
+"""What a client may ask of the hub: the protocol's own methods, for every agent alike.
+
+Sessions are listed, loaded, resumed, forked, closed and deleted from the journal, whatever the agent can.
+What only the agent knows, such as a change of mode, is passed on to it; so is every extension that is not
+ours (see `hub_methods` for those that are).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, Raw
+
+from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
+from dragoman.hub.clients.checking import check_kinds, check_open, checked_key, prompt_refusal
+from dragoman.hub.clients.hub_methods import HubMethods
+from dragoman.hub.clients.rendering import Position, read_cursor
+from dragoman.hub.engine.forking import fork
+from dragoman.hub.engine.key_lookup import IncomingPrompt
+from dragoman.hub.engine.making import loaded, made_once, make, widen
+from dragoman.hub.gate.table import HUB, agent_in
+from dragoman.hub.judge.servers import permit_servers
+from dragoman.hub.session.frames import encoded, ours_in, texts_in, value_of, without_ours
+from dragoman.runtime.budget import HeldBytes
+from dragoman.version import VERSION
+from dragoman.wire import error_object, failure, response
+from dragoman.wire.codes import INTERNAL_ERROR, invalid_params, invalid_request, method_not_found
+from dragoman.wire.envelope import Id
+
+if TYPE_CHECKING:
+    from dragoman.hub.clients.client import HubClient
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.hub import Hub
+
+Params = dict[str, Raw]
+Result = dict[str, Any] | bytes | None
+Handler = Callable[["HubClient", Params, Id], Awaitable[Result]]
+
+FOLLOWED = ("list", "resume", "close", "delete", "fork")
+"""What the hub can do with sessions, whatever their agent can."""
+
+
+class Methods:
+    """Finds who answers a request."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._ours = HubMethods(hub)
+        self._handlers: dict[str, Handler] = {
+            "initialize": self._initialize,
+            "authenticate": self._to_agent,
+            "logout": self._to_agent,
+            "session/new": self._new,
+            "session/load": self._load,
+            "session/resume": self._resume,
+            "session/list": self._list,
+            "session/fork": self._fork,
+            "session/close": self._close,
+            "session/delete": self._delete,
+            "session/set_mode": self._set_mode,
+            "session/set_config_option": self._set_option,
+        }
+
+    async def call(self, client: HubClient, method: str, params: Params, request_id: Id) -> Result:
+        """The result; None if the answer is given elsewhere."""
+        if method == "initialize":
+            return await self._initialize(client, params, request_id)
+        if method.startswith(HUB):
+            return await self._ours.call(client, method, params)
+        handler = self._handlers.get(method)
+        if handler is not None:
+            check_kinds(params)
+            if handler == self._to_agent:
+                return await self._ask_agent(client, method, params)
+            return await handler(client, params, request_id)
+        if "sessionId" in params:
+            session = await self._session(client, params)
+            return bytes(await self._hub.ask(session, method, params))
+        if method.startswith("_"):
+            return await self._ask_agent(client, method, params)
+        raise method_not_found(method)
+
+    # Introductions.
+
+    async def _initialize(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        if client.initialized:
+            raise invalid_request("initialize comes once")
+        ours = self.introduce(client, params)
+        answer = await self._introduced(client, lenient=bool(ours), lazy=ours.get("lazy") is True)
+        client.initialized = True
+        self._hub.arrived(client)
+        return answer
+
+    def introduce(self, client: HubClient, params: Params) -> dict[str, Any]:
+        """Learn who the client is."""
+        ours = ours_in(params)
+        wanted = ours.get("agent")
+        client.agent = (
+            wanted if isinstance(wanted, str) and wanted else client.agent or self._hub.default_agent
+        )
+        client.cursors = ours.get("cursors") is True
+        client.events = ours.get("events") is True
+        name = ours.get("client")
+        client.name = name if isinstance(name, str) and 8 <= len(name) <= 64 else ""
+        capabilities = value_of(params.get("clientCapabilities"), {})
+        client.capabilities = capabilities if isinstance(capabilities, dict) else {}
+        return ours
+
+    async def _introduced(self, client: HubClient, *, lenient: bool, lazy: bool) -> dict[str, Any]:
+        try:
+            agent = await self._hub.introduction(client.agent, start=not lazy)
+        except DragomanError as error:
+            if not lenient:
+                raise
+            agent = {"_meta": {"error": str(error)[:300]}}
+        can = agent.get("agentCapabilities")
+        can = can if isinstance(can, dict) else {}
+        with_sessions = can.get("sessionCapabilities")
+        sessions = with_sessions if isinstance(with_sessions, dict) else {}
+        sessions = {**sessions, **{name: sessions.get(name) or {} for name in FOLLOWED}}
+        meta = agent.get("_meta")
+        return {
+            "authMethods": [],
+            "agentInfo": {"name": "dragoman-hub", "title": "Dragoman hub", "version": VERSION},
+            **agent,
+            "protocolVersion": 1,
+            "agentCapabilities": {**can, "loadSession": True, "sessionCapabilities": sessions},
+            "_meta": {
+                **(meta if isinstance(meta, dict) else {}),
+                "dragoman": self._hub.showing.shown_to(client),
+            },
+        }
+
+    async def _to_agent(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        raise AssertionError("asked by name")
+
+    async def _ask_agent(self, client: HubClient, method: str, params: Params) -> Result:
+        life = await self._hub.pool.life(client.agent)
+        return bytes(await life.call(method, params))
+
+    # Sessions.
+
+    async def _session(self, client: HubClient, params: Params) -> LiveSession:
+        session = await self._hub.session(client.text(params, "sessionId"))
+        client.may_reach(session)
+        return session
+
+    async def _new(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        agent = agent_in(params) or client.agent
+        cwd = client.text(params, "cwd")
+        key = checked_key(ours_in(params))
+
+        async def new() -> LiveSession:
+            await permit_servers(self._hub, params, agent=agent, cwd=cwd)
+            return await make(self._hub, agent, without_ours(params), key=key)
+
+        session, is_new = await made_once(self._hub, key, new)
+        if not is_new:
+            client.may_reach(session)
+        # Behind the note that made it: what the agent has said of it meanwhile follows the answer.
+        self._hub.attach(client, session, Position(1)).catch_up()
+        return {**self._hub.showing.standing(session), "sessionId": session.id}
+
+    async def _load(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        session = await loaded(self._hub, client, client.text(params, "sessionId"), params)
+        session = await self._session(client, params) if session is None else session
+        await self._bring(client, session, params)
+        begun = ours_in(params).get("after")  # by a client that was told a part of it by another node
+        position = read_cursor(begun) if isinstance(begun, str) else None
+        follower = self._hub.attach(client, session, position or Position(0))
+
+        # Some clients listen to a session only when an answer has named it.
+        standing = {**self._hub.showing.standing(session), "sessionId": session.id}
+
+        def up() -> None:
+            client.tell(response(request_id, encoded(standing)))
+            follower.ask_again()
+
+        def failed(why: str) -> None:
+            client.tell(failure(request_id, error_object(INTERNAL_ERROR, f"Internal error: {why}")))
+
+        follower.catch_up(up, failed)
+        return None
+
+    async def _resume(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        session = await self._session(client, params)
+        await self._bring(client, session, params)
+        ours = ours_in(params)
+        position = Position(session.log.last)
+        if isinstance(ours.get("after"), str):
+            read = read_cursor(ours["after"])
+            if read is None or read.sequence > session.log.last:
+                raise invalid_params("after is no cursor of this session")
+            position = read
+        prompts = texts_in(ours, "prompts")
+        follower = self._hub.attach(client, session, position, own=[*prompts, *texts_in(ours, "wrote")])
+        follower.expected |= set(prompts)
+        client.send(response(request_id, encoded(self._hub.showing.standing(session))))
+        follower.ask_again()
+        if position.sequence < session.log.last or position.part:
+            follower.catch_up()
+        return None
+
+    async def _bring(self, client: HubClient, session: LiveSession, params: Params) -> None:
+        """What a client brings along counts for the next process of the agent, if it may drive one: MCP
+        servers are commands.
+        """
+        if not client.grant.may("prompt"):
+            return
+        await self._permit_servers(session, params)
+        if "mcpServers" in params:
+            session.setup["mcpServers"] = value_of(params["mcpServers"], [])
+        if "after" not in ours_in(params):  # who comes back has brought its folders already
+            folders = value_of(params.get("additionalDirectories"), [])
+            widen(session, folders if isinstance(folders, list) else [])
+
+    async def _permit_servers(self, session: LiveSession, params: Params) -> None:
+        memory = session.state
+        await permit_servers(self._hub, params, agent=memory.agent, cwd=memory.cwd, session=session)
+
+    async def _list(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        cwd, cursor = value_of(params.get("cwd")), value_of(params.get("cursor"))
+        listed = await self._hub.showing.listed(
+            client,
+            cwd=cwd if isinstance(cwd, str) else None,
+            cursor=cursor if isinstance(cursor, str) else None,
+        )
+        sessions = [
+            {key: one[key] for key in ("sessionId", "cwd", "title", "updatedAt") if one.get(key)}
+            for one in listed["sessions"]
+        ]
+        rest = {"nextCursor": listed["nextCursor"]} if "nextCursor" in listed else {}
+        return {"sessions": sessions, **rest}
+
+    async def _fork(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        source = await self._session(client, params)
+        await self._permit_servers(source, params)
+        ours = ours_in(params)
+        key = checked_key(ours)
+        new = partial(fork, self._hub, source, without_ours(params), ours.get("before"), key=key)
+        session, is_new = await made_once(self._hub, key, new)
+        if not is_new:
+            client.may_reach(session)
+        self._hub.attach(client, session, Position(session.log.last))
+        return {**self._hub.showing.standing(session), "sessionId": session.id}
+
+    async def _close(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        await (await self._session(client, params)).close()
+        return {}
+
+    async def _delete(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        try:
+            session = await self._session(client, params)
+        except ErrorAnswer as error:
+            if error.code != -32002:
+                raise
+            return {}  # it is gone, as was asked for
+        await session.close(deletes=True)
+        return {}
+
+    async def _set_mode(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        session = await self._session(client, params)
+        result = await self._hub.ask(session, "session/set_mode", params)
+        mode = value_of(params.get("modeId"))
+        self._hub.tell(session, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
+        return bytes(result)
+
+    async def _set_option(self, client: HubClient, params: Params, request_id: Id) -> Result:
+        session = await self._session(client, params)
+        result = await self._hub.ask(session, "session/set_config_option", params)
+        options = value_of(result, {})
+        if isinstance(options, dict) and isinstance(options.get("configOptions"), list):
+            told = {"sessionUpdate": "config_option_update", "configOptions": options["configOptions"]}
+            self._hub.tell(session, told)
+        return bytes(result)
+
+    # Turns.
+
+    def prompt(self, client: HubClient, request_id: Id, params: Params) -> None:
+        """At once, so that what comes behind it finds it there."""
+        self._hub.check_rate(client)
+        session = self._hub.sessions.get(client.text(params, "sessionId"))
+        if session is None:
+            if not client.unanswered.fits(_size(params)):
+                raise invalid_request("too many requests wait for an answer already")
+            counted = client.unanswered.charge(_size(params))
+            self._hub.owner.start(self._prompt_later(client, request_id, params, counted))
+        else:
+            if session.id not in client.followed:
+                client.may_reach(session)
+                check_open(session)
+            self._prompt(client, request_id, params, session)
+
+    async def _prompt_later(
+        self, client: HubClient, request_id: Id, params: Params, counted: HeldBytes
+    ) -> None:
+        """Nobody has this session open; it may still be in the journal."""
+        try:
+            session = await self._session(client, params)
+            if session.id not in client.followed:
+                check_open(session)
+            self._prompt(client, request_id, params, session)
+        except Elsewhere as error:
+            client.elsewhere(request_id, error)
+        except ErrorAnswer as error:
+            client.tell(failure(request_id, error_object(error.code, error.message, error.data)))
+        except DragomanError:
+            client.tell(failure(request_id, error_object(INTERNAL_ERROR)))
+        finally:
+            counted.release()
+
+    def _prompt(self, client: HubClient, request_id: Id, params: Params, session: LiveSession) -> None:
+        if not isinstance(value_of(params.get("prompt")), list):
+            raise invalid_params("prompt is missing")
+        given = checked_key(ours_in(params))
+        key = given or uuid.uuid4().hex
+        follower = client.followed.get(session.id)
+        if follower is None:
+            follower = self._hub.attach(client, session, Position(session.log.last))
+        follower.own.add(key)
+        answer = session.state.answers.get(key)
+        if answer is not None and follower.position.sequence >= answer.sequence:
+            client.send(answer.to(request_id))
+        elif session.state.knows_key(key) or key in session.lookups:
+            client.waiting[session.id, key] = request_id
+        elif not session.bounds.prompts.fits(_size(params)):
+            raise invalid_request(
+                "the prompts that wait are too large to take another one; send it when one of them has ended"
+            )
+        else:
+            is_fresh = not given or not session.state.has_old_answers
+            refusal = prompt_refusal(
+                session.lookups.add(IncomingPrompt(client, params, key=key, is_fresh=is_fresh))
+            )
+            if refusal is not None:
+                raise refusal
+            client.waiting[session.id, key] = request_id
+        follower.came_again(key)
+
+    def cancel(self, client: HubClient, params: Params) -> None:
+        session = self._followed(client, params)
+        if session is None:
+            return
+        mine = [key for (of, key) in client.waiting if of == session.id]
+        ours = ours_in(params)
+        meant = texts_in(ours, "prompts") if "prompts" in ours else None
+        queued = [key for key in (mine if meant is None else meant) if key in mine and session.withdraw(key)]
+        turn = session.state.current
+        if turn is None:
+            return
+        if turn.key in (mine if meant is None else meant) or (meant is None and not queued):
+            session.cancel()
+        else:
+            client.on_withdrawal(session)
+
+    def cancel_request(self, client: HubClient, params: Params) -> None:
+        """Only prompts last long enough to be cancelled."""
+        wanted = value_of(params.get("requestId"), UNSET)
+        for (session_id, key), waiting in list(client.waiting.items()):
+            if waiting == wanted and session_id in self._hub.sessions:
+                session = self._hub.sessions[session_id]
+                if not session.withdraw(key):
+                    session.cancel()
+
+    def told(self, client: HubClient, method: str, members: Params, params: Raw | None) -> None:
+        """A notification that is not ours goes to the session's agent."""
+        session = self._followed(client, members)
+        if session is not None:
+            self._hub.pass_on(session, method, members)
+
+    def _followed(self, client: HubClient, params: Params) -> LiveSession | None:
+        """The session that a notification is about."""
+        follower = client.followed.get(str(value_of(params.get("sessionId"), "")))
+        return None if follower is None else follower.session
+
+
+def _size(params: Params) -> int:
+    """Bytes of a request's members."""
+    return sum(memoryview(raw).nbytes for raw in params.values())

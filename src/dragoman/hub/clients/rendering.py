@@ -1,0 +1,289 @@
+"""What one client is told of one entry of a session's stream.
+
+The same entry always gives the same messages to the same client, whether it is shown as it happens or read
+from the journal after a reconnect: that is what makes a cursor exact. An entry that is told in several
+messages gives each a cursor of its own, `17.1`, `17.2`, and the last one `17`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from dragoman.hub.session.frames import (
+    UPDATE,
+    all_begin,
+    echoes,
+    encoded,
+    object_of,
+    ours_in,
+    value_of,
+    with_cursor,
+    with_cursors,
+    with_ours,
+)
+from dragoman.hub.session.notes import TOLD, Note, event_of, read_note
+from dragoman.hub.session.state import QUESTIONS
+from dragoman.journal.runs import Run, RunPage, text_of
+from dragoman.wire import Notification, Request, decode, notification, request, response
+from dragoman.wire.envelope import Id
+
+if TYPE_CHECKING:
+    from dragoman.hub.session.state import OpenRequest
+    from dragoman.journal import Stored
+
+Member: TypeAlias = Literal["params", "result", ""]
+"""Where a message has room for a cursor."""
+
+EVENT = "_dragoman/hub/event"
+NOTICE = "_dragoman/hub/asked"
+"""How a client hears of a question that it cannot be asked, and one that watches of every question."""
+
+UNJUDGED: dict[str, Any] = {"risks": UNSET, "risksNote": UNSET}
+"""No agent may say in the hub's place what is risky about its request."""
+
+
+class Position(NamedTuple):
+    """How far a client has been told: all entries up to `sequence`, and `part` messages of the next."""
+
+    sequence: int
+    part: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.sequence + 1}.{self.part}" if self.part else str(self.sequence)
+
+
+def read_cursor(text: str) -> Position | None:
+    """A cursor that a client brings back; None if it never was one."""
+    whole, _, part = text.partition(".")
+    if not (text or "0").replace(".", "", 1).isdigit() or len(text) > 30 or not text.isascii():
+        return None
+    if part:
+        return Position(int(whole or "0") - 1, int(part))
+    return Position(int(whole or "0"))
+
+
+class View(Protocol):
+    """How a client looks at a session."""
+
+    @property
+    def cursors(self) -> bool: ...
+    @property
+    def events(self) -> bool: ...
+    def waits_for(self, key: str, /) -> Id | UnsetType:
+        """The id under which it waits for the end of this turn."""
+
+    def wrote(self, key: str, /) -> bool:
+        """Whether the prompt is its own, so that it need not be told."""
+
+    def asks(self, sequence: int, method: str, /) -> Id | UnsetType:
+        """The id under which it is to be asked; UNSET if it is not."""
+
+    def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
+        """What it is told of a question that it cannot be asked; None if there is nothing to tell."""
+
+    def judged(self, sequence: int, /) -> dict[str, Any]:
+        """What the reviewer's rules say of a request that is open, as clients are told it."""
+
+    def open_params(self, sequence: int, /) -> bytes | None:
+        """What a request that is open asks for, as the agent said it; None if it is open no more."""
+
+    def settles(self, sequence: int, /) -> Id | UnsetType:
+        """The id under which it was asked, if it still is; it is not any more."""
+
+    def answered(self, key: str, /) -> None:
+        """It has got its answer."""
+
+
+class Said(NamedTuple):
+    message: bytes
+    member: Member = "params"
+    ours: dict[str, Any] | None = None
+
+
+def messages(session: str, stored: Stored, view: View, *, skip: int = 0) -> list[bytes]:
+    """What the client is told, each with its newline, without the first `skip` of them."""
+    frame = stored.frame
+    if stored.direction == "to_client" and frame.startswith(UPDATE):  # nearly everything
+        if skip:
+            return []
+        if view.cursors:
+            frame = with_cursor(frame, stored.sequence)
+        return [frame + b"\n"]
+    said = list(_READERS[stored.direction](session, stored, view))
+    if not view.cursors:
+        return [one.message + b"\n" for one in said[skip:]]
+    last = len(said)
+    told: list[bytes] = []
+    for number, one in enumerate(said, 1):
+        cursor = str(stored.sequence) if number == last else f"{stored.sequence}.{number}"
+        ours = {"cursor": cursor, **(one.ours or {})}
+        told.append((with_ours(one.message, one.member, ours) if one.member else one.message) + b"\n")
+    return told[skip:]
+
+
+def block_of(session: str, entries: Sequence[Stored], view: View, *, skip: int = 0) -> bytes:
+    """The same for entries that follow each other; the first `skip` messages of the first are left out."""
+    if skip or type(entries) is not RunPage:
+        return _told_each(session, entries, view, skip=skip)
+    block: list[bytes] = []
+    first = entries.first
+    for run in entries.runs:
+        block.append(_told_run(first, run, view) or _told_each(session, RunPage(first, (run,)), view))
+        first += len(run.frames)
+    return b"".join(block)
+
+
+def _told_run(first: int, run: Run, view: View) -> bytes:
+    """The short way of nearly everything, updates: they are told as they are stored, or with a cursor."""
+    if run.direction != "to_client" or not all_begin(run.frames, UPDATE):
+        return b""
+    text = text_of(run.frames)
+    if not view.cursors:
+        return text
+    return b"" if b'"_meta"' in text else with_cursors(run.frames, first)
+
+
+def _told_each(session: str, entries: Sequence[Stored], view: View, *, skip: int = 0) -> bytes:
+    block: list[bytes] = []
+    for stored in entries:
+        block += messages(session, stored, view, skip=skip)
+        skip = 0
+    return b"".join(block)
+
+
+def asked_again(one: OpenRequest, view: View) -> bytes:
+    """A request that is still open, for a client that has been told of it before or was not meant then. It
+    stands where it stood, so it brings no cursor.
+    """
+    asked = view.asks(one.sequence, one.method)
+    if isinstance(asked, UnsetType):
+        notice = view.notice(one.sequence, one.method)
+        return b"" if notice is None else notification(NOTICE, encoded({"request": notice}))
+    message = request(asked, one.method, bytes(one.params))
+    if not view.cursors:
+        return message
+    ours = {"request": str(one.sequence), **UNJUDGED, **view.judged(one.sequence)}
+    return with_ours(message[:-1], "params", ours) + b"\n"
+
+
+def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
+    message = decode(stored.frame)
+    if isinstance(message, Notification):
+        yield Said(stored.frame)
+    if not isinstance(message, Request):
+        return  # an answer: the note behind it tells what came of it
+    name = str(stored.sequence)
+    params = view.open_params(stored.sequence)  # in the stream it may be redacted
+    if params is None:
+        params = b"{}" if message.params is None else bytes(message.params)
+    asked = view.asks(stored.sequence, message.method)
+    if not isinstance(asked, UnsetType):
+        ours = {"request": name, **UNJUDGED, **view.judged(stored.sequence)}
+        yield Said(request(asked, message.method, params)[:-1], ours=ours)
+    elif (notice := view.notice(stored.sequence, message.method)) is not None:
+        yield Said(notification(NOTICE, encoded({"request": notice}))[:-1])
+    if view.events and message.method in QUESTIONS:
+        members = {"request": name, "method": message.method, "params": Raw(params)}
+        yield _event(session, {"event": "asked", **members, **view.judged(stored.sequence)})
+
+
+def _to_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
+    if b'"session/prompt"' not in stored.frame:
+        return
+    message = decode(stored.frame)
+    if not isinstance(message, Request) or message.method != "session/prompt":
+        return
+    params = object_of(message.params)
+    ours = ours_in(params)
+    key, prompt = str(ours.get("key", "")), _blocks(params.get("prompt"))
+    if not view.wrote(key):
+        for echo in echoes(session, prompt, key):
+            yield Said(echo)
+    if view.events:
+        members = {"key": key, "by": str(ours.get("by", "")), "prompt": prompt}
+        yield _event(session, {"event": "turn_started", **members})
+
+
+def _noted(session: str, stored: Stored, view: View) -> Iterator[Said]:
+    note = read_note(stored.frame)
+    if note is None or note.hub not in TOLD:
+        return
+    if note.hub == "turn_ended":
+        waiting = view.waits_for(note.key)
+        if not isinstance(waiting, UnsetType):
+            view.answered(note.key)
+            yield _answer(waiting, note)
+    elif note.hub == "settled":
+        asked = view.settles(int(note.request or "0"))
+        if not isinstance(asked, UnsetType):
+            yield Said(notification("$/cancel_request", encoded({"requestId": asked}))[:-1])
+    if view.events:
+        yield _event(session, _told(note, stored.frame))
+
+
+def _answer(waiting: Id, note: Note) -> Said:
+    if isinstance(note.result, Raw):
+        return Said(response(waiting, bytes(note.result))[:-1], "result")
+    error = note.error if isinstance(note.error, Raw) else Raw(b'{"code":-32603,"message":"Internal error"}')
+    return Said(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encoded(waiting), bytes(error)), "")
+
+
+def _told(note: Note, frame: bytes) -> dict[str, Any]:
+    members: dict[str, Any] = dict(event_of(frame))
+    result = value_of(members.pop("result", None)) if note.hub == "turn_ended" else None
+    if isinstance(result, dict):
+        members["stopReason"] = result.get("stopReason")
+    return members
+
+
+def _event(session: str, members: dict[str, Any]) -> Said:
+    return Said(notification(EVENT, encoded({"sessionId": session, **members}))[:-1])
+
+
+def _blocks(raw: Raw | None) -> list[Raw]:
+    try:
+        return [] if raw is None else msgspec.json.decode(raw, type=list[Raw])
+    except ValueError:
+        return []
+
+
+_READERS: dict[str, Callable[[str, Stored, View], Iterator[Said]]] = {
+    "to_client": _from_agent,
+    "to_agent": _to_agent,
+    "note": _noted,
+}
+
+
+class HistoryView:
+    """The view of somebody who only reads what was: nothing is asked or answered."""
+
+    cursors = True
+    events = True
+
+    def waits_for(self, key: str, /) -> UnsetType:
+        return UNSET
+
+    def wrote(self, key: str, /) -> bool:
+        return False
+
+    def asks(self, sequence: int, method: str, /) -> UnsetType:
+        return UNSET
+
+    def notice(self, sequence: int, method: str, /) -> None:
+        return None
+
+    def judged(self, sequence: int, /) -> dict[str, Any]:
+        return {}
+
+    def open_params(self, sequence: int, /) -> bytes | None:
+        return None
+
+    def settles(self, sequence: int, /) -> UnsetType:
+        return UNSET
+
+    def answered(self, key: str, /) -> None:
+        pass

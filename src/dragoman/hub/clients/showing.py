@@ -1,0 +1,209 @@
+"""What clients are shown of the hub: how sessions stand, lists of them, agents."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.version import VERSION
+from dragoman.wire import notification
+
+if TYPE_CHECKING:
+    from dragoman.hub.clients.client import HubClient
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.hub import Hub
+    from dragoman.journal import StreamInfo
+
+
+class SessionViews:
+    """Reads the hub and changes nothing."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._watching: WeakSet[HubClient] = WeakSet()
+
+    def shown_to(self, client: HubClient) -> dict[str, Any]:
+        """What a client learns of the hub when it introduces itself."""
+        agents = [
+            {"name": seat.spec.name, "title": seat.spec.title, "description": seat.spec.description}
+            for seat in self._hub.pool.seats.values()
+            if client.grant.may_use(seat.spec.name)
+        ]
+        scopes = sorted(client.grant.scopes)
+        most = client.transport.limits.frame
+        return {"hub": VERSION, "agent": client.agent, "agents": agents, "scopes": scopes, "message": most}
+
+    # One session.
+
+    def standing(self, session: LiveSession) -> dict[str, Any]:
+        """What an agent answers when a session is made or brought back: modes, options and the like, as they
+        are now."""
+        state = session.state
+        made: dict[str, Any] = {
+            name: raw for name, raw in state.made.items() if name not in ("sessionId", "_meta")
+        }
+        mode = value_of(state.update(b"current_mode_update").get("currentModeId"))
+        modes = value_of(state.made.get("modes"))
+        if isinstance(modes, dict) and isinstance(mode, str):
+            made["modes"] = {**modes, "currentModeId": mode}
+        options = state.update(b"config_option_update").get("configOptions")
+        return {**made, "configOptions": options} if options is not None else made
+
+    def snapshot(self, session: LiveSession) -> dict[str, Any]:
+        """What a screen needs at once."""
+        state = session.state
+        shown = self.standing(session)
+        turn = state.turn
+        queue = [
+            {"key": one.key, "by": one.by, "prompt": object_of(one.params).get("prompt")}
+            for one in state.queue
+            if one.key != session.state.start
+        ]
+        usage = state.update(b"usage_update")
+        usage.pop("sessionUpdate", None)
+        return {
+            "modes": shown.get("modes"),
+            "configOptions": shown.get("configOptions"),
+            "availableCommands": state.update(b"available_commands_update").get("availableCommands"),
+            "promptCapabilities": self._prompts(state.agent),
+            "plan": state.update(b"plan").get("entries"),
+            "usage": usage or None,
+            "turn": None if turn is None else {"key": turn.key, "by": turn.by},
+            "queue": queue,
+            "requests": [
+                self._hub.desk.told(session, one)
+                for one in session.state.requests.values()
+                if one.is_question
+            ],
+        }
+
+    def _prompts(self, agent: str) -> Any:
+        """What the agent takes besides text, if it has ever said so."""
+        seat = self._hub.pool.seats.get(agent)
+        can = seat.initialized.get("agentCapabilities") if seat is not None else None
+        return can.get("promptCapabilities") if isinstance(can, dict) else None
+
+    def described(self, session: LiveSession) -> dict[str, Any]:
+        state = session.state
+        turn = state.current
+        more = {} if turn is None else {"turn": {"key": turn.key, "by": turn.by}}
+        return {
+            "sessionId": session.id,
+            "agent": state.agent,
+            "cwd": state.cwd,
+            "title": state.title,
+            "state": session.state.listed_state,
+            "cursor": str(session.log.last),
+            "queue": len(state.queue),
+            "asking": sum(one.is_question for one in session.state.requests.values()),
+            "updatedAt": datetime.now(UTC).isoformat(timespec="seconds"),
+            **more,
+        }
+
+    def watch(self, client: HubClient, *, on: bool) -> None:
+        """Whether the client is to be told when any session changes."""
+        client.watches = on
+        self._watching.add(client)
+
+    def noticed(self, session: LiveSession) -> None:
+        """It has changed: whoever watches is told."""
+        # Those alone, because this is said of every session whenever it changes, and few of many clients ask.
+        watching = [client for client in self._watching if client.watches and client in self._hub.clients]
+        if not watching:
+            return
+        block = notification("_dragoman/hub/session", encoded({"session": self.described(session)}))
+        for client in watching:
+            if self._may(client, session.state.agent, session.state.cwd):
+                client.tell(block)
+
+    # Lists.
+
+    async def listed(
+        self,
+        client: HubClient,
+        *,
+        cursor: str | None = None,
+        limit: int = 50,
+        agent: str | None = None,
+        cwd: str | None = None,
+        state: str | None = None,
+    ) -> dict[str, Any]:
+        found: list[dict[str, Any]] = []
+        while len(found) < limit:
+            listing = await self._hub.journal.list(
+                cursor=cursor, limit=limit - len(found), agent=agent, cwd=cwd, state=state
+            )
+            found += [self._line(info) for info in listing.streams if self._may_list(client, info)]
+            cursor = listing.cursor
+            if cursor is None:
+                break
+        return {"sessions": found} | ({} if cursor is None else {"nextCursor": cursor})
+
+    def _line(self, info: StreamInfo) -> dict[str, Any]:
+        open_session = self._hub.sessions.get(info.stream)
+        more: dict[str, Any] = {"state": info.state, "queue": 0, "asking": 0, "cursor": str(info.last)}
+        if open_session is not None:
+            more = self.described(open_session)
+        return {
+            **more,
+            "sessionId": info.stream,
+            "agent": info.agent,
+            "cwd": info.cwd,
+            "title": info.title,
+            "createdAt": _when(info.created),
+            "updatedAt": _when(info.updated),
+        }
+
+    def _may_list(self, client: HubClient, info: StreamInfo) -> bool:
+        return bool(info.state) and info.stream[0] != "@" and self._may(client, info.agent, info.cwd)
+
+    def _may(self, client: HubClient, agent: str, cwd: str) -> bool:
+        return client.grant.may_use(agent) and client.grant.may_open(cwd)
+
+    async def may_see(self, client: HubClient, session_id: str) -> bool:
+        info = await self._hub.journal.info(session_id)
+        return info is not None and self._may_list(client, info)
+
+    # Agents and the whole.
+
+    def agents(self, client: HubClient) -> list[dict[str, Any]]:
+        return [one for one in self._agents() if client.grant.may_use(str(one["name"]))]
+
+    def _agents(self) -> list[dict[str, Any]]:
+        shown = []
+        for seat in self._hub.pool.seats.values():
+            life = seat.life if seat.life is not None and not seat.life.over else None
+            state = "up" if life else "starting" if seat.starting.locked() else "stopped"
+            if not life and seat.failures > seat.spec.restarts:
+                state = "failed"
+            more: dict[str, Any] = {} if life is None else {"pid": life.line.pid, "started": life.started}
+            if seat.last_error:
+                more["lastError"] = seat.last_error
+            sessions = 0 if life is None else len(life.sessions)
+            shown.append(
+                {
+                    "name": seat.spec.name,
+                    "title": seat.spec.title,
+                    "description": seat.spec.description,
+                    "state": state,
+                    "sessions": sessions,
+                    "restarts": max(0, seat.starts - 1),
+                    "invalidFrames": seat.invalid.count,
+                    **more,
+                }
+            )
+        return shown
+
+    def status(self) -> dict[str, Any]:
+        sessions = [self.described(session) for session in self._hub.sessions.values()]
+        clients = [
+            {"token": client.grant.name, "sessions": len(client.followed), "unread": client.transport.pending}
+            for client in self._hub.clients
+        ]
+        return {"version": VERSION, "agents": self._agents(), "sessions": sessions, "connections": clients}
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

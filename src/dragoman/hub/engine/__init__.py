@@ -1,0 +1,1 @@
+"""Runs sessions: appends what their machines write, waits for the journal, does what they want done."""

@@ -1,0 +1,107 @@
+"""Reads what a session has come to, and writes checkpoints into the streams of journals that are far away.
+
+A checkpoint is made by reading the stream, like any other opening, and not from what the hub has in memory: a
+wrong one would be a wrong session for ever. Without one, everything is read.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from dragoman.errors import JournalError
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.checkpoint import Checkpoint, read_checkpoint, state_at, write_checkpoint
+from dragoman.hub.session.state import SessionState, fold, new_state, tool_call_updates
+from dragoman.journal import Journal, Page, Stored
+from dragoman.workspace.policy.tool_calls import ToolCalls
+
+if TYPE_CHECKING:
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.hub import Hub
+
+log = logging.getLogger(__name__)
+
+EVERY = 250
+"""Entries between two checkpoints, at least: the next one is written when a turn begins or ends."""
+
+SPANS = (2 * EVERY, 60 * EVERY)
+"""How far back a checkpoint is looked for before everything is read: the second for long turns."""
+
+
+class Reading(NamedTuple):
+    """What was read of a session."""
+
+    state: SessionState
+    calls: ToolCalls
+    """What was said about tool calls in the part that was read."""
+    checkpoint_at: int = 0
+    """The last entry that a checkpoint covers."""
+
+
+async def read_session(journal: Journal, session_id: str, end: int) -> Reading:
+    """What the stream says to its end. A checkpoint is looked for before entry `end`."""
+    for span in SPANS:
+        if span < end:
+            found = await read_from_checkpoint(journal, session_id, end - span)
+            if found is not None:
+                return found
+    return await read_on(journal, Reading(new_state(session_id), ToolCalls()))
+
+
+async def read_on(journal: Journal, reading: Reading) -> Reading:
+    """The same, with what was stored since then."""
+    state = reading.state
+    async for page in journal.replay(state.id, after=state.last):
+        state = fold(state, page)
+        _see_calls(reading.calls, state.id, page)
+    return reading._replace(state=state)
+
+
+async def read_from_checkpoint(journal: Journal, session_id: str, begin: int) -> Reading | None:
+    """The same, if there is a checkpoint behind the entry `begin`."""
+    entries: list[Stored] = []
+    found: Checkpoint | None = None
+    async for page in journal.replay(session_id, after=begin):
+        for stored in page:
+            checkpoint = read_checkpoint(stored.frame) if stored.direction == "note" else None
+            if checkpoint is not None and checkpoint.upto >= begin:
+                found = checkpoint
+        entries += page
+    if found is None:
+        return None
+    calls = ToolCalls()
+    _see_calls(calls, session_id, entries)
+    return Reading(fold(state_at(session_id, found), entries), calls, found.upto)
+
+
+def _see_calls(calls: ToolCalls, session_id: str, page: Page) -> None:
+    runs = getattr(page, "runs", None)
+    if runs is None:
+        for update in tool_call_updates(
+            session_id, [one.frame for one in page if one.direction == "to_client"]
+        ):
+            calls.hear(session_id, update)
+        return
+    for run in runs:
+        if run.direction == "to_client":
+            for update in tool_call_updates(session_id, run.frames):
+                calls.hear(session_id, update)
+
+
+def is_due(session: LiveSession) -> bool:
+    return session.log.last - session.checkpoint_at >= EVERY
+
+
+async def take_checkpoint(hub: Hub, session: LiveSession) -> None:
+    """If it is known how the stream stands, and the session is still ours when it is."""
+    before, session.checkpoint_at = session.checkpoint_at, session.log.last
+    try:
+        found = await read_from_checkpoint(hub.journal, session.stream, before) if before else None
+        reading = found or await read_session(hub.journal, session.stream, session.log.last)
+    except (JournalError, TimeoutError) as error:
+        log.info("session %s gets no checkpoint now: %s", session.id, error)
+        return
+    if hub.sessions.get(session.id) is session:
+        session.checkpoint_at = reading.state.last
+        session.dispatch(ev.CheckpointTaken(frame=write_checkpoint(reading.state)))

@@ -1,0 +1,96 @@
+"""A session that begins where another one stands, or stood: its past is copied, its agent asked to fork."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw
+
+from dragoman.errors import CallFailed
+from dragoman.hub.clients.rendering import read_cursor
+from dragoman.hub.engine.making import free_id
+from dragoman.hub.session.frames import readdressed, value_of
+from dragoman.hub.session.notes import note, read_note
+from dragoman.journal import Entry
+from dragoman.wire import Notification, Request, decode
+
+if TYPE_CHECKING:
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.hub import Hub
+    from dragoman.journal import Stored
+
+BATCH = 1000
+
+
+async def fork(
+    hub: Hub, source: LiveSession, params: dict[str, Raw], before: Any, *, key: str = ""
+) -> LiveSession:
+    """`before` is a cursor: what came from there on is left out."""
+    end = source.log.last
+    if isinstance(before, str):
+        read = read_cursor(before)
+        end = min(end, max(0, read.sequence - 1)) if read is not None else end
+    whole = end == source.log.last
+    answer = await _forked_by_agent(hub, source, params) if whole else None
+    own = answer.pop("sessionId") if answer else ""
+    session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
+    members = {"agent": source.state.agent, "cwd": source.state.cwd, "folders": list(source.state.folders)}
+    made = answer or {name: value_of(raw) for name, raw in source.state.made.items()}
+    process = source.life.process if own and source.life is not None else 0
+    made_by = {**members, "session": str(own) or session_id, "result": made, "n": process}
+    first = Entry("note", note("made", **made_by), 0.0)
+    await hub.journal.append(session_id, [first])
+    await _copy(hub, source, session_id, end)
+    if key:  # behind all that was copied: a fork that was broken off is not found by its key
+        await hub.journal.append(session_id, [Entry("note", note("forked", key=key), time.time())])
+    title = source.state.title
+    await hub.journal.describe(
+        session_id,
+        agent=source.state.agent,
+        cwd=source.state.cwd,
+        title=title,
+        state="idle",
+    )
+    session = await hub.session(session_id)
+    session.is_strange = not own and session.state.turns > 0
+    if own and source.life is not None:
+        hub.pool.join(session, source.life, str(own))
+    return session
+
+
+async def _forked_by_agent(hub: Hub, source: LiveSession, params: dict[str, Raw]) -> dict[str, Any] | None:
+    """What the agent answers, if it can fork."""
+    life = await hub.pool.bind(source)
+    if not life.can("sessionCapabilities", "fork"):
+        return None
+    own = life.bound.get(source.id, source.id)
+    try:
+        answer = value_of(await life.call("session/fork", {**params, "sessionId": own}), {})
+    except CallFailed:
+        return None
+    return answer if isinstance(answer, dict) and isinstance(answer.get("sessionId"), str) else None
+
+
+async def _copy(hub: Hub, source: LiveSession, session_id: str, end: int) -> None:
+    batch: list[Entry] = []
+    async for page in hub.journal.replay(source.stream, after=0, limit=end):
+        batch += [one for stored in page if (one := _copied(stored, session_id)) is not None]
+        if len(batch) >= BATCH:
+            await hub.journal.append(session_id, batch)
+            batch = []
+    if batch:
+        await hub.journal.append(session_id, batch)
+
+
+def _copied(stored: Stored, session_id: str) -> Entry | None:
+    """An entry for the other stream; None for what was between the agent and its clients alone."""
+    if stored.direction == "note":
+        found = read_note(stored.frame)
+        kept = found is not None and found.hub == "turn_ended"
+        return Entry("note", stored.frame, stored.time) if kept else None
+    match stored.direction, decode(stored.frame):
+        case ("to_client", Notification()) | ("to_agent", Request(method="session/prompt")):
+            return Entry(stored.direction, readdressed(stored.frame, session_id), stored.time)
+    return None  # an answer, a request that has been answered, a cancel

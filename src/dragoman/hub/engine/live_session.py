@@ -1,0 +1,595 @@
+"""A session that is open at this hub: runs its machine, stores what the machine writes, does what it wants
+done.
+
+What the session has come to is one value, `state`, which `dispatch` replaces by what `step` makes of it.
+Whatever else is held here is lost by a crash without harm: the process that knows the session, the clients
+that follow it, timers, and tasks that report back with an event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from dragoman.errors import AgentFailed, CallFailed, DragomanError, JournalError, LinkClosed
+from dragoman.hub.engine.bounds import TOO_MANY_REQUESTS, size_of_request
+from dragoman.hub.engine.key_lookup import KeyLookups
+from dragoman.hub.engine.log import SessionLog
+from dragoman.hub.engine.ownership import Claim
+from dragoman.hub.engine.pending import PendingEntries
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
+from dragoman.hub.session.machine import Step, Verdict, prompt_verdict, step
+from dragoman.hub.session.state import OWN_ID, OpenRequest, SessionState, tool_call_updates
+from dragoman.journal.runs import Run, RunPage
+from dragoman.runtime.turnstile import Turnstile
+from dragoman.wire import Failure, Response, error_object, request
+from dragoman.wire.codes import INTERNAL_ERROR
+from dragoman.wire.envelope import Id
+from dragoman.workspace.policy.tool_calls import ToolCalls
+
+if TYPE_CHECKING:
+    from dragoman.hub.agents.process import AgentProcess, Receipt
+    from dragoman.hub.clients.client import HubClient
+    from dragoman.hub.clients.follower import Follower
+    from dragoman.hub.hub import Hub
+
+log = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 5.0
+"""How long an agent may take to end a turn whose session is being closed, and then to close the session."""
+
+CALM = frozenset({"idle", "failed"})
+"""States in which a hub that starts does not look for the session: listings show them once they are stored.
+"""
+
+
+class LiveSession:
+    """Made by the hub when it is new, or when somebody asks for it."""
+
+    def __init__(self, hub: Hub, state: SessionState, *, agent: str, listed: str = "") -> None:
+        """`listed` is how the session stands in listings."""
+        self.hub = hub
+        self.id = self.stream = state.id
+        self._state = state
+        self.followers: dict[HubClient, Follower] = {}
+        self.life: AgentProcess | None = None
+        """The process that knows this session; None if none does."""
+        self.bounds = hub.bounds.session(agent)
+        self.log = SessionLog(
+            hub.journal,
+            state.id,
+            self.bounds,
+            last=state.last,
+            on_stored=self._on_stored,
+            on_failure=self._on_failure,
+        )
+        self.claim = Claim(state.id)
+        self.checkpoint_at = 0
+        """The last entry that a checkpoint in the stream covers."""
+        self.listed = listed
+        self.calls = ToolCalls()
+        """What the agent said about its tool calls."""
+        self.is_replaying = False
+        """Whether the agent tells what is in the stream already."""
+        self.is_strange = False
+        """Whether the agent was never told what the session is about: it needs a reminder."""
+        self.setup: dict[str, Any] = {}
+        """What a client brought along for its agent, such as MCP servers; kept in memory only."""
+        self.binding = Turnstile()
+        self.used = asyncio.get_running_loop().time()
+        """When a client or a turn of it was there last."""
+        self.gone = asyncio.Event()
+        """The session is closed, or lost: nothing happens here any more."""
+        self.pending = PendingEntries(hub, state.id)
+        self.lookups = KeyLookups(self)
+        self._effects: deque[ev.Effect] = deque()  # of entries that are not stored yet
+        self._receipts: deque[tuple[int, AgentProcess, Receipt]] = (
+            deque()
+        )  # by the last entry of what they are for
+        self._stored: deque[tuple[int, Callable[[], None]]] = deque()
+        self._waiting: set[asyncio.Event] = set()  # of whoever waits for the journal
+        self._acted_upon = state.last
+        """Effects of entries up to this one are done."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._trouble = ""  # why the journal does not store what happens
+        self.bounds.count_prompts(prompt.params for prompt in state.queue)
+        self.bounds.count_requests(request.params for request in state.requests.values())
+        if hub.draining:
+            self.dispatch(ev.Draining())
+
+    @property
+    def state(self) -> SessionState:
+        return self._state
+
+    @property
+    def is_forgettable(self) -> bool:
+        """Whether nothing would be lost by forgetting it until somebody asks for it again."""
+        state = self._state
+        quiet = not (state.is_busy or state.queue or state.requests or self.followers or self.life)
+        at_rest = quiet and state.phase == "open" and self.log.last == state.last and not self._effects
+        return at_rest and not self.binding.in_use and not self.lookups
+
+    @property
+    def is_releasable(self) -> bool:
+        """Whether nobody would notice that its agent has closed it: it is loaded again on demand."""
+        state, life = self._state, self.life
+        if life is None or life.over or state.phase != "open" or self.followers or self.binding.in_use:
+            return False
+        quiet = not (state.is_busy or state.queue or state.requests)
+        returns = life.can("sessionCapabilities", "resume") or life.can("loadSession")
+        return quiet and returns and life.can("sessionCapabilities", "close")
+
+    # Events.
+
+    def dispatch(self, event: ev.Event, on_stored: Callable[[], None] | None = None) -> Verdict:
+        """Let this happen. `on_stored` is called when what follows from it is stored."""
+        before = self._state
+        found = step(before, event, time.time())
+        self._state = found.state
+        if found.entries:
+            self.log.add(found.entries)
+        if on_stored is not None:
+            self._stored.append((found.state.last, on_stored))
+        if found.effects:
+            self._plan(event, found)
+        self._compare(before, found.state)
+        self._do_until(self._acted_upon)
+        return found.verdict
+
+    def _plan(self, event: ev.Event, found: Step) -> None:
+        """Some of it cannot wait for the journal."""
+        for effect in found.effects:
+            match effect:
+                case ev.ReplaceEntry(after=number, frame=frame):
+                    self.log.replace(number, frame)
+                case ev.RefusePrompt(key=key, error=error):
+                    self.hub.desk.refuse_prompt(self, key, error)
+                case _:
+                    if type(effect) is ev.SendToAgent:
+                        self.bounds.answers.add(len(effect.frame))
+                    if type(effect) is ev.RequestSettled and type(event) is not ev.RequestAnswered:
+                        self._record(effect)
+                    self._effects.append(effect)
+
+    def _record(self, effect: ev.RequestSettled) -> None:
+        """What becomes of a question is in the audit log before anybody hears of it."""
+        one = effect.request
+        if one.is_question:
+            self.hub.desk.judge.on_answer(
+                self, one, outcome=effect.outcome, by=effect.by, result=effect.result
+            )
+
+    def _compare(self, before: SessionState, after: SessionState) -> None:
+        if after.title is not before.title and after.title != before.title:
+            self.hub.describe(self, title=after.title)
+        if after.queue is not before.queue:
+            self.bounds.count_prompts(prompt.params for prompt in after.queue)
+        if after.requests is not before.requests:
+            self.bounds.count_requests(request.params for request in after.requests.values())
+        if after.requests is not before.requests or after.phase is not before.phase:
+            self._set_timer()
+        if (
+            after.turn is not before.turn
+            or after.queue is not before.queue
+            or after.requests is not before.requests
+            or after.start is not before.start
+        ):
+            self.on_change()
+
+    def on_change(self) -> None:
+        """Tell listings and whoever watches how the session stands."""
+        state = self._state
+        listed = state.listed_state
+        is_certain = listed not in CALM or self.log.last == state.last
+        if listed != self.listed and is_certain and state.phase == "open":
+            self.listed = listed
+            self.hub.describe(self, state=listed)
+        self.hub.on_session_change(self)
+
+    def _set_timer(self) -> None:
+        state = self._state
+        due = [one.expires for one in state.requests.values() if one.expires]
+        if state.phase == "closing" and state.turn is not None:
+            due.append(state.close_by)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if due:
+            seconds = max(0.0, min(due) - time.time())
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._on_time)
+
+    def _on_time(self) -> None:
+        self._timer = None
+        self.dispatch(ev.TimePassed())
+        if self._timer is None:
+            self._set_timer()  # the clock of the loop may be a little ahead
+
+    # From the agent.
+
+    def on_updates(self, frames: Sequence[bytes], number: int, life: AgentProcess, receipt: Receipt) -> None:
+        if self.is_replaying:
+            life.stored(receipt)
+            return
+        verdict = self.dispatch(ev.UpdatesReceived(frames=frames, number=number))
+        if verdict == "done":
+            for update in tool_call_updates(self.id, frames):
+                self.calls.hear(self.id, update)
+            self.hub.changes.on_updates(self.id, frames)
+        self._keep_receipt(life, receipt, verdict)
+
+    def on_request(
+        self, frame: bytes, request_id: Id, number: int, life: AgentProcess, receipt: Receipt
+    ) -> None:
+        event: ev.Event = ev.RequestReceived(frame=frame, id=request_id, number=number)
+        if not self.bounds.requests.fits(size_of_request(frame)):
+            life.refuse(request_id, error_object(INTERNAL_ERROR, TOO_MANY_REQUESTS))
+            event = ev.FrameDropped(number=number)
+        self._keep_receipt(life, receipt, self.dispatch(event))
+
+    def on_answer(
+        self, frame: bytes, answer: Response | Failure, number: int, life: AgentProcess, receipt: Receipt
+    ) -> None:
+        """The answer to a prompt of ours."""
+        ending: dict[str, Any] = {}
+        if isinstance(answer, Failure):
+            ending["error"] = replace(answer.error, code=answer.error.code or INTERNAL_ERROR)
+        elif object_of(answer.result):
+            ending["result"] = Raw(bytes(answer.result))
+        else:
+            why = f"Internal error: {no_result('session/prompt')}"
+            ending["error"] = error_object(INTERNAL_ERROR, why)
+        event = ev.AnswerReceived(frame=frame, id=answer.id, number=number, **ending)
+        self._keep_receipt(life, receipt, self.dispatch(event))
+
+    def _keep_receipt(self, life: AgentProcess, receipt: Receipt, verdict: Verdict) -> None:
+        """The process is told when what it said is stored."""
+        if self._state.phase == "lost":
+            return  # whoever has the session hears it again
+        if life.survives and verdict == "done":
+            self._receipts.append((self._state.last, life, receipt))
+        else:
+            life.stored(receipt)
+        self.pending.confirm(life)
+        if self.log.is_full:
+            life.hold_while_full(self.bounds.unstored)
+
+    def drop_receipts(self) -> None:
+        """What is not stored, nobody stores here any more."""
+        while self._receipts:
+            _, life, receipt = self._receipts.popleft()
+            life.stored(receipt)
+
+    def bind(self, life: AgentProcess, *, note: ev.BroughtBack | None = None) -> None:
+        """The process knows the session from here on."""
+        self.life = life
+        self.dispatch(ev.AgentBound(process=life.process, survives=life.survives, note=note))
+
+    def unbind(self) -> AgentProcess | None:
+        """Let go of the process; returns it."""
+        life, self.life = self.life, None
+        self.dispatch(ev.AgentUnbound())
+        return life
+
+    def on_agent_end(self, life: AgentProcess) -> None:
+        """The process that knew us has ended."""
+        if self.life is not life:
+            return
+        self.life = None
+        self.pending.agent_gone()
+        self.dispatch(ev.AgentGone(error=life.cut_short(), reason=life.over))
+        self.hub.resting(self)
+
+    # Prompts.
+
+    def submit(self, client: HubClient | None, params: dict[str, Raw], *, key: str, by: str) -> Verdict:
+        """A prompt; its answer goes to whoever waits for its key."""
+        most = max(0, self.hub.options.prompts_queued - len(self.lookups))
+        verdict = prompt_verdict(self._state, key, most)
+        if verdict != "accepted":
+            return verdict
+        lends = [] if client is None else client.lends()
+        more = {"lends": lends} if lends else {}
+        ready = Raw(encoded(merged(self._traced(params, key), {"key": key, "by": by, **more})))
+        return self.dispatch(ev.PromptReceived(key=key, by=by, params=ready, most=most))
+
+    def edit(self, key: str, params: dict[str, Raw]) -> None:
+        """Another prompt in the place of this one, unless it is on its way already."""
+        by = next((one.by for one in self._state.queue if one.key == key), "")
+        self.dispatch(ev.PromptEdited(key=key, params=Raw(encoded(merged(params, {"key": key, "by": by})))))
+
+    def withdraw(self, key: str) -> bool:
+        """Take a prompt back; whoever waits for it hears that it was cancelled. False if it is too late."""
+        if key in self.lookups:
+            self.lookups.cancel(key)
+            return True
+        return self.dispatch(ev.PromptWithdrawn(key=key)) == "done"
+
+    def cancel(self) -> None:
+        self.dispatch(ev.CancelReceived())
+
+    def _traced(self, params: dict[str, Raw], key: str) -> dict[str, Raw]:
+        if self.hub.trace is None:
+            return params
+        meta = value_of(params.get("_meta"))
+        meta = self.hub.trace(self.id, key, meta if isinstance(meta, dict) else None, self._state.agent)
+        return params if meta is None else {**params, "_meta": Raw(encoded(meta))}
+
+    async def _start(self, key: str) -> None:
+        """Bring the agent there for a prompt. If that ends meanwhile, the start goes on for those behind
+        it.
+        """
+        try:
+            await self.hub.will_run(self)
+            life = await self.hub.pool.bind(self)
+            if self._state.remind:
+                await self.hub.extras.recall(self)
+            if self._state.start == key:
+                await self.hub.changes.begin(self, key)
+            room = await self.bounds.answers.take(self._size_of(key))
+            if life.over:
+                room.release()
+                raise life.failure()
+        except CallFailed as error:
+            failure = error_object(error.code, error.message, error.data)
+        except AgentFailed as error:
+            failure = error_object(INTERNAL_ERROR, str(error), error.details)
+        except (DragomanError, TimeoutError, OSError) as error:
+            failure = error_object(INTERNAL_ERROR, f"the agent could not be reached: {error}")
+        else:
+            with room:  # it is counted anew as what is given to the agent
+                self._on_ready(key, life)
+            return
+        self.dispatch(ev.StartFailed(key=key, error=failure))
+
+    def _size_of(self, key: str) -> int:
+        """Bytes of a prompt that waits."""
+        return sum(memoryview(one.params).nbytes for one in self._state.queue if one.key == key)
+
+    def _on_ready(self, key: str, life: AgentProcess) -> None:
+        """The process is there for a prompt, if that still waits for it."""
+        if self._state.start != key:
+            self.hub.changes.end(self.id, key)
+            return
+        params = bytes(self._state.queue[0].params)
+        reminded = self.hub.extras.reminded(self, params) if self._state.remind else None
+        self.dispatch(ev.AgentReady(key=key, id=life.next_id(), reminded=reminded))
+
+    # What agents ask.
+
+    def ask_people(self, params: bytes) -> int:
+        """Ask a question of the hub's own; clients see it as they see one of the agent's. Returns its
+        number.
+        """
+        frame = request(f"{OWN_ID}{uuid4().hex}", "session/request_permission", params)[:-1]
+        self.dispatch(ev.QuestionAsked(frame=frame))
+        return self._state.last
+
+    def settle(
+        self,
+        sequence: int,
+        *,
+        outcome: str,
+        by: str,
+        result: Raw | None = None,
+        error: Any = None,
+        reason: str = "",
+    ) -> bool:
+        """The first to say what comes of a request decides it."""
+        one = self._state.requests.get(sequence)
+        if one is None:
+            return False
+        if one.is_question:
+            result = self.hub.desk.judge.on_answer(self, one, outcome=outcome, by=by, result=result)
+        event = ev.RequestAnswered(
+            sequence=sequence, outcome=outcome, by=by, result=result, error=error, reason=reason
+        )
+        return self.dispatch(event) == "done"
+
+    # Ends.
+
+    async def close(self, *, deletes: bool = False) -> None:
+        """Close it, and delete it if `deletes`; returns when that is done."""
+        self.dispatch(ev.CloseReceived(by=time.time() + CLOSE_SECONDS, deletes=deletes))
+        await self.gone.wait()
+
+    async def release(self) -> None:
+        """Let the agent close the session. A prompt that comes meanwhile waits, and has it loaded again."""
+        async with self.binding:
+            life = self.life
+            if life is None or self._state.is_busy or self._state.phase != "open":
+                return
+            own = life.bound.get(self.id, self.id)
+            # Stored before the agent hears of it: else the next hub takes it for one that knows the session.
+            self.dispatch(ev.AgentReleased())
+            try:
+                await self.stored()
+                await life.call("session/close", {"sessionId": own}, within=CLOSE_SECONDS)
+            except (DragomanError, TimeoutError) as error:
+                log.info("agent %s did not close unused session %s: %s", life.agent, self.id, error)
+                self.used = asyncio.get_running_loop().time()  # it is asked again, later
+                if self.life is life:
+                    self.bind(life, note=ev.BroughtBack(session=own, result=self._state.made, remembers=None))
+                return
+            if self.life is life:
+                self.life = None
+                life.parted.add(life.forget(self))
+        self.hub.resting(self)
+
+    async def _close_in_agent(self, deletes: bool) -> None:
+        life = self.life
+        try:
+            if life is not None and not life.over:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._end_in(life, deletes)
+        except (DragomanError, TimeoutError) as error:
+            log.info(
+                "agent %s did not close session %s: %s", self._state.agent, self.id, str(error) or "late"
+            )
+        life = self.unbind()
+        if life is not None:
+            life.forget(self)
+        self.pending.agent_gone()
+        self.dispatch(ev.AgentClosed())
+
+    async def _end_in(self, life: AgentProcess, deletes: bool) -> None:
+        own = {"sessionId": life.bound.get(self.id, self.id)}
+        if deletes and life.can("sessionCapabilities", "delete"):
+            await life.call("session/delete", own)
+        if life.can("sessionCapabilities", "close"):
+            await life.call("session/close", own)
+
+    async def aclose(self) -> None:
+        """Let go of it. What is not stored is lost, as by a crash."""
+        self.dispatch(ev.OwnershipLost())
+        self.gone.set()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for follower in list(self.followers.values()):
+            follower.leave()
+        self.followers.clear()
+        self._effects.clear()
+        self._stored.clear()
+        for waiting in self._waiting:
+            waiting.set()
+        await self.log.aclose()
+        self.bounds.close()
+        await self.pending.aclose()
+
+    # The journal.
+
+    async def stored(self) -> None:
+        """Until what has happened so far is stored. Raises `JournalError` if it never is."""
+        if self.log.last >= self._state.last:
+            return
+        stored = asyncio.Event()
+        self._stored.append((self._state.last, stored.set))
+        self._waiting.add(stored)
+        try:
+            await stored.wait()
+        finally:
+            self._waiting.discard(stored)
+        if self.gone.is_set() and self.log.last < self._state.last:
+            raise JournalError("the session was closed before everything was stored")
+
+    def _on_stored(self, first: int, runs: Sequence[Run]) -> None:
+        """Do what waited for each entry before it is shown to clients, and behind all entries before it."""
+        number, begin, shown = first, first, 0
+        for place, run in enumerate(runs):
+            number += len(run.frames)
+            if self._effects and self._effects[0].after < number:
+                begin = self._show(begin, runs[shown:place])
+                shown = place
+                self._do_until(number - 1)
+        self._show(begin, runs[shown:])
+        self._do_until(self.log.last)
+        self._confirm()
+        if self._trouble:
+            self._trouble = ""
+            log.info("session %s is stored again", self.id)
+        if self.log.last == self._state.last:
+            self.on_rest()
+
+    def on_rest(self) -> None:
+        """Everything is stored for the moment."""
+        if self._state.listed_state != self.listed:
+            self.on_change()
+        if not self._state.is_busy:
+            self.hub.resting(self)
+
+    def _confirm(self) -> None:
+        last = self.log.last
+        while self._receipts and self._receipts[0][0] <= last:
+            _, life, receipt = self._receipts.popleft()
+            life.stored(receipt)
+        while self._stored and self._stored[0][0] <= last:
+            self._stored.popleft()[1]()
+
+    def _show(self, first: int, runs: Sequence[Run]) -> int:
+        """Returns the number behind them."""
+        if not runs:
+            return first
+        page = RunPage(first, runs)
+        for follower in list(self.followers.values()):
+            try:
+                follower.show(page)
+            except LinkClosed:
+                pass  # the client's own end is on its way
+        return first + len(page)
+
+    def _on_failure(self, error: JournalError, certain: bool) -> bool:
+        """Nothing can be acted upon now; whether it is tried again."""
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            log.error("session %s cannot be stored, it is tried again: %s", self.id, error)
+        if not self.hub.on_failed_append(self, error):
+            return False
+        if certain:
+            self.dispatch(ev.NotStored(stored=self.log.last, error=self.hub.desk.unstored_error(error)))
+        return True
+
+    # Effects.
+
+    def _do_until(self, last: int) -> None:
+        """What waited for entries up to this one, which are stored."""
+        self._acted_upon = last
+        while self._effects and self._effects[0].after <= last:
+            effect = self._effects.popleft()
+            try:
+                self._do(effect)
+            except LinkClosed:
+                pass  # the end of whoever it was for is on its way
+            except Exception:  # one effect that fails must not take the rest with it
+                log.exception("session %s: %s failed", self.id, type(effect).__name__)
+
+    def _do(self, effect: ev.Effect) -> None:
+        match effect:
+            case ev.StartTurn(key=key):
+                if self._state.start == key:
+                    self.hub.owner.start(self._start(key))
+            case ev.SendToAgent():
+                self._send(effect)
+            case ev.OpenRequestReceived(after=sequence):
+                one = self._state.requests.get(sequence)
+                if one is not None:
+                    self.hub.desk.asked(self, one)
+            case ev.RequestSettled():
+                self._on_settled(effect)
+            case ev.TurnEnded(key=key):
+                self.used = asyncio.get_running_loop().time()
+                self.hub.changes.end(self.id, key)
+                if self.life is not None:
+                    self.pending.confirm(self.life)
+            case ev.DropOriginals(sequences=sequences):
+                self.pending.settle(*sequences)
+            case ev.CloseInAgent(deletes=deletes):
+                self.hub.owner.start(self._close_in_agent(deletes))
+            case ev.Forget(deletes=deletes):
+                self.hub.owner.start(self.hub.forget_closed(self, deletes=deletes))
+
+    def _send(self, effect: ev.SendToAgent) -> None:
+        life = self.life
+        if life is None or life.over or life.process != effect.process:
+            self.bounds.answers.remove(len(effect.frame))
+            self.pending.settle(effect.after)
+            return
+        if life.survives:
+            self.pending.give(effect.after)
+        if effect.prompt_id is not None:
+            life.expect(effect.prompt_id, self)
+        life.say(self, effect.frame, effect.after)
+
+    def _on_settled(self, effect: ev.RequestSettled) -> None:
+        one: OpenRequest = effect.request
+        if effect.result is not None and one.method == "fs/write_text_file":
+            self.hub.changes.on_write(self.id, one.params)
+        self.hub.desk.settled(self, one, effect.outcome)

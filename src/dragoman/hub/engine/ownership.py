@@ -1,0 +1,61 @@
+"""Whose a session is. A hub by itself has them all; nodes of a cluster have to claim them (see `cluster`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Claim:
+    """That a session is ours. Each opening of it has its own, so that a late release frees nobody else's."""
+
+    __slots__ = ("session", "taken")
+
+    def __init__(self, session: str, *, taken: bool = False) -> None:
+        self.session = session
+        self.taken = taken
+        """Whether it was somebody's before, who did not give it back."""
+
+
+class Ownership(Protocol):
+    """Asked by the hub before it opens a session, and told when it has let go of it."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others might have sessions of the same journal."""
+
+    def left_behind(self) -> Sequence[str] | None:
+        """Sessions that a life of ours before this one had open; None if only the journal knows."""
+
+    async def claim(self, session: str) -> Claim:
+        """Make it ours. Raises `Elsewhere`."""
+
+    async def release(self, claim: Claim) -> None:
+        """Anybody may have it from here on. Nothing happens if it was claimed again meanwhile."""
+
+    async def give(self, claim: Claim) -> None:
+        """Another node has it from here on, and goes on with it."""
+
+    def lost(self, session: str) -> None:
+        """Somebody else has written to it: it is not ours any more."""
+
+
+class SoleOwnership:
+    """A hub by itself."""
+
+    is_shared = False
+
+    def left_behind(self) -> None:
+        return None
+
+    async def claim(self, session: str) -> Claim:
+        return Claim(session)
+
+    async def release(self, claim: Claim) -> None:
+        pass
+
+    async def give(self, claim: Claim) -> None:
+        pass
+
+    def lost(self, session: str) -> None:
+        pass

@@ -1,0 +1,118 @@
+"""After a crash: the hub takes up what the one before it was in the middle of."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from dragoman.errors import Elsewhere, ErrorAnswer, JournalError
+from dragoman.hub.engine.pending import REDACTED_ANSWER, refuse_redacted
+from dragoman.hub.judge.servers import drop_asking_sessions
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.machine import REDACTED_PROMPT
+from dragoman.hub.session.state import is_name
+from dragoman.journal.redaction import is_redacted
+from dragoman.wire import Failure, Response, decode, error_object, failure
+from dragoman.wire.codes import INTERNAL_ERROR
+
+if TYPE_CHECKING:
+    from dragoman.hub.agents.process import AgentProcess
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.hub import Hub
+    from dragoman.journal import Stored
+
+log = logging.getLogger(__name__)
+
+OPENED_AT_ONCE = 8
+"""Sessions that are read side by side: a journal on another machine answers each of many questions late."""
+
+
+async def recover(hub: Hub) -> None:
+    """Find the agents that lived on, then the sessions that were in the middle of something; only then is
+    anybody listened to.
+    """
+    await drop_asking_sessions(hub)
+    adopted = [life for seat in hub.pool.seats.values() if (life := await hub.pool.adopt(seat))]
+    ours = hub.belonging.left_behind()
+    at_once = asyncio.Semaphore(OPENED_AT_ONCE)
+
+    async def open_(stream: str) -> None:
+        async with at_once:
+            await _open(hub, stream)
+
+    await asyncio.gather(*map(open_, await _unfinished(hub) if ours is None else ours))
+    for life in adopted:
+        life.start()
+
+
+async def _unfinished(hub: Hub) -> list[str]:
+    found: list[str] = []
+    for state in ("running", "waiting"):
+        cursor: str | None = None
+        while True:
+            listing = await hub.journal.list(state=state, cursor=cursor, limit=200)
+            found += [info.stream for info in listing.streams if is_name(info.stream)]
+            cursor = listing.cursor
+            if cursor is None:
+                break
+    return found
+
+
+async def _open(hub: Hub, stream: str) -> None:
+    try:
+        session = await hub.session(stream)
+        if not session.claim.taken:  # else that was done when it was opened
+            await take_up(hub, session)
+    except (ErrorAnswer, JournalError, Elsewhere) as error:
+        log.warning("session %s could not be opened again: %s", stream, error)
+
+
+async def take_up(hub: Hub, session: LiveSession) -> None:
+    """Go on with a session where the hub before stopped."""
+    turn = session.state.turn
+    if session.life is not None:
+        if turn is not None:
+            session.life.expect(turn.id, session)
+        await _say_again(hub, session, session.life)
+        refuse_redacted(session)
+        hub.desk.recovered(session)
+    else:
+        why = "the turn was cut short: the hub was stopped, and the agent with it"
+        session.dispatch(ev.AgentGone(error=error_object(INTERNAL_ERROR, why)))
+    session.on_change()
+    session.dispatch(ev.Resumed())
+
+
+async def _say_again(hub: Hub, session: LiveSession, life: AgentProcess) -> None:
+    """What was stored for this process, and perhaps did not reach it, as it was said. A prompt of which only
+    the redacted form is left is not said: its turn ends.
+    """
+    after = max(life.line.taken.get(session.stream, 0), session.state.bound_at)
+    originals = await hub.journal.originals(session.stream)
+    turn, is_lost = session.state.turn, False
+    async for page in hub.journal.replay(session.stream, after=after):
+        for stored in page:
+            if stored.direction == "to_agent":
+                frame = originals.get(stored.sequence) or _without_original(session, stored)
+                if frame:
+                    session.bounds.answers.add(len(frame))
+                    life.say(session, frame, stored.sequence)
+                elif turn is not None and turn.sequence == stored.sequence:
+                    is_lost = True
+    if turn is not None and is_lost:
+        error = error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_PROMPT}")
+        session.dispatch(ev.TurnFailed(error=error))
+
+
+def _without_original(session: LiveSession, stored: Stored) -> bytes:
+    """What the agent is told in the place of a frame that has no original: the frame itself, if nothing was
+    redacted; an error, if it is an answer; else nothing.
+    """
+    if not is_redacted(stored.frame):
+        return stored.frame
+    log.warning("session %s: entry %d for the agent is redacted and not said", session.id, stored.sequence)
+    message = decode(stored.frame)
+    if not isinstance(message, Response | Failure):
+        return b""
+    return failure(message.id, error_object(INTERNAL_ERROR, f"Internal error: {REDACTED_ANSWER}"))[:-1]

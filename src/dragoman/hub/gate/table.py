@@ -1,0 +1,265 @@
+"""Who may ask the hub for what: one table of all that a client may say, checked before anything is done.
+
+A row names the scope that a token needs, the parameters that name places on the hub's machine, and what the
+method does. Every request and notification of every client passes `check`, whatever its transport and its
+dialect, before it is handled and before anything of it reaches an agent. What an agent understands and the
+hub does not (extensions, and unknown methods about a session) is a row too, under which every parameter
+that looks like a place is checked. What no row covers is refused.
+
+Which sessions a token reaches depends on the session, which has to be found first: see `check_session`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dragoman.errors import ErrorAnswer
+from dragoman.hub.gate.admission import Grant, Scope
+from dragoman.hub.session.frames import ours_in, value_of
+from dragoman.wire.codes import invalid_params, method_not_found
+
+FORBIDDEN = -32003
+
+Effect: TypeAlias = Literal["introduce", "look", "open", "drive", "end", "answer", "log in", "administer"]
+"""What a method does: whether it only looks, or what it changes."""
+
+Place: TypeAlias = Literal["folder", "folders", "servers", "blocks", "anything"]
+"""How a parameter names places: a path, a list of paths, MCP servers, content blocks, or whatever is in it.
+"""
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """What one method needs and does."""
+
+    scopes: tuple[Scope, ...]
+    """Any of these is enough; none: nothing is needed but to have come in."""
+    effect: Effect
+    places: tuple[tuple[str, Place], ...] = ()
+    """The parameters that name places, and how."""
+    names_agent: bool = False
+    """Whether it is about an agent rather than about a session."""
+
+
+_FOLDERS: tuple[tuple[str, Place], ...] = (
+    ("cwd", "folder"),
+    ("additionalDirectories", "folders"),
+    ("mcpServers", "servers"),
+)
+
+HUB = "_dragoman/hub/"
+"""How the hub's own methods begin."""
+
+REQUESTS: dict[str, Row] = {
+    "initialize": Row(scopes=(), effect="introduce", names_agent=True),
+    "authenticate": Row(scopes=("prompt",), effect="log in", names_agent=True),
+    "logout": Row(scopes=("prompt",), effect="log in", names_agent=True),
+    "session/new": Row(scopes=("prompt",), effect="open", places=_FOLDERS, names_agent=True),
+    "session/load": Row(scopes=("observe",), effect="open", places=_FOLDERS),
+    "session/resume": Row(scopes=("observe",), effect="open", places=_FOLDERS),
+    "session/fork": Row(scopes=("prompt",), effect="open", places=_FOLDERS),
+    "session/list": Row(scopes=("observe",), effect="look", places=(("cwd", "folder"),)),
+    "session/close": Row(scopes=("prompt",), effect="end"),
+    "session/delete": Row(scopes=("prompt",), effect="end"),
+    "session/prompt": Row(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
+    "session/set_mode": Row(scopes=("prompt",), effect="drive"),
+    "session/set_config_option": Row(scopes=("prompt",), effect="drive"),
+    f"{HUB}sessions": Row(scopes=("observe",), effect="look", places=(("cwd", "folder"),)),
+    # Who only answers sees the questions, and nothing else.
+    f"{HUB}inbox": Row(scopes=("observe", "approve"), effect="look"),
+    f"{HUB}watch": Row(scopes=("observe", "approve"), effect="look"),
+    f"{HUB}attach": Row(scopes=("observe",), effect="look"),
+    f"{HUB}detach": Row(scopes=("observe",), effect="look"),
+    f"{HUB}history": Row(scopes=("observe",), effect="look"),
+    f"{HUB}search": Row(scopes=("observe",), effect="look"),
+    f"{HUB}agents": Row(scopes=("observe",), effect="look"),
+    f"{HUB}files": Row(scopes=("observe",), effect="look"),
+    # It names only folders that the token may open: see `folders`.
+    f"{HUB}folders": Row(scopes=("prompt",), effect="look"),
+    f"{HUB}terminal": Row(scopes=("observe",), effect="look"),
+    f"{HUB}changes": Row(scopes=("observe",), effect="look"),
+    f"{HUB}answer": Row(scopes=("approve",), effect="answer"),
+    f"{HUB}revert": Row(scopes=("approve",), effect="answer"),
+    f"{HUB}queue/edit": Row(scopes=("prompt",), effect="drive", places=(("prompt", "blocks"),)),
+    f"{HUB}queue/withdraw": Row(scopes=("prompt",), effect="drive"),
+    f"{HUB}rename": Row(scopes=("prompt",), effect="drive"),
+    f"{HUB}status": Row(scopes=("admin",), effect="administer"),
+}
+
+HISTORY: dict[str, Row] = {
+    "getThreads": Row(scopes=("observe",), effect="look"),
+    "getThreadEntries": Row(scopes=("observe",), effect="look"),
+}
+"""Questions of the thread protocol, which the hub answers before a client has introduced itself. They are no
+requests of version 1: what is called so there is unknown to the hub, and would go on to an agent.
+"""
+
+NOTIFICATIONS: dict[str, Row] = {
+    "session/cancel": Row(scopes=("prompt",), effect="drive"),
+    "$/cancel_request": Row(scopes=(), effect="drive"),
+}
+
+SESSION_EXTENSION = Row(scopes=("prompt",), effect="drive", places=(("", "anything"),))
+"""What the hub does not know about a session that it does: it goes on to the session's agent as it is."""
+
+AGENT_EXTENSION = Row(scopes=("prompt",), effect="drive", places=(("", "anything"),), names_agent=True)
+"""An extension that names no session: it goes on to the client's agent."""
+
+_PLACE_NAME = re.compile(r"(?:cwd|(?:path|file|dir|directory|folder|root|uri|url)s?|directories)$", re.I)
+"""How parameters are called that name places, at their end: `cwd`, `filePath`, `additionalDirectories`."""
+
+
+def row_of(method: str, params: Mapping[str, Raw], *, is_request: bool = True) -> Row:
+    """Raises the answer to a method that no row covers."""
+    row = (REQUESTS if is_request else NOTIFICATIONS).get(method)
+    if row is not None:
+        return row
+    if method.startswith(HUB) or not (method.startswith("_") or "sessionId" in params):
+        raise method_not_found(method)
+    return SESSION_EXTENSION if "sessionId" in params else AGENT_EXTENSION
+
+
+def check(
+    grant: Grant, method: str, params: Mapping[str, Raw], *, agent: str = "", is_request: bool = True
+) -> Row:
+    """Let a token's request or notification pass, or raise the answer that says why not.
+
+    `agent` is the one that the client means unless the request names another.
+    """
+    row = row_of(method, params, is_request=is_request)
+    _check_scopes(grant, row)
+    if row.names_agent and not grant.may_use(agent_in(params) or agent):
+        name = agent_in(params) or agent
+        raise ErrorAnswer(FORBIDDEN, f"Forbidden: this token may not use {name}", {"scope": "agents"})
+    if grant.roots:
+        for path in places_in(row, params):
+            if not grant.may_open(path):
+                raise ErrorAnswer(
+                    FORBIDDEN, "Forbidden: this token may not use that folder", {"scope": "roots"}
+                )
+    return row
+
+
+def check_history(grant: Grant, method: str) -> None:
+    """The same for a question of the thread protocol about history, which names nothing but a thread."""
+    row = HISTORY.get(method)
+    if row is None:
+        raise method_not_found(method)
+    _check_scopes(grant, row)
+
+
+def check_session(grant: Grant, *, agent: str, cwd: str) -> None:
+    """Whether a session is among those that the token is for."""
+    if not (grant.may_use(agent) and grant.may_open(cwd)):
+        raise ErrorAnswer(FORBIDDEN, "Forbidden: this token may not use this session", {"scope": "sessions"})
+
+
+def _check_scopes(grant: Grant, row: Row) -> None:
+    if row.scopes and not any(grant.may(scope) for scope in row.scopes):
+        raise forbidden(row.scopes[0])
+
+
+def forbidden(scope: str) -> ErrorAnswer:
+    return ErrorAnswer(FORBIDDEN, f"Forbidden: this token may not {scope}", {"scope": scope})
+
+
+def agent_in(params: Mapping[str, Raw]) -> str:
+    """The agent that a request names, if it does."""
+    wanted = ours_in(params).get("agent")
+    return wanted if isinstance(wanted, str) else ""
+
+
+# Places.
+
+
+def places_in(row: Row, params: Mapping[str, Raw]) -> Iterator[str]:
+    """Every path that a request names. Raises the answer to one that is of the wrong kind."""
+    for name, kind in row.places:
+        if kind == "anything":
+            yield from _anything({key: value_of(raw) for key, raw in params.items() if key != "_meta"})
+            continue
+        value = value_of(params.get(name))
+        if value is None:
+            continue
+        if kind == "folder":
+            yield _text(value, name)
+        elif kind == "folders":
+            yield from (_text(item, name) for item in _list(value, name))
+        elif kind == "servers":
+            yield from _commands(_list(value, name))
+        else:
+            yield from _links(_list(value, name))
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise invalid_params(f"{name} is of the wrong kind")
+    return value
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise invalid_params(f"{name} is of the wrong kind")
+    return value
+
+
+def _commands(servers: list[Any]) -> Iterator[str]:
+    """The programs of MCP servers over stdio: an agent starts them, unasked. One that is looked for on the
+    search path lies in no folder of a token.
+    """
+    for server in servers:
+        command = server.get("command") if isinstance(server, dict) else None
+        if isinstance(command, str):
+            yield command if os.path.isabs(command) else os.sep
+
+
+def _links(blocks: list[Any]) -> Iterator[str]:
+    """The files that content blocks link to: agents read them."""
+    for block in blocks:
+        uri = block.get("uri") if isinstance(block, dict) else None
+        if isinstance(uri, str) and (path := _file(uri)):
+            yield path
+
+
+def _anything(value: Any, name: str = "") -> Iterator[str]:
+    """Every text under a name that means a place, and every `file:` address, however deep."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _anything(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _anything(item, name)
+    elif isinstance(value, str):
+        if path := _file(value):
+            yield path
+        elif _PLACE_NAME.search(name) and "://" not in value and _leaves(value):
+            yield value
+
+
+def _leaves(path: str) -> bool:
+    """Whether a path does not simply go on from the session's folder."""
+    return os.path.isabs(path) or os.path.normpath(path).startswith(os.pardir)
+
+
+def _file(uri: str) -> str:
+    """The path of a `file:` address; empty if it is none. One of another host is a place of nobody."""
+    if uri[:5].lower() != "file:":
+        return ""
+    rest = uri[5:]
+    if rest.startswith("//"):
+        host, slash, path = rest[2:].partition("/")
+        rest = slash + path if host in ("", "localhost") else "//"
+    return unquote(rest.partition("#")[0].partition("?")[0]) or os.sep
+
+
+def table() -> list[dict[str, Any]]:
+    """The rows as plain values, for the documentation and for tests."""
+    notifications = {f"{name} (notification)": row for name, row in NOTIFICATIONS.items()}
+    rows = {**REQUESTS, **HISTORY, **notifications}
+    return [{"method": name, **msgspec.to_builtins(row)} for name, row in rows.items()]

@@ -1,0 +1,1 @@
+"""What an agent may do: policy, remembered grants, people, the audit log."""

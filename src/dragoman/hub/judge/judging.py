@@ -1,0 +1,399 @@
+"""What an agent may do through the hub: decided by the judge that `run` and `chat` use (docs/policy.md).
+
+An agent's request for permission is answered by a rule, or stays open for people; their answer is in the
+audit log before the agent hears it. What an agent wants of lent files and terminals is decided before it is
+done, whoever lends. Where the judge says `ask`, the hub asks people itself: its question is a request for
+permission in the session's stream, which every client and the inbox show like one of the agent's. The effect
+waits until the answer is stored, so an open question means that nothing was done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from dragoman.hub.lending.lender import lent_request, waiting_for_people
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.schema import v1
+from dragoman.schema.codec import read, write
+from dragoman.schema.errors import SchemaError
+from dragoman.workspace.lending import Access
+from dragoman.workspace.policy.asking import Asked, Chosen
+from dragoman.workspace.policy.audit import AuditLog, By
+from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.desk import PermissionDesk, policy_refusal, why_of
+from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, with_real_paths
+from dragoman.workspace.policy.loading import RulebookCache, load, places, read_file
+from dragoman.workspace.policy.options import choose, selected, usable_options
+from dragoman.workspace.policy.policy import BUILT_IN, Layer, Policy
+from dragoman.workspace.policy.question import (
+    Question,
+    Setting,
+    about_lent,
+    about_tool_call,
+)
+from dragoman.workspace.policy.reading import PolicyError
+from dragoman.workspace.policy.remembered import Remembered
+
+if TYPE_CHECKING:
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.hub import Hub
+    from dragoman.hub.session.state import OpenRequest
+
+log = logging.getLogger(__name__)
+
+SHOWN_BEFORE: Final = 1024 * 1024
+"""Bytes of a file up to which a question about writing it shows what it holds now."""
+
+_BY: Final[dict[str, By]] = {"answered": "person", "expired": "deadline"}
+"""Who decides when a request is settled so; everything else takes the question back."""
+
+LENDERS: Final[dict[Literal["hub", "client"], str]] = {"hub": "the hub's", "client": "the client's"}
+
+
+class AgentQuestion(Struct, frozen=True, kw_only=True):
+    """A request for permission that waits for people."""
+
+    question: Question
+    decision: Decision
+    """Why it is asked."""
+    options: list[v1.PermissionOption]
+
+
+class HubQuestion(Struct, kw_only=True):
+    """A question of the hub's own, and who waits for its answer."""
+
+    future: asyncio.Future[Chosen]
+    chosen: Chosen | None = None
+    """The answer, which counts when it is stored."""
+
+
+class HubJudge:
+    """One policy for all sessions of a hub; the project's and the user's stand behind it. The hub's file is
+    read when the hub starts and when it is told to: a mistake in it changes nothing until it is mended.
+    """
+
+    def __init__(self, hub: Hub, *, file: str, audit: AuditLog | None) -> None:
+        """Raises `PolicyError` for a file that cannot be used."""
+        self._hub = hub
+        self._file = file
+        self._rules = read_file(file) if file else None
+        self._judge = PermissionJudge(audit=audit, remembered=Remembered(places().remembered))
+        self._books = RulebookCache()  # decisions are made on the event loop
+        self._agents: dict[tuple[str, int], AgentQuestion] = {}  # by session and sequence
+        self._own: dict[tuple[str, int], HubQuestion] = {}
+
+    def load(self, file: str) -> None:
+        """Read the hub's policy anew. Raises `PolicyError`, and then the old one holds."""
+        self._rules = read_file(file) if file else None
+        self._file = file
+
+    # What agents ask themselves.
+
+    def decide(self, session: LiveSession, one: OpenRequest) -> Raw | None:
+        """The answer of the rules to a request for permission; None if people are to answer."""
+        asked = self.keep_open(session, one)
+        if asked is None or asked.decision.outcome == "ask":
+            return None
+        outcome: Literal["allow", "deny"] = "allow" if asked.decision.outcome == "allow" else "deny"
+        option = choose(outcome, asked.options)
+        if option is None and outcome == "allow":
+            return None  # no option says yes for once: which one is meant, people decide
+        del self._agents[session.id, one.sequence]
+        settlement = self._judge.settle(asked.question, asked.decision, asked.options, option, by="policy")
+        return Raw(write(selected(settlement.option)))
+
+    def keep_open(self, session: LiveSession, one: OpenRequest) -> AgentQuestion | None:
+        """Take note of a request for permission that people may answer; None if it cannot be read."""
+        try:
+            request = read(one.params, v1.RequestPermissionRequest)
+        except SchemaError as error:
+            log.warning("session %s: a request for permission is left to people: %s", session.id, error)
+            return None
+        call = request.tool_call
+        known = session.calls.known(session.id, call)
+        question = about_tool_call(call, _setting(session), session_id=session.id, known=known)
+        question = replace(question, paths=with_real_paths(question.paths))
+        decision = self._judge.decide(question, self._policy(session))
+        rule = "" if decision.rule.startswith(BUILT_IN) else decision.rule
+        session.dispatch(ev.RequestAnnotated(sequence=one.sequence, rule=rule))
+        asked = AgentQuestion(question=question, decision=decision, options=request.options)
+        self._agents[session.id, one.sequence] = asked
+        return asked
+
+    def on_answer(
+        self, session: LiveSession, one: OpenRequest, *, outcome: str, by: str, result: Raw | None
+    ) -> Raw | None:
+        """Write down what comes of a question, before it takes effect; what the agent is told instead of
+        `result` if that cannot be written.
+        """
+        how = _BY.get(outcome, "cancel")
+        option = _option_in(result)
+        person = by if how == "person" else ""
+        own = self._own.get((session.id, one.sequence))
+        if own is not None:
+            own.chosen = Chosen(option_id=option, by=how, person=person)
+            return result
+        asked = self._agents.pop((session.id, one.sequence), None)
+        if asked is None:  # a rule has decided it, or it is no request for permission
+            return result
+        kind = next((each.kind for each in usable_options(asked.options) if each.option_id == option), None)
+        said: Literal["allow", "deny"] = "allow" if kind in ("allow_once", "allow_always") else "deny"
+        decision = Decision(outcome=said, rule=asked.decision.rule, why=why_of(kind, how))
+        chosen = option if kind is not None else None
+        settlement = self._judge.settle(
+            asked.question, decision, asked.options, chosen, by=how, person=person
+        )
+        if settlement.decision.outcome != said:
+            return Raw(write(selected(settlement.option)))
+        if kind in ("allow_always", "reject_always"):
+            self._hub.owner.start(self._remember(asked.question, said))
+        return result
+
+    async def _remember(self, question: Question, outcome: Literal["allow", "deny"]) -> None:
+        await asyncio.to_thread(self._judge.remember, question, outcome)
+
+    # What agents want of lent files and terminals.
+
+    async def guard(self, access: Access) -> None:
+        """Permit what the hub is about to do for an agent, or raise: a `Guard` of the hub's workspace."""
+        one = lent_request.get()
+        session = self._hub.sessions.get(access.session_id)
+        if session is None:  # it was closed meanwhile
+            raise policy_refusal()
+        await self._desk(session, one, lender="hub").guard(access)
+        if one.sequence not in session.state.requests:  # its turn has ended meanwhile
+            raise policy_refusal()
+
+    def decide_for_client(self, session: LiveSession, one: OpenRequest) -> Literal["allow", "ask", "deny"]:
+        """What holds for files and terminals that a client lends: rules that deny, and rules that ask. What
+        no rule names is left to the client, which has a person of its own.
+        """
+        question = _lent_question(session, one)
+        if question is None:
+            return "allow"
+        decision = self._judge.decide(question, self._policy(session))
+        if decision.outcome == "ask":
+            return "ask" if decision.is_rule or decision.needs_person else "allow"
+        option = choose("allow" if decision.outcome == "allow" else "deny", LENT_OPTIONS)
+        settlement = self._judge.settle(question, decision, LENT_OPTIONS, option, by="policy")
+        return "allow" if settlement.decision.outcome == "allow" else "deny"
+
+    async def permit_for_client(self, session: LiveSession, one: OpenRequest) -> None:
+        """Ask people about something that a client lends; raises if they do not permit it."""
+        question = _lent_question(session, one)
+        assert question is not None  # else nothing was to be asked
+        content = value_of(object_of(one.params).get("content"))
+        written = (v1.Diff(path=question.paths[0], new_text=str(content)),) if question.writes else ()
+        await self._desk(session, one, lender="client").permit(question, written)
+
+    def _desk(
+        self, session: LiveSession, one: OpenRequest, *, lender: Literal["hub", "client"]
+    ) -> PermissionDesk:
+        setting = _setting(session)
+        return PermissionDesk(
+            self._policy(session),
+            asker=SessionAsker(self, session, one, lender=lender),
+            judge=self._judge,
+            agent=setting.agent,
+            roots=setting.roots,
+            home=setting.home,
+        )
+
+    def _policy(self, session: LiveSession) -> Policy:
+        return self._policy_in(_roots(session))
+
+    def _policy_in(self, roots: Sequence[str]) -> Policy:
+        """The policy that holds in these folders. Where a file of the project or the user cannot be used, the
+        hub's own rules deny what they deny, and people are asked about everything else.
+        """
+        try:
+            return load(roots=roots, file=self._file or None, rules=self._rules, read=self._books.read)
+        except (PolicyError, ValueError, OSError) as error:
+            log.warning("people are asked about everything in %s: %s", roots[0], error)
+            denials = [rule for rule in self._rules.rules if rule.decision == "deny"] if self._rules else []
+            layers = (Layer(name=self._file, rules=tuple(denials)), Layer(name=str(error), default="ask"))
+            return Policy(layers=layers)
+
+    # What clients bring along.
+
+    def decide_about_server(self, question: Question, *, cwd: str) -> Decision:
+        """What the rules about MCP servers say of one that a client names; what none names is allowed."""
+        return self._judge.decide(question, self._policy_in([cwd]).about_servers())
+
+    async def settle_server(
+        self, question: Question, decision: Decision, chosen: Chosen, options: Sequence[v1.PermissionOption]
+    ) -> bool:
+        """Write down what was decided about it; whether it is permitted."""
+        settlement = await asyncio.to_thread(
+            self._judge.settle,
+            question,
+            decision,
+            options,
+            chosen.option_id,
+            by=chosen.by,
+            person=chosen.person,
+        )
+        return settlement.decision.outcome == "allow"
+
+    def take_back(self, question: Question, decision: Decision) -> None:
+        """Whoever named the server has left, and nobody needs an answer."""
+        taken_back = Decision(outcome="deny", rule=decision.rule, why=why_of(None, "cancel"))
+        try:
+            self._judge.write(question, taken_back, by="cancel", option=None)
+        except OSError:  # nothing was permitted; the cancellation must go on
+            log.exception("the audit log cannot be written")
+
+    # Questions of the hub's own.
+
+    async def ask_people(
+        self, session: LiveSession, params: bytes, *, about: OpenRequest | None = None
+    ) -> Chosen:
+        """Ask in the session, and wait until the answer is stored. `about` is the agent's request that waits
+        for it, if one does: when that is settled meanwhile, nobody needs an answer.
+        """
+        if about is not None and about.sequence not in session.state.requests:
+            return Chosen(option_id=None, by="cancel")
+        future: asyncio.Future[Chosen] = asyncio.get_running_loop().create_future()
+        own = session.ask_people(params)
+        self._own[session.id, own] = HubQuestion(future=future)
+        try:
+            return await future
+        finally:
+            self._own.pop((session.id, own), None)
+            session.settle(own, outcome="cancelled", by="hub")  # if nobody waits for it any more
+
+    def on_settled(self, session: LiveSession, one: OpenRequest) -> None:
+        """What came of it is stored, and takes effect."""
+        own = self._own.pop((session.id, one.sequence), None)
+        if own is not None and not own.future.done():
+            own.future.set_result(own.chosen or Chosen(option_id=None, by="cancel"))
+
+    def forget(self, session_id: str) -> None:
+        self._judge.forget(session_id)
+        for key in [key for key in self._agents if key[0] == session_id]:
+            del self._agents[key]
+
+
+class SessionAsker:
+    """An `Asker`: everybody who follows a session of the hub, and the inbox."""
+
+    def __init__(
+        self, judge: HubJudge, session: LiveSession, one: OpenRequest, *, lender: Literal["hub", "client"]
+    ) -> None:
+        self._judge = judge
+        self._session = session
+        self._one = one
+        self._lender = lender
+
+    async def ask(self, asked: Asked) -> Chosen:
+        params = await asyncio.to_thread(self._params, asked)
+        async with waiting_for_people():
+            return await self._judge.ask_people(self._session, params, about=self._one)
+
+    def _params(self, asked: Asked) -> bytes:
+        question = asked.question
+        call: dict[str, Any] = {
+            "toolCallId": f"hub-{self._one.sequence}",
+            "title": _title(question, LENDERS[self._lender]),
+            "kind": question.kind,
+            "status": "pending",
+            "rawInput": _input(question),
+        }
+        if question.paths:
+            call["locations"] = [{"path": path} for path in question.paths]
+        if asked.texts:
+            call["content"] = [self._change(diff) for diff in asked.texts]
+        return encoded(
+            {
+                "sessionId": self._session.id,
+                "toolCall": call,
+                "options": [Raw(write(option)) for option in asked.options],
+                "_meta": {"dragoman": {"about": str(self._one.sequence)}},
+            }
+        )
+
+    def _change(self, diff: v1.Diff) -> dict[str, Any]:
+        before = _text_of(Path(diff.path)) if self._lender == "hub" else None
+        old = {} if before is None else {"oldText": before}
+        return {"type": "diff", "path": diff.path, **old, "newText": diff.new_text}
+
+
+def about_of(one: OpenRequest) -> int:
+    """The request of the agent that a question of the hub's own is about."""
+    meta = value_of(object_of(one.params).get("_meta"), {})
+    found = meta.get("dragoman", {}).get("about", "0") if isinstance(meta, dict) else "0"
+    return int(found)
+
+
+def refusal_of(one: OpenRequest, *, cancel: bool) -> bytes:
+    """How a request is answered that nobody answers."""
+    if one.method != "session/request_permission":
+        return encoded({"action": "cancel" if cancel else "decline"})
+    if not cancel:
+        try:
+            request = read(one.params, v1.RequestPermissionRequest)
+        except SchemaError:
+            request = None
+        option = None if request is None else choose("deny", request.options)
+        if option is not None:
+            return encoded({"outcome": {"outcome": "selected", "optionId": option}})
+    return encoded({"outcome": {"outcome": "cancelled"}})
+
+
+def _roots(session: LiveSession) -> list[str]:
+    return [session.state.cwd, *session.state.folders]
+
+
+def _setting(session: LiveSession) -> Setting:
+    return Setting(agent=session.state.agent, roots=with_real_paths(_roots(session)), home=places().home)
+
+
+def _lent_question(session: LiveSession, one: OpenRequest) -> Question | None:
+    params = value_of(one.params)
+    if not isinstance(params, Mapping):
+        return None
+    question = about_lent(one.method, params, _setting(session), session_id=session.id)
+    return None if question is None else replace(question, paths=with_real_paths(question.paths))
+
+
+def _option_in(result: Raw | None) -> str | None:
+    """The id of the option that an answer selects."""
+    outcome = value_of(object_of(result).get("outcome"))
+    option = outcome.get("optionId") if isinstance(outcome, dict) else None
+    return option if isinstance(option, str) else None
+
+
+def _title(question: Question, whose: str) -> str:
+    if question.script is not None:
+        return f"Run `{question.script.text}` in {whose} terminal"
+    verb = {"edit": "Write", "search": "Search for"}.get(question.kind, "Read")
+    return f"{verb} {question.title} through {whose} files"
+
+
+def _input(question: Question) -> dict[str, Any]:
+    if question.script is None:
+        return {"path": question.title}
+    variables = dict(each.partition("=")[::2] for each in question.variables)
+    return {
+        "command": question.script.text,
+        **({"cwd": question.cwd} if question.cwd else {}),
+        **({"env": variables} if variables else {}),
+    }
+
+
+def _text_of(path: Path) -> str | None:
+    """What a file holds now, if a person can read it."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(SHOWN_BEFORE + 1)
+        return data.decode() if len(data) <= SHOWN_BEFORE else None
+    except (OSError, UnicodeDecodeError):
+        return None

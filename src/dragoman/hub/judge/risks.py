@@ -1,0 +1,190 @@
+"""What the reviewer's rules find in something that an agent asks permission for, beside the request.
+
+Nobody waits for it. A command is judged before anybody is told of the request, because that takes no time;
+a change, and a call of which the request names no more than the id, are judged while people already look at
+it, and what was found is stored and told behind it. What cannot be judged is said to be so. Whatever is found
+decides nothing: a policy does that (`judging`), or a person.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, Raw
+from msgspec.structs import replace
+
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import encoded, object_of
+from dragoman.review.finding import Source
+from dragoman.review.risks import (
+    AT_ONCE,
+    LARGEST,
+    Judged,
+    Proposal,
+    at_once,
+    is_warm,
+    new_lines,
+    unjudged,
+    warm,
+)
+from dragoman.schema import v1
+from dragoman.schema.codec import read
+from dragoman.schema.errors import SchemaError
+from dragoman.workspace.policy.question import Question, Setting, about_tool_call
+from dragoman.workspace.policy.texts import texts_in
+
+if TYPE_CHECKING:
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.hub import Hub
+    from dragoman.hub.session.state import OpenRequest
+    from dragoman.review.assessing import Assessor
+
+log = logging.getLogger(__name__)
+
+SOONER = 400
+"""Entries before a request in which its tool call is looked for."""
+
+_WRITES = frozenset({"edit", "delete", "move"})
+
+
+def proposal_of(question: Question, texts: Sequence[v1.Diff], *, most: int = LARGEST) -> Proposal:
+    """What would be done, in the reviewer's words. Which lines are new is looked for in up to `most`
+    characters: in a large change that takes too long for a loop.
+    """
+    judgeable = sum(len(one.new_text) for one in texts) <= most
+    sources = [
+        Source(one.path, one.new_text, new_lines(one.old_text or None, one.new_text) if judgeable else None)
+        for one in texts
+    ]
+    named = [one.path for one in texts if one.path]
+    written = question.paths if question.kinds & _WRITES or question.method == "fs/write" else ()
+    return Proposal(
+        commands=() if question.script is None else (question.script.text,),
+        texts=tuple(sources),
+        paths=tuple(dict.fromkeys(written or named)),
+        folders=question.roots,
+    )
+
+
+class RiskAssessor:
+    """One for a hub, with one worker for what is large."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._assessor: Assessor | None = None
+
+    async def aclose(self) -> None:
+        if self._assessor is not None:
+            await self._assessor.aclose()
+
+    def expected(self) -> None:
+        """A client has come, so something will be asked: the rules are loaded beside the loop."""
+        if not is_warm():
+            self._hub.owner.start(asyncio.to_thread(warm))
+
+    def look(self, session: LiveSession, one: OpenRequest) -> None:
+        """Called before anybody is told; what takes longer is told later."""
+        if one.assessment is not None or one.method != "session/request_permission":
+            return
+        try:
+            call = read(one.params, v1.RequestPermissionRequest).tool_call
+            proposal = _proposal(session, call, most=AT_ONCE)
+            if not (_says_what(call) and proposal.names_deeds):
+                self._hub.owner.start(self._later(session, one, lambda: self._announced(session, one, call)))
+                return
+            judged = at_once(proposal)
+            if judged is None:
+                self._hub.owner.start(self._later(session, one, lambda: self._judge(session, call)))
+                return
+        except SchemaError:
+            judged = unjudged("the request cannot be read")
+        except Exception:  # a mistake in a rule must not cost the request
+            log.exception("the rules failed")
+            judged = unjudged("the rules failed")
+        members = {name: Raw(encoded(value)) for name, value in _members(judged).items()}
+        session.dispatch(ev.RequestAnnotated(sequence=one.sequence, assessment=members))
+
+    async def _later(
+        self, session: LiveSession, one: OpenRequest, judge: Callable[[], Awaitable[Judged | None]]
+    ) -> None:
+        try:
+            judged = await judge()
+        except Exception:  # as above; people see that nothing was judged
+            log.exception("the rules failed")
+            judged = unjudged("the rules failed")
+        if judged is not None and one.sequence in session.state.requests:  # else nobody looks at it any more
+            event = ev.RequestAssessed(sequence=one.sequence, members=_members(judged))
+            session.dispatch(event, lambda: self._announce(session, one.sequence))
+
+    def _announce(self, session: LiveSession, sequence: int) -> None:
+        request = session.state.requests.get(sequence)
+        if request is not None:  # else it was settled meanwhile
+            self._hub.desk.judged(session, request)
+
+    async def _judge(self, session: LiveSession, call: v1.ToolCallUpdate) -> Judged | None:
+        from dragoman.review.assessing import Assessor
+
+        proposal = await asyncio.to_thread(_proposal, session, call, most=LARGEST)
+        if proposal.is_empty:
+            return None  # nothing was said of what would be done: to find nothing in that says nothing
+        if self._assessor is None:
+            self._assessor = Assessor()
+        return await self._assessor.judge(proposal)
+
+    async def _announced(
+        self, session: LiveSession, one: OpenRequest, call: v1.ToolCallUpdate
+    ) -> Judged | None:
+        """By what was said of the call before: many agents announce one, then ask by its id alone."""
+        after, named = max(0, one.sequence - SOONER), encoded(call.tool_call_id)
+        known: v1.ToolCallUpdate | None = None
+        async for page in self._hub.journal.replay(session.stream, after=after, limit=one.sequence - after):
+            for stored in page:
+                if (
+                    stored.direction == "to_client"
+                    and b'"tool_call' in stored.frame
+                    and named in stored.frame
+                ):
+                    said = _progress(stored.frame)
+                    if said is not None and said.tool_call_id == call.tool_call_id:
+                        known = _over(said, known)
+        return await self._judge(session, _over(call, known))
+
+
+def _members(judged: Judged) -> dict[str, Any]:
+    found: dict[str, Any] = {} if judged.risks is None else {"risks": judged.risks}
+    return found | ({"risksNote": judged.note} if judged.note else {})
+
+
+def _says_what(call: v1.ToolCallUpdate) -> bool:
+    """Whether more is told than a title."""
+    return bool(call.content) or call.raw_input not in (UNSET, None)
+
+
+def _progress(frame: bytes) -> v1.ToolCallUpdate | None:
+    update = object_of(object_of(frame).get("params")).get("update", Raw(b"{}"))
+    try:
+        return read(update, v1.ToolCallUpdate)
+    except SchemaError:
+        return None
+
+
+def _over(said: v1.ToolCallUpdate, before: v1.ToolCallUpdate | None) -> v1.ToolCallUpdate:
+    """What is known of a call after more was said of it."""
+    if before is None:
+        return said
+    raw = said.raw_input if said.raw_input not in (UNSET, None) else before.raw_input
+    return replace(
+        said,
+        content=said.content or before.content,
+        raw_input=raw,
+        kind=said.kind or before.kind,
+        title=said.title or before.title,
+    )
+
+
+def _proposal(session: LiveSession, call: v1.ToolCallUpdate, *, most: int) -> Proposal:
+    roots = (session.state.cwd, *session.state.folders)
+    return proposal_of(about_tool_call(call, Setting(roots=roots)), texts_in(call), most=most)

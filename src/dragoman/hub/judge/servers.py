@@ -1,0 +1,139 @@
+"""MCP servers that clients name: programs and addresses that an agent will use, unasked.
+
+They are judged before the agent hears of them, by the rules that are about such servers; what no rule names
+is the client's own act and allowed. Where a rule asks, people are asked in the session. A session that is yet
+to be made has none: then one is made for the question alone, which the inbox shows and which is deleted with
+the answer. Every decision is in the audit log before it takes effect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Raw
+
+from dragoman.errors import Elsewhere, ErrorAnswer
+from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.log import STORE_SECONDS
+from dragoman.hub.gate.table import FORBIDDEN
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.frames import KEY_LENGTH, encoded, value_of
+from dragoman.hub.session.state import new_state
+from dragoman.schema.codec import write
+from dragoman.workspace.policy.asking import Chosen
+from dragoman.workspace.policy.decision import Decision
+from dragoman.workspace.policy.desk import why_of
+from dragoman.workspace.policy.judge import LENT_OPTIONS, with_real_paths
+from dragoman.workspace.policy.loading import places
+from dragoman.workspace.policy.options import choose
+from dragoman.workspace.policy.question import Question, Setting, about_mcp_server
+
+if TYPE_CHECKING:
+    from dragoman.hub.hub import Hub
+
+ASKING: Final = "dragoman-asking-"
+"""How the ids of sessions begin that are there for a question alone; no agent's session gets such an id."""
+
+ASKING_KEY: Final = ASKING.ljust(KEY_LENGTH + 1, "-")
+"""The key under which the journal lists them; it is longer than a client's may be."""
+
+TITLE: Final = "A new session"
+"""What a session is called that is there for a question alone."""
+
+OPTIONS: Final = tuple(option for option in LENT_OPTIONS if option.kind != "allow_always")
+"""What a person may answer about an MCP server. There is no rule for good: whoever wrote one that asks wants
+to be asked.
+"""
+
+
+async def permit_servers(
+    hub: Hub, params: Mapping[str, Raw], *, agent: str, cwd: str, session: LiveSession | None = None
+) -> None:
+    """Raise the answer to a request that names an MCP server which is not permitted."""
+    servers = value_of(params.get("mcpServers"))
+    setting = Setting(agent=agent, roots=with_real_paths([cwd]), home=places().home)
+    for server in servers if isinstance(servers, list) else []:
+        if not isinstance(server, dict):
+            continue
+        question = about_mcp_server(server, setting)
+        decision = hub.desk.judge.decide_about_server(question, cwd=cwd)
+        chosen = Chosen(
+            option_id=choose("allow" if decision.outcome == "allow" else "deny", OPTIONS), by="policy"
+        )
+        if decision.outcome == "ask":
+            try:
+                chosen = await _ask(hub, question, session)
+            except asyncio.CancelledError:
+                hub.desk.judge.take_back(question, decision)
+                raise
+            decision = _answered(decision, chosen)
+        if not await hub.desk.judge.settle_server(question, decision, chosen, OPTIONS):
+            why = f"Forbidden: the MCP server {question.tool!r} is not permitted: {decision.why}"
+            raise ErrorAnswer(FORBIDDEN, why, {"reason": "policy"})
+
+
+def _answered(decision: Decision, chosen: Chosen) -> Decision:
+    kind = next((option.kind for option in OPTIONS if option.option_id == chosen.option_id), None)
+    why = why_of(kind, chosen.by)
+    return Decision(outcome="allow" if kind == "allow_once" else "deny", rule=decision.rule, why=why)
+
+
+async def _ask(hub: Hub, question: Question, session: LiveSession | None) -> Chosen:
+    if session is not None:
+        return await hub.desk.judge.ask_people(session, _params(question, session.id))
+    async with asking_session(hub, agent=question.agent, cwd=question.roots[0]) as made:
+        return await hub.desk.judge.ask_people(made, _params(question, made.id))
+
+
+def _params(question: Question, session_id: str) -> bytes:
+    """A question about an MCP server. Values of its variables are left out: they are mostly keys."""
+    given = {"command": question.script.text} if question.script is not None else {"url": question.title}
+    variables = [each.partition("=")[0] for each in question.variables]
+    call = {
+        "toolCallId": f"hub-mcp-{question.tool}",
+        "title": f"Let {question.agent} use the MCP server {question.tool!r}: `{question.title}`",
+        "kind": question.kind,
+        "status": "pending",
+        "rawInput": {**given, **({"variables": variables} if variables else {})},
+    }
+    options = [Raw(write(option)) for option in OPTIONS]
+    return encoded({"sessionId": session_id, "toolCall": call, "options": options})
+
+
+@asynccontextmanager
+async def asking_session(hub: Hub, *, agent: str, cwd: str) -> AsyncIterator[LiveSession]:
+    """A session in which people are asked about one that is not there yet. It has no agent, and is deleted
+    when the question is over.
+    """
+    session_id = f"{ASKING}{uuid.uuid4()}"
+    session = LiveSession(hub, new_state(session_id), agent=agent, listed="waiting")
+    session.claim = await hub.belonging.claim(session_id)
+    hub.sessions[session_id] = session
+    made = ev.SessionMade(agent=agent, cwd=cwd, folders=(), session=session_id, process=0, result={})
+    session.dispatch(made)
+    session.dispatch(ev.Renamed(title=TITLE))
+    try:
+        await session.log.flush(STORE_SECONDS)
+        await hub.journal.describe(
+            session_id, agent=agent, cwd=cwd, title=TITLE, state="waiting", session=ASKING_KEY
+        )
+        yield session
+    finally:
+        await session.close(deletes=True)
+
+
+async def drop_asking_sessions(hub: Hub) -> None:
+    """Delete what a hub has left behind that was stopped while it asked: whoever waited for the answer is
+    gone. Those of other nodes stay.
+    """
+    for info in (await hub.journal.list(session=ASKING_KEY, limit=500)).streams:
+        try:
+            claim = await hub.belonging.claim(info.stream)
+        except Elsewhere:
+            continue
+        await hub.journal.delete(info.stream)
+        await hub.belonging.release(claim)

@@ -1,0 +1,259 @@
+"""Files and terminals for agents whose client has none: the hub's own, confined to the session's folders, and
+used only as far as a guard permits.
+
+Nothing is begun before there is room for its answer (`SessionBounds.answers`); the answer counts until the
+agent's pipe has taken it. While people are asked, no room is held.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw
+
+from dragoman.errors import DragomanError, ErrorAnswer
+from dragoman.hub.engine.bounds import MIB, WORK_BYTES, size_of_request
+from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.runtime.budget import HeldBytes
+from dragoman.schema.codec import read, write
+from dragoman.schema.v1.methods import METHODS
+from dragoman.workspace.lending import Guard
+from dragoman.workspace.settings import DEFAULT_SETTINGS
+from dragoman.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.session.state import OpenRequest
+
+log = logging.getLogger(__name__)
+
+RELEASED = 64
+SHOWN = 64 * 1024
+"""Terminals whose last output is kept when they are gone, and how many characters of each."""
+
+lent_request: ContextVar[OpenRequest] = ContextVar("lent_request")
+"""The request that is being answered, for the guard of the workspace."""
+
+AT_ONCE = frozenset({"terminal/wait_for_exit", "terminal/kill", "terminal/release"})
+"""What waits for no room: its answer is small, and it lasts for hours or ends something."""
+
+READS = frozenset({"fs/read_text_file", "_dragoman/fs/read_range"})
+"""Whose answers are as large as a file, or as what is wanted of it."""
+
+Handler = Callable[[Any, object], Awaitable[Any]]
+
+
+class LentWork:
+    """One request while the hub carries it out: what is held for it, and for its answer."""
+
+    def __init__(self, session: LiveSession, one: OpenRequest) -> None:
+        self._session = session
+        self._request = one
+        self._asked = session.bounds.lent.charge(size_of_request(one.params))
+        self._answer: HeldBytes | None = None
+
+    async def take_room(self) -> bool:
+        """Wait until the answer has room; whether anybody still waits for it then."""
+        method = self._request.method
+        if method in AT_ONCE:
+            return True
+        self._answer = await self._session.bounds.answers.take(WORK_BYTES)
+        if method == "terminal/output":
+            await self._answer.change(MIB)
+        elif method in READS:
+            size = await asyncio.to_thread(_size_of_file, bytes(self._request.params))
+            if size > WORK_BYTES:
+                await self._answer.change(size)
+        return self._request.sequence in self._session.state.requests
+
+    @asynccontextmanager
+    async def without_room(self) -> AsyncIterator[None]:
+        """Others of the agent have the room meanwhile."""
+        size = 0 if self._answer is None else self._answer.size
+        self.release()
+        yield
+        self._asked = self._session.bounds.lent.charge(size_of_request(self._request.params))
+        if size:
+            self._answer = await self._session.bounds.answers.take(size)
+
+    def release(self) -> None:
+        self._asked.release()
+        if self._answer is not None:
+            self._answer.release()
+
+
+lent_work: ContextVar[LentWork] = ContextVar("lent_work")
+"""The work that the current task does, for whoever has to wait for people in the middle of it."""
+
+
+@asynccontextmanager
+async def waiting_for_people() -> AsyncIterator[None]:
+    """Around a wait for people: what the hub carries out for an agent holds no room meanwhile."""
+    work = lent_work.get(None)
+    if work is None:
+        yield
+        return
+    async with work.without_room():
+        yield
+
+
+def _size_of_file(params: bytes) -> int:
+    """About how large the answer to a read will be; it is counted exactly when it is there."""
+    path = value_of(object_of(Raw(params)).get("path"))
+    try:
+        size = os.stat(path).st_size if isinstance(path, str) else 0
+    except (OSError, ValueError):
+        return 0
+    return min(size, DEFAULT_SETTINGS.read_bytes)
+
+
+class _Hooks:
+    """Collects the handlers that a workspace would give to a client."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Handler] = {}
+
+    def _hook(self, method: str) -> Callable[[Any], Any]:
+        def take(handler: Any) -> Any:
+            self.found[method] = handler
+            return handler
+
+        return take
+
+    def extension(self, method: str) -> Callable[[Any], Any]:
+        return self._hook(method)
+
+    @property
+    def read_text_file(self) -> Callable[[Any], Any]:
+        return self._hook("fs/read_text_file")
+
+    @property
+    def write_text_file(self) -> Callable[[Any], Any]:
+        return self._hook("fs/write_text_file")
+
+    @property
+    def create_terminal(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/create")
+
+    @property
+    def terminal_output(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/output")
+
+    @property
+    def wait_for_terminal_exit(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/wait_for_exit")
+
+    @property
+    def kill_terminal(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/kill")
+
+    @property
+    def release_terminal(self) -> Callable[[Any], Any]:
+        return self._hook("terminal/release")
+
+
+class HubLender:
+    """What the hub lends, session by session."""
+
+    def __init__(self, *, guard: Guard) -> None:
+        self._workspace = Workspace(guard=guard)
+        hooks = _Hooks()
+        self._workspace.serve(hooks)
+        self._handlers = hooks.found
+        self._open: dict[str, tuple[str, ...]] = {}
+        self._released: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
+
+    def serves(self, method: str) -> bool:
+        return method in self._handlers
+
+    async def answer(
+        self,
+        session: LiveSession,
+        one: OpenRequest,
+        work: LentWork,
+        *,
+        made: Callable[[str, str], None],
+    ) -> None:
+        """Do what the agent asks for, and settle its request; `made` hears of terminals that are new."""
+        lent_request.set(one)  # these hold for the task that this runs in
+        lent_work.set(work)
+        try:
+            if await work.take_room():
+                await self._answer(session, one, made=made)
+        finally:
+            work.release()
+
+    async def _answer(
+        self, session: LiveSession, one: OpenRequest, *, made: Callable[[str, str], None]
+    ) -> None:
+        try:
+            self._lend(session)
+            if one.method == "terminal/release":
+                self._keep(session.id, str(value_of(object_of(one.params).get("terminalId"))))
+            result = await self._result(one)
+        except ErrorAnswer as error:
+            told = {"code": error.code, "message": error.message} | (
+                {} if error.data is None else {"data": error.data}
+            )
+            session.settle(one.sequence, outcome="answered", by="hub", error=told)
+        except DragomanError as error:
+            log.info("session %s could not be lent anything: %s", session.id, error)
+            told = {"code": -32603, "message": "Internal error: the session's folder cannot be used"}
+            session.settle(one.sequence, outcome="answered", by="hub", error=told)
+        else:
+            if one.method == "terminal/create":
+                made(session.id, str(value_of(object_of(result).get("terminalId"))))
+            session.settle(one.sequence, outcome="answered", by="hub", result=Raw(result))
+
+    def output(self, session_id: str, terminal_id: str) -> dict[str, Any] | None:
+        """What a terminal of ours has printed, also when it was released; None if it is not known."""
+        kept = self._released.get((session_id, terminal_id))
+        if kept is not None:
+            return kept
+        try:
+            terminal = self._workspace.terminals(session_id).get(terminal_id)
+        except ErrorAnswer:
+            return None
+        ended, tail = terminal.exit, terminal.tail
+        status = None if ended is None else {"exitCode": ended.code, "signal": ended.signal}
+        return {"output": tail.text, "truncated": tail.truncated, "exitStatus": status}
+
+    def _keep(self, session_id: str, terminal_id: str) -> None:
+        """People go on looking at what a program printed when its agent does not."""
+        last = self.output(session_id, terminal_id)
+        if last is not None:
+            last["output"] = last["output"][-SHOWN:]
+            last["exitStatus"] = last["exitStatus"] or {"exitCode": None, "signal": "SIGKILL"}
+            self._released[session_id, terminal_id] = last
+            while len(self._released) > RELEASED:
+                self._released.popitem(last=False)
+
+    async def _result(self, one: OpenRequest) -> bytes:
+        handler = self._handlers[one.method]
+        method = METHODS.get(one.method, kind="request", receiver="client")
+        if method is None:  # an extension takes plain values
+            import msgspec
+
+            return encoded(await handler(msgspec.json.decode(one.params), None))
+        answer = await handler(read(bytes(one.params), method.params), None)
+        return b"{}" if answer is None else write(answer)
+
+    def _lend(self, session: LiveSession) -> None:
+        folders = (session.state.cwd, *session.state.folders)
+        if self._open.get(session.id) != folders:
+            self._workspace.open(session.id, cwd=folders[0], additional_directories=folders[1:])
+            self._open[session.id] = folders
+
+    def close(self, session_id: str) -> None:
+        if self._open.pop(session_id, None) is not None:
+            self._workspace.close(session_id)
+
+    async def aclose(self) -> None:
+        await self._workspace.aclose()
