@@ -70,3 +70,18 @@ async def test_a_prompt_of_a_client_that_follows_the_session_no_more_is_answered
         assert (await client.answer(running))["result"] == {"stopReason": "end_turn"}
         assert (await client.answer(waiting))["result"] == {"stopReason": "end_turn"}
         assert [message["id"] for message in client.heard[told:]] == [running, waiting]
+
+
+async def test_every_request_that_has_sent_a_key_is_answered_also_on_one_connection() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        first = client.prompt(session, "wait", key="k")
+        await gate.waiting.wait()
+        others = [client.prompt(session, "wait", key="k") for _ in range(3)]
+        await client.call("_dragoman/hub/inbox")  # behind them
+        gate.open.set()
+        answers = [await client.answer(request) for request in (first, *others)]
+        assert [answer["result"] for answer in answers] == [{"stopReason": "end_turn"}] * 4
+        assert gate.prompts == ["wait"]

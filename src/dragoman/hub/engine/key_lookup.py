@@ -12,7 +12,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from msgspec import Raw, UnsetType
+from msgspec import Raw
 
 from dragoman.errors import JournalError
 from dragoman.hub.clients.checking import prompt_refusal
@@ -128,10 +128,10 @@ class KeyLookups:
         session = self._session
         session.hub.desk.answer_detached(session, key, answer)
         for client, follower in list(session.followers.items()):
-            request_id = follower.waits_for(key)
-            if not isinstance(request_id, UnsetType) and follower.position.sequence >= answer.sequence:
+            waiting = follower.waits_for(key)
+            if waiting and follower.position.sequence >= answer.sequence:
                 follower.answered(key)
-                client.tell(answer.to(request_id))
+                client.tell(b"".join(answer.to(request_id) for request_id in waiting))
 
 
 async def read_answer(journal: Journal, stream: str, key: str) -> PromptAnswer | None:

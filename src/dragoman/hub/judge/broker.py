@@ -337,17 +337,16 @@ class ApprovalBroker:
     def refuse_prompt(self, session: LiveSession, key: str, error: Any) -> None:
         """Tell whoever waits for a prompt that it was not taken."""
         for client in list(self._hub.clients):
-            waiting = client.waiting.pop((session.id, key), None)
-            if waiting is not None:
-                client.tell(failure(waiting, error))
+            for request_id in client.waiting.pop((session.id, key), ()):
+                client.tell(failure(request_id, error))
 
     def answer_detached(self, session: LiveSession, key: str, answer: PromptAnswer | None) -> None:
         """A client that follows the session no more is told the end of its prompt, and nothing else."""
         for client in list(self._hub.clients):
             if session.id not in client.followed:
-                waiting = client.waiting.pop((session.id, key), None)
-                if waiting is not None and answer is not None:
-                    client.send(answer.to(waiting))
+                for request_id in client.waiting.pop((session.id, key), ()):
+                    if answer is not None:
+                        client.send(answer.to(request_id))
 
     def unstored_error(self, error: JournalError) -> ErrorObject:
         return error_object(
