@@ -10,6 +10,7 @@ import pytest
 from dragoman.hub.session import state
 from dragoman.hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
 from dragoman.hub.session.invariants import check_state
+from tests.conftest import COUNTED
 from tests.hub.explore.__main__ import main
 from tests.hub.explore.explorer import explore
 from tests.hub.explore.model import Model
@@ -32,7 +33,7 @@ def test_the_session_keeps_its_promises_in_every_world(
         worlds, moves, resting = worlds + result.worlds, moves + result.moves, resting + result.resting
         steps, seconds = steps + result.steps, seconds + result.seconds
     record_property(
-        "summary",
+        COUNTED,
         f"explored {worlds:,} distinct states of the hub's session in {len(SCOPES)} scopes, all of them: "
         f"{moves:,} transitions, {resting:,} states at rest, {steps:,} steps, {seconds:.0f} s",
     )
