@@ -1,5 +1,4 @@
-"""Names every failure when it happens, and ends a run in which nothing happens any more. What a test records
-as its property `summary` stands at the end of the log.
+"""Names every failure when it happens, and ends a run in which nothing happens any more.
 
 `tools/run_tests.py` loads this into pytest. In a parallel run the controller alone reports; a worker does
 nothing. A worker that is killed can leave the controller waiting for ever for tests that nobody runs: after
@@ -41,7 +40,6 @@ class Progress:
         self._running: dict[str, float] = {}
         self._last = time.monotonic()
         self._over = threading.Event()
-        self._summaries: list[str] = []
 
     def pytest_sessionstart(self) -> None:
         threading.Thread(target=self._watch, daemon=True, name="progress").start()
@@ -60,12 +58,6 @@ class Progress:
         self._last = time.monotonic()
         if report.failed:
             self._say(f"\nFAILED {report.nodeid} ({report.when}): {reason(report)}")
-        if report.when == "call":
-            self._summaries += [str(text) for name, text in report.user_properties if name == "summary"]
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        for text in self._summaries:
-            terminalreporter.write_line(text)
 
     def _say(self, line: str) -> None:
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")

@@ -16,9 +16,7 @@ SCOPES = {
     "a delete and a crash": Scope(delete=1, crash=1),
     "refusals of the journal, a cancel and a crash": Scope(fail=2, cancel=1, crash=1),
     "an agent that dies, a lost connection and a crash": Scope(die=1, cut=1, crash=1),
-    "agents that end with the hub, updates, a question and crashes": Scope(
-        mortal=1, update=1, ask=1, crash=1
-    ),
+    "agents that end with the hub, a question and a crash": Scope(mortal=1, ask=1, crash=1),
     "agents that die or do not start, and a cancel": Scope(die=1, start_fails=1, cancel=1),
     "an agent that dies, and a close": Scope(die=1, close=1),
     "updates, a question and two crashes": Scope(clients=1, update=2, ask=1, crash=2),

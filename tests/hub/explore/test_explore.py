@@ -8,6 +8,9 @@ from unittest.mock import patch
 import pytest
 
 from dragoman.hub.session import state
+from dragoman.hub.session.checkpoint import read_checkpoint, state_at, write_checkpoint
+from dragoman.hub.session.invariants import check_state
+from tests.conftest import COUNTED
 from tests.hub.explore.__main__ import main
 from tests.hub.explore.explorer import explore
 from tests.hub.explore.model import Model
@@ -30,7 +33,7 @@ def test_the_session_keeps_its_promises_in_every_world(
         worlds, moves, resting = worlds + result.worlds, moves + result.moves, resting + result.resting
         steps, seconds = steps + result.steps, seconds + result.seconds
     record_property(
-        "summary",
+        COUNTED,
         f"explored {worlds:,} distinct states of the hub's session in {len(SCOPES)} scopes, all of them: "
         f"{moves:,} transitions, {resting:,} states at rest, {steps:,} steps, {seconds:.0f} s",
     )
@@ -45,8 +48,7 @@ def test_answers_that_the_state_forgets_are_found_in_the_journal(answers: int) -
     assert result.is_exhausted
 
 
-def test_a_world_is_told_from_every_other_one_by_its_hash() -> None:
-    model = Model(Scope(cancel=1, crash=1))
+def all_worlds(model: Model) -> set[HubWorld]:
     worlds: set[HubWorld] = {model.first()}
     level = list(worlds)
     while level:
@@ -59,7 +61,23 @@ def test_a_world_is_told_from_every_other_one_by_its_hash() -> None:
         }
         level = list(reached - worlds)
         worlds |= reached
+    return worlds
+
+
+def test_a_world_is_told_from_every_other_one_by_its_hash() -> None:
+    model = Model(Scope(cancel=1, crash=1))
+    worlds = all_worlds(model)
     assert len(worlds) == len({hash(world) for world in worlds}) == explore(model.scope).worlds
+
+
+def test_a_checkpoint_says_what_the_entries_before_it_say() -> None:
+    model = Model(Scope(ask=1, fail=1, release=1))
+    all_worlds(model)
+    for number in set(model.tables.folded):
+        folded = model.tables.states[number]
+        checkpoint = read_checkpoint(write_checkpoint(folded))
+        assert checkpoint is not None
+        check_state(state_at(folded.id, checkpoint), folded)
 
 
 def test_the_command_counts_what_it_has_seen(capsys: pytest.CaptureFixture[str]) -> None:

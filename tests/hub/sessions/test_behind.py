@@ -1,4 +1,4 @@
-"""Clients that are behind in what they are told when their session ends still get every answer."""
+"""Clients that are behind in what they are told, or follow their session no more, still get every answer."""
 
 from __future__ import annotations
 
@@ -55,3 +55,33 @@ async def test_a_prompt_of_a_client_that_is_still_loading_is_answered_when_the_s
         assert (await late.answer(waiting))["result"] == {"stopReason": "cancelled"}
         answer = await late.answer(load)
         assert "result" in answer or "error" in answer
+
+
+async def test_a_prompt_of_a_client_that_follows_the_session_no_more_is_answered() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        running, waiting = client.prompt(session, "wait"), client.prompt(session, "say 2")
+        await gate.waiting.wait()
+        await client.call("_dragoman/hub/detach", {"sessionId": session})
+        told = len(client.heard)
+        gate.open.set()
+        assert (await client.answer(running))["result"] == {"stopReason": "end_turn"}
+        assert (await client.answer(waiting))["result"] == {"stopReason": "end_turn"}
+        assert [message["id"] for message in client.heard[told:]] == [running, waiting]
+
+
+async def test_every_request_that_has_sent_a_key_is_answered_also_on_one_connection() -> None:
+    gate = Gate()
+    async with staged({"one": lambda: obedient(gate)}) as stage:
+        client = await stage.client().begin()
+        session = await client.new()
+        first = client.prompt(session, "wait", key="k")
+        await gate.waiting.wait()
+        others = [client.prompt(session, "wait", key="k") for _ in range(3)]
+        await client.call("_dragoman/hub/inbox")  # behind them
+        gate.open.set()
+        answers = [await client.answer(request) for request in (first, *others)]
+        assert [answer["result"] for answer in answers] == [{"stopReason": "end_turn"}] * 4
+        assert gate.prompts == ["wait"]

@@ -102,8 +102,8 @@ class HubClient:
         self.is_guest = False
         """Whether its connection is another node's, which looks after its token."""
         self.followed: dict[str, Follower] = {}
-        self.waiting: dict[tuple[str, str], Id] = {}
-        """Its prompts that have no answer: session and key → the id it waits under."""
+        self.waiting: dict[tuple[str, str], tuple[Id, ...]] = {}
+        """Its prompts that have no answer: session and key → the ids of all requests that have sent it."""
         self.asked: dict[int, tuple[LiveSession, int]] = {}
         """What it was asked: our id → whose request, and which."""
         self._dismissed: set[int] = set()  # of these, the ones that it may have to answer without a person
@@ -155,6 +155,10 @@ class HubClient:
 
     async def room(self) -> None:
         await self.transport.drain()
+
+    def wait_for(self, session_id: str, key: str, request_id: Id) -> None:
+        """The request is answered with the end of this prompt."""
+        self.waiting[session_id, key] = (*self.waiting.get((session_id, key), ()), request_id)
 
     def forget(self, session_id: str) -> None:
         """A session that it followed is another node's: whatever it waits for comes from there."""

@@ -114,7 +114,8 @@ class Follower:
         for session_id, key in list(self.client.waiting):
             answer = self.session.state.answers.get(key) if session_id == self.session.id else None
             if answer is not None:
-                self.client.send(answer.to(self.client.waiting[session_id, key]))
+                for request_id in self.waits_for(key):
+                    self.client.send(answer.to(request_id))
                 self.answered(key)
 
     async def _catch_up(self, then: Callable[[], None] | None, failed: Callable[[str], None] | None) -> None:
@@ -169,8 +170,8 @@ class Follower:
 
     # The view.
 
-    def waits_for(self, key: str, /) -> Id | UnsetType:
-        return self.client.waiting.get((self.session.id, key), UNSET)
+    def waits_for(self, key: str, /) -> tuple[Id, ...]:
+        return self.client.waiting.get((self.session.id, key), ())
 
     def answered(self, key: str, /) -> None:
         self.client.waiting.pop((self.session.id, key), None)

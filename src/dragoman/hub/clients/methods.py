@@ -325,7 +325,7 @@ class Methods:
         if answer is not None and follower.position.sequence >= answer.sequence:
             client.send(answer.to(request_id))
         elif session.state.knows_key(key) or key in session.lookups:
-            client.waiting[session.id, key] = request_id
+            client.wait_for(session.id, key, request_id)
         elif not session.bounds.prompts.fits(_size(params)):
             raise invalid_request(
                 "the prompts that wait are too large to take another one; send it when one of them has ended"
@@ -337,7 +337,7 @@ class Methods:
             )
             if refusal is not None:
                 raise refusal
-            client.waiting[session.id, key] = request_id
+            client.wait_for(session.id, key, request_id)
         follower.came_again(key)
 
     def cancel(self, client: HubClient, params: Params) -> None:
@@ -360,7 +360,7 @@ class Methods:
         """Only prompts last long enough to be cancelled."""
         wanted = value_of(params.get("requestId"), UNSET)
         for (session_id, key), waiting in list(client.waiting.items()):
-            if waiting == wanted and session_id in self._hub.sessions:
+            if wanted in waiting and session_id in self._hub.sessions:
                 session = self._hub.sessions[session_id]
                 if not session.withdraw(key):
                     session.cancel()

@@ -73,8 +73,8 @@ class View(Protocol):
     def cursors(self) -> bool: ...
     @property
     def events(self) -> bool: ...
-    def waits_for(self, key: str, /) -> Id | UnsetType:
-        """The id under which it waits for the end of this turn."""
+    def waits_for(self, key: str, /) -> tuple[Id, ...]:
+        """The ids under which it waits for the end of this turn."""
 
     def wrote(self, key: str, /) -> bool:
         """Whether the prompt is its own, so that it need not be told."""
@@ -214,9 +214,10 @@ def _noted(session: str, stored: Stored, view: View) -> Iterator[Said]:
         return
     if note.hub == "turn_ended":
         waiting = view.waits_for(note.key)
-        if not isinstance(waiting, UnsetType):
+        if waiting:
             view.answered(note.key)
-            yield _answer(waiting, note)
+        for request_id in waiting:
+            yield _answer(request_id, note)
     elif note.hub == "settled":
         asked = view.settles(int(note.request or "0"))
         if not isinstance(asked, UnsetType):
@@ -264,8 +265,8 @@ class HistoryView:
     cursors = True
     events = True
 
-    def waits_for(self, key: str, /) -> UnsetType:
-        return UNSET
+    def waits_for(self, key: str, /) -> tuple[Id, ...]:
+        return ()
 
     def wrote(self, key: str, /) -> bool:
         return False

@@ -12,13 +12,13 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from msgspec import Raw, UnsetType
+from msgspec import Raw
 
 from dragoman.errors import JournalError
 from dragoman.hub.clients.checking import prompt_refusal
 from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import REDACTED, PromptAnswer
-from dragoman.wire import ErrorObject, error_object, failure
+from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class KeyLookups:
         del self._prompts[key]
         if problem is not None:
             log.error("session %s: a key could not be looked up: %s", session.id, problem)
-            self._refuse(key, error_object(INTERNAL_ERROR, UNREADABLE))
+            session.hub.desk.refuse_prompt(session, key, error_object(INTERNAL_ERROR, UNREADABLE))
         elif answer is not None:
             self._answer(key, answer)
         else:
@@ -118,25 +118,20 @@ class KeyLookups:
         session = self._session
         refusal = prompt_refusal(session.submit(prompt.client, prompt.params, key=prompt.key, by=prompt.by))
         if refusal is not None:
-            self._refuse(prompt.key, error_object(refusal.code, refusal.message, refusal.data))
+            error = error_object(refusal.code, refusal.message, refusal.data)
+            session.hub.desk.refuse_prompt(session, prompt.key, error)
         elif prompt.is_cancelled and not session.withdraw(prompt.key):
             session.cancel()
 
     def _answer(self, key: str, answer: PromptAnswer) -> None:
         """A client that has not been told all up to the answer yet gets it in its place."""
         session = self._session
+        session.hub.desk.answer_detached(session, key, answer)
         for client, follower in list(session.followers.items()):
-            request_id = follower.waits_for(key)
-            if not isinstance(request_id, UnsetType) and follower.position.sequence >= answer.sequence:
+            waiting = follower.waits_for(key)
+            if waiting and follower.position.sequence >= answer.sequence:
                 follower.answered(key)
-                client.tell(answer.to(request_id))
-
-    def _refuse(self, key: str, error: ErrorObject) -> None:
-        for client, follower in list(self._session.followers.items()):
-            request_id = follower.waits_for(key)
-            if not isinstance(request_id, UnsetType):
-                follower.answered(key)
-                client.tell(failure(request_id, error))
+                client.tell(b"".join(answer.to(request_id) for request_id in waiting))
 
 
 async def read_answer(journal: Journal, stream: str, key: str) -> PromptAnswer | None:

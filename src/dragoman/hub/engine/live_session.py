@@ -567,6 +567,7 @@ class LiveSession:
             case ev.TurnEnded(key=key):
                 self.used = asyncio.get_running_loop().time()
                 self.hub.changes.end(self.id, key)
+                self.hub.desk.answer_detached(self, key, self._state.answers.get(key))
                 if self.life is not None:
                     self.pending.confirm(self.life)
             case ev.DropOriginals(sequences=sequences):

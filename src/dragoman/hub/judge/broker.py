@@ -20,7 +20,7 @@ from dragoman.hub.judge.risks import RiskAssessor
 from dragoman.hub.lending.lender import HubLender, LentWork
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, object_of, value_of
-from dragoman.hub.session.state import OpenRequest
+from dragoman.hub.session.state import OpenRequest, PromptAnswer
 from dragoman.runtime.budget import HeldBytes
 from dragoman.wire import ErrorObject, error_object, failure, notification
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
@@ -336,10 +336,17 @@ class ApprovalBroker:
 
     def refuse_prompt(self, session: LiveSession, key: str, error: Any) -> None:
         """Tell whoever waits for a prompt that it was not taken."""
-        for client in list(session.followers):
-            waiting = client.waiting.pop((session.id, key), None)
-            if waiting is not None:
-                client.tell(failure(waiting, error))
+        for client in list(self._hub.clients):
+            for request_id in client.waiting.pop((session.id, key), ()):
+                client.tell(failure(request_id, error))
+
+    def answer_detached(self, session: LiveSession, key: str, answer: PromptAnswer | None) -> None:
+        """A client that follows the session no more is told the end of its prompt, and nothing else."""
+        for client in list(self._hub.clients):
+            if session.id not in client.followed:
+                for request_id in client.waiting.pop((session.id, key), ()):
+                    if answer is not None:
+                        client.send(answer.to(request_id))
 
     def unstored_error(self, error: JournalError) -> ErrorObject:
         return error_object(

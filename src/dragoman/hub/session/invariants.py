@@ -201,6 +201,8 @@ class SessionHistory(NamedTuple):
     # Clients.
 
     def on_prompt_sent(self, key: str) -> SessionHistory:
+        if key not in self.refused:
+            return self
         return self._replace(refused=tuple(other for other in self.refused if other != key))
 
     def on_prompt_refused(self, key: str) -> SessionHistory:
@@ -237,7 +239,15 @@ def stored_part(state: SessionState) -> tuple[object, ...]:
     """
     return (
         *(state.id, state.last, state.agent, state.cwd, state.folders, state.agent_session),
-        *(state.process, state.bound_at, state.heard, state.title, state.failed, state.turns),
+        *(
+            state.process,
+            state.bound_at,
+            state.heard,
+            state.title,
+            state.failed,
+            state.turns,
+            state.has_old_answers,
+        ),
         tuple(sorted((name, bytes(raw)) for name, raw in state.made.items())),
         state.turn,
         tuple((one.key, one.by, bytes(one.params), one.sequence, one.since) for one in state.queue),
