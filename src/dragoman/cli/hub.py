@@ -88,7 +88,7 @@ def _run(chosen: argparse.Namespace) -> int:
     from dragoman.errors import JournalError, LocalMistake
 
     try:
-        from dragoman.hub import listening  # noqa: F401 -- whether it can be imported at all
+        from dragoman.hub.api import listening  # noqa: F401 -- whether it can be imported at all
     except ImportError as error:
         say(f"dragoman hub: needs the extra 'hub': pip install 'dragoman[hub]' ({error})", file=sys.stderr)
         return 2
