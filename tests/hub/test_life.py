@@ -202,7 +202,7 @@ async def test_an_invalid_line_without_a_readable_id_is_not_answered(sent: bytes
 
 async def test_a_call_ends_although_its_answer_is_not_utf8() -> None:
     life, _ = a_life()
-    answer = life.promise(41)
+    answer = life.promise(41, "session/new")
     life.feed(1, b'{"jsonrpc":"2.0","id":41,"result":{"x":"\xff"}}\n')
     with pytest.raises(CallFailed, match="the agent's answer is invalid: the text is not UTF-8"):
         await answer

@@ -106,12 +106,13 @@ class Connection(Generic[C]):
 
     __slots__ = ("_held_size", "_next_id", "_prefix", "calls", "debts", "held", "lifecycle", "stamp")
 
-    def __init__(self, lifecycle: Lifecycle | None = None, *, prefix: str = "") -> None:
+    def __init__(self, lifecycle: Lifecycle | None = None, *, prefix: str = "", first_id: int = 1) -> None:
+        """`first_id` is above the ids of whoever called the same peer before us."""
         self.lifecycle = lifecycle or Lifecycle(ready=True)
         self.calls: dict[Id, Call[C]] = {}
         self.debts: dict[Id, Debt] = {}
         self.stamp = 0  # counts what happened, so that "before" and "after" have a meaning without a clock
-        self._next_id = 0
+        self._next_id = first_id - 1
         self._prefix = prefix
         self.held: dict[Id, Request] = {}  # these wait for `initialize` to be answered
         self._held_size = 0
@@ -120,11 +121,20 @@ class Connection(Generic[C]):
 
     def call(self, method: str, params: bytes | None, context: C) -> tuple[Call[C], bytes]:
         """Open a call; returns it with the frame to send."""
+        number = self.next_id()
+        call = self.expect(f"{self._prefix}{number}" if self._prefix else number, method, context)
+        return call, request(call.id, method, params)
+
+    def next_id(self) -> int:
+        """A number that no call has had; for a call whose frame somebody else makes and sends."""
         self._next_id += 1
+        return self._next_id
+
+    def expect(self, call_id: int | str, method: str, context: C) -> Call[C]:
+        """Open a call under this id: somebody else sends its frame, or has sent it before we were there."""
         self.stamp += 1
-        call_id = f"{self._prefix}{self._next_id}" if self._prefix else self._next_id
         call = self.calls[call_id] = Call(call_id, method, context, self.stamp)
-        return call, request(call_id, method, params)
+        return call
 
     def forget(self, call: Call[C]) -> bytes | None:
         """We no longer wait. Returns the cancel to send, or None if the answer is already here."""

@@ -318,7 +318,7 @@ class Hub:
         frame = request(number, method, encoded(params))[:-1]
         async with asyncio.timeout(120.0):
             with await session.bounds.answers.take(len(frame)):
-                future = life.promise(number)
+                future = life.promise(number, method)
                 session.dispatch(ev.FrameForAgent(frame=frame))
             result = await future
         session.pending.confirm(life)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw, UnsetType
 
+from dragoman.core.connection import Connection
 from dragoman.errors import AgentFailed, CallFailed, LinkClosed
 from dragoman.hub.agents.channel import AgentChannel
 from dragoman.hub.agents.end import AgentEnd, StderrLines
@@ -120,9 +121,10 @@ class AgentProcess:
         self.dismissed = False
         """Whether we have ended it ourselves, because nobody needs it."""
         self._stderr = StderrLines(secrets)
-        self._calls: dict[Id, asyncio.Future[Raw]] = {}
-        self._turns: dict[Id, LiveSession] = {}
-        self._next = int(time.time() * 1000)  # higher than any id of an earlier hub
+        # Ids are higher than those of earlier hubs. A prompt has its session, any other call a future.
+        self._connection: Connection[asyncio.Future[Raw] | LiveSession] = Connection(
+            first_id=int(time.time() * 1000)
+        )
         self._receipts: deque[Receipt] = deque()
         self._invalid = InvalidFrames(agent) if invalid is None else invalid
         self._full: set[object] = set()  # whoever cannot take more now
@@ -144,8 +146,7 @@ class AgentProcess:
     # What we say.
 
     def next_id(self) -> int:
-        self._next += 1
-        return self._next
+        return self._connection.next_id()
 
     def say(self, session: LiveSession, frame: bytes, sequence: int) -> None:
         """Give the agent a frame that is stored in the session's stream. The session is charged for it until
@@ -204,9 +205,9 @@ class AgentProcess:
         if self in self._full:
             self.release(self)
 
-    def expect(self, request_id: Id, session: LiveSession) -> None:
+    def expect(self, request_id: int | str, session: LiveSession) -> None:
         """The answer to this request belongs to the session."""
-        self._turns[request_id] = session
+        self._connection.expect(request_id, "session/prompt", session)
 
     def knows(self, own: str, process: int) -> bool:
         """Whether it can go on with a session that `process` knew last, by the id `own`."""
@@ -222,17 +223,19 @@ class AgentProcess:
         """Somebody else has the session from here on."""
         own = self.forget(session)
         self.parted.add(own)
-        self._turns = {number: one for number, one in self._turns.items() if one is not session}
+        for call in list(self._connection.calls.values()):
+            if call.context is session:
+                self._connection.take(call.id)
         self.release(session.bounds.unstored)
         session.drop_receipts()
         if session.state.turn is not None:
             self.notify("session/cancel", encoded({"sessionId": own}))
 
-    def promise(self, number: Id) -> asyncio.Future[Raw]:
+    def promise(self, number: int, method: str) -> asyncio.Future[Raw]:
         """The answer to a request that somebody else sends under this id."""
         future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
-        self._calls[number] = future
-        future.add_done_callback(lambda _: self._calls.pop(number, None))
+        self._connection.expect(number, method, future)
+        future.add_done_callback(lambda _: self._connection.take(number))
         if self.end is not None:
             future.set_exception(self.failure())
         return future
@@ -271,7 +274,7 @@ class AgentProcess:
     async def call(self, method: str, params: Any, *, within: float = CALL_SECONDS) -> Raw:
         """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`."""
         number = self.next_id()
-        future = self.promise(number)
+        future = self.promise(number, method)
         self._write(request(number, method, params if isinstance(params, bytes) else encoded(params)))
         async with asyncio.timeout(within):
             result = await future
@@ -396,17 +399,17 @@ class AgentProcess:
             self._made()
 
     def _answered(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
-        session = self._turns.pop(answer.id, None)
-        if session is not None:
-            session.on_answer(frame, answer, number, self, self._open(receipt))
-            return
-        future = self._calls.get(answer.id)
-        if future is None or future.done():
+        call = self._connection.take(answer.id)
+        if call is None:
             return  # an answer that nobody waits for, such as one to a hub before this one
-        if isinstance(answer, Response):
-            future.set_result(answer.result)
-        else:
-            future.set_exception(failed_with(answer.error))
+        waiting = call.context
+        if not isinstance(waiting, asyncio.Future):
+            waiting.on_answer(frame, answer, number, self, self._open(receipt))
+        elif not waiting.done():
+            if isinstance(answer, Response):
+                waiting.set_result(answer.result)
+            else:
+                waiting.set_exception(failed_with(answer.error))
 
     def _beyond(self, frame: bytes, message: Request | Notification, name: str) -> None:
         """It speaks of no session that we know; `name` is the one that it means, if it means one."""
@@ -427,9 +430,9 @@ class AgentProcess:
         self._invalid.flush()
         self.end = self.ended_so_far(reason, exit_status)
         self.over = self.end.message
-        for future in list(self._calls.values()):
-            if not future.done():
-                future.set_exception(self.failure())
+        for call in self._connection.abandon():
+            if isinstance(call.context, asyncio.Future) and not call.context.done():
+                call.context.set_exception(self.failure())
         self._taken()
         self._on_end(self)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Raw
 
+from dragoman.core.connection import Connection
 from dragoman.errors import AgentFailed, CallFailed, DragomanError, Elsewhere, ErrorAnswer, LinkClosed
 from dragoman.hub.clients.checking import check_version
 from dragoman.hub.clients.questions import can_be_asked, is_answer, is_cancelled
@@ -104,9 +105,9 @@ class HubClient:
         self.followed: dict[str, Follower] = {}
         self.waiting: dict[tuple[str, str], tuple[Id, ...]] = {}
         """Its prompts that have no answer: session and key → the ids of all requests that have sent it."""
-        self.asked: dict[int, tuple[LiveSession, int]] = {}
-        """What it was asked: our id → whose request, and which."""
-        self._dismissed: set[int] = set()  # of these, the ones that it may have to answer without a person
+        self.questions: Connection[tuple[LiveSession, int]] = Connection(first_id=first_id + 1)
+        """What it was asked: whose request, and which."""
+        self._dismissed: set[Id] = set()  # of these, the ones that it may have to answer without a person
         self.since = asyncio.get_running_loop().time()
         """When its connection came, by our clock."""
         self.gone = asyncio.Event()
@@ -115,16 +116,11 @@ class HubClient:
         """Bytes of its requests that have no answer; prompts are counted for their session."""
         self._is_given_up = False
         self._owner = Owner("hub client")
-        self._next = first_id
 
     def start(self) -> None:
         self.transport.start(self)
 
     # Speaking.
-
-    def next_id(self) -> int:
-        self._next += 1
-        return self._next
 
     def send(self, block: bytes) -> None:
         """Raises `LinkClosed` when nobody is there any more. One that leaves too much unread is cut off: what
@@ -289,10 +285,10 @@ class HubClient:
             self.hub.methods.told(self, method, members, params)
 
     def _answered(self, request_id: Id, *, result: Raw | None = None, error: Any = None) -> None:
-        found = self.asked.pop(request_id, None) if isinstance(request_id, int) else None
-        if found is None:
+        call = self.questions.take(request_id)
+        if call is None:
             return  # too late, or never asked
-        session, sequence = found
+        session, sequence = call.context
         one = session.state.requests.get(sequence)
         if one is None:
             return  # somebody else was first
@@ -316,8 +312,9 @@ class HubClient:
         """It cancelled prompts of its own that waited, and the turn of another goes on. The protocol demands
         that it answers with `cancelled` whatever it is asked in the session; no person has decided that.
         """
-        waiting = {number for number, (asking, _) in self.asked.items() if asking is session}
-        self._dismissed = waiting | (self._dismissed & self.asked.keys())
+        calls = self.questions.calls
+        waiting = {number for number, call in calls.items() if call.context[0] is session}
+        self._dismissed = waiting | (self._dismissed & calls.keys())
 
     # Rights.
 

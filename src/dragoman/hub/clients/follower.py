@@ -90,13 +90,13 @@ class Follower:
     def withdraw(self) -> None:
         """Take back what the client is being asked: it follows no more, or from another place."""
         for number in self._asked.values():
-            if number in self.client.asked:
+            if number in self.client.questions.calls:
                 self.client.tell(notification("$/cancel_request", encoded({"requestId": number})))
         self.leave()
 
     def leave(self) -> None:
         for number in self._asked.values():
-            self.client.asked.pop(number, None)
+            self.client.questions.take(number)
         self._asked.clear()
         if self._task is not None:
             self._task.cancel()
@@ -192,9 +192,9 @@ class Follower:
                 return UNSET
         elif not self.client.can_answer(open_request):
             return UNSET
-        number = self.client.next_id()
+        number = self.client.questions.next_id()
         self._asked[sequence] = number
-        self.client.asked[number] = (self.session, sequence)
+        self.client.questions.expect(number, method, (self.session, sequence))
         return number
 
     def notice(self, sequence: int, method: str, /) -> dict[str, Any] | None:
@@ -216,7 +216,7 @@ class Follower:
     def settles(self, sequence: int, /) -> Id | UnsetType:
         self._notices.discard(sequence)
         number = self._asked.pop(sequence, None)
-        if number is None or self.client.asked.pop(number, None) is None:
+        if number is None or self.client.questions.take(number) is None:
             return UNSET
         return number
 

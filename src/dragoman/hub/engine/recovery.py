@@ -72,7 +72,7 @@ async def take_up(hub: Hub, session: LiveSession) -> None:
     """Go on with a session where the hub before stopped."""
     turn = session.state.turn
     if session.life is not None:
-        if turn is not None:
+        if turn is not None and turn.id is not None:
             session.life.expect(turn.id, session)
         await _say_again(hub, session, session.life)
         refuse_redacted(session)
