@@ -14,7 +14,7 @@ from dragoman.hub.agents import process as life
 from dragoman.hub.agents.host import keeper
 from dragoman.hub.clients import client as client_side
 from dragoman.hub.cluster import front
-from dragoman.hub.engine import bounds, log
+from dragoman.hub.engine import bounds, live_session, log
 from dragoman.hub.engine.bounds import MIB
 from dragoman.hub.lending import extras, turn_changes
 from dragoman.hub.settings import HubSettings
@@ -42,6 +42,7 @@ def test_the_limits_on_the_page_are_the_defaults() -> None:
     assert http_outlet.PATIENCE == 60.0
     assert (extras.REMINDER, turn_changes.LOOK_SECONDS) == (24_000, 3.0)
     assert (turn_changes.FIRST_PAUSE, turn_changes.LONGEST_PAUSE) == (30.0, 3600.0)
+    assert live_session.CLOSE_SECONDS == 5.0
     assert (turn_changes.KEPT_SECONDS, pool.INITIALIZE_SECONDS, agent_end.LINES) == (1800.0, 300.0, 20)
 
 
