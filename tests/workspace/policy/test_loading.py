@@ -3,17 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.workspace.policy import loading
 from dragoman.workspace.policy.loading import (
-    RulebookCache,
     is_trusted,
     places,
     read_file,
-    read_if_there,
     read_text,
 )
 from dragoman.workspace.policy.policy import Policy
-from dragoman.workspace.policy.reading import PolicyError, Rulebook
+from dragoman.workspace.policy.reading import PolicyError
 from tests.workspace.policy.making import command
 
 ALLOW_MAKE = '[[rule]]\ndecision = "allow"\ncommand = "make"\n'
@@ -136,30 +133,3 @@ def test_a_text_is_parsed_once_and_a_change_counts_at_once(tmp_path: Path) -> No
     file.write_text('default = "deny" \n')  # as long as before
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert read_file(str(file)).default == "deny"
-
-
-def test_a_file_is_parsed_again_only_when_it_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reads: list[str] = []
-
-    def counted(path: str) -> Rulebook:
-        reads.append(path)
-        return read_if_there(path)
-
-    monkeypatch.setattr(loading, "read_if_there", counted)
-    path, cache = tmp_path / "policy.toml", RulebookCache(most=2)
-    assert [cache.read(str(path)).default for _ in range(3)] == [None] * 3
-    path.write_text('default = "deny"\n')
-    assert [cache.read(str(path)).default for _ in range(3)] == ["deny"] * 3
-    path.unlink()
-    assert cache.read(str(path)).default is None
-    assert len(reads) == 3
-
-
-def test_a_file_that_cannot_be_used_is_not_remembered(tmp_path: Path) -> None:
-    path, cache = tmp_path / "policy.toml", RulebookCache()
-    path.write_text("nonsense = 1\n")
-    for _ in range(2):
-        with pytest.raises(PolicyError):
-            cache.read(str(path))

@@ -30,7 +30,7 @@ from dragoman.workspace.policy.audit import AuditLog, By
 from dragoman.workspace.policy.decision import Decision
 from dragoman.workspace.policy.desk import PermissionDesk, policy_refusal, why_of
 from dragoman.workspace.policy.judge import LENT_OPTIONS, PermissionJudge, with_real_paths
-from dragoman.workspace.policy.loading import RulebookCache, load, places, read_file
+from dragoman.workspace.policy.loading import load, places, read_file
 from dragoman.workspace.policy.options import choose, selected, usable_options
 from dragoman.workspace.policy.policy import BUILT_IN, Layer, Policy
 from dragoman.workspace.policy.question import (
@@ -86,7 +86,6 @@ class HubJudge:
         self._file = file
         self._rules = read_file(file) if file else None
         self._judge = PermissionJudge(audit=audit, remembered=Remembered(places().remembered))
-        self._books = RulebookCache()  # decisions are made on the event loop
         self._agents: dict[tuple[str, int], AgentQuestion] = {}  # by session and sequence
         self._own: dict[tuple[str, int], HubQuestion] = {}
 
@@ -215,7 +214,7 @@ class HubJudge:
         hub's own rules deny what they deny, and people are asked about everything else.
         """
         try:
-            return load(roots=roots, file=self._file or None, rules=self._rules, read=self._books.read)
+            return load(roots=roots, file=self._file or None, rules=self._rules)
         except (PolicyError, ValueError, OSError) as error:
             log.warning("people are asked about everything in %s: %s", roots[0], error)
             denials = [rule for rule in self._rules.rules if rule.decision == "deny"] if self._rules else []

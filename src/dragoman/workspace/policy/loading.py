@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec import Struct
 
@@ -25,11 +24,8 @@ from dragoman.workspace.policy.reading import PolicyError, Rulebook, read_policy
 MOST_BYTES: Final = 1_048_576
 """A larger file is no policy, and reading it would be a way to stop us."""
 
-PARSED: Final = 16
+PARSED: Final = 256
 """Texts whose rules are remembered: to parse one takes a hundred times as long as to read it."""
-
-MOST_BOOKS: Final = 256
-"""Files that a cache remembers: those of the projects that are in use."""
 
 _NOTHING: Final = Rulebook((), None, ())
 
@@ -81,20 +77,16 @@ def load(
     rules: Rulebook | None = None,
     approve: Approve | None = None,
     environ: Mapping[str, str] | None = None,
-    read: Callable[[str], Rulebook] | None = None,
 ) -> Policy:
-    """Every layer that there is; a file that is named must be there, unless its `rules` were read before.
-    `read` says what is in a file that need not be there.
-    """
-    read = read or read_if_there
+    """Every layer that there is; a file that is named must be there, unless its `rules` were read before."""
     where = places(environ)
     layers: list[Layer] = []
     if file is not None:
         layers.append(_layer(file, read_file(file) if rules is None else rules))
-    user = read(where.policy)
+    user = read_if_there(where.policy)
     project = project_file(roots)
     if project is not None:
-        book = read(project)
+        book = read_if_there(project)
         trusted = is_trusted(roots[0], user.trust, home=where.home)
         layers.append(_layer(project, book, only_stricter=not trusted))
     layers.append(_layer(where.policy, user))
@@ -105,7 +97,7 @@ def load(
     ]
     return Policy(
         layers=tuple(layer for layer in layers if layer.rules or layer.default is not None),
-        remembered=read(where.remembered).rules,
+        remembered=read_if_there(where.remembered).rules,
         approve=approve,
         protected=tuple(each for path in protected for each in _and_below(path)),
     )
@@ -155,40 +147,6 @@ def read_if_there(path: str) -> Rulebook:
 
 _parse = lru_cache(maxsize=PARSED)(read_policy)
 """A file is read for every decision, so that a change counts at once; the same text is parsed once."""
-
-
-Stamp: TypeAlias = tuple[int, int, int] | None
-"""What tells one state of a file from another without reading it; None if there is no file."""
-
-
-class RulebookCache:
-    """What is in files, for whoever decides often: a file is read and parsed again only when it has changed,
-    and to see whether it has takes one `stat`.
-    """
-
-    def __init__(self, *, most: int = MOST_BOOKS) -> None:
-        self._most = most
-        self._books: OrderedDict[str, tuple[Stamp, Rulebook]] = OrderedDict()
-
-    def read(self, path: str) -> Rulebook:
-        """As `read_if_there`. What cannot be used is looked at anew each time."""
-        stamp = _stamp(path)
-        kept = self._books.get(path)
-        if kept is None or kept[0] != stamp:
-            kept = (stamp, read_if_there(path))
-            self._books[path] = kept
-        self._books.move_to_end(path)
-        while len(self._books) > self._most:
-            self._books.popitem(last=False)
-        return kept[1]
-
-
-def _stamp(path: str) -> Stamp:
-    try:
-        found = os.stat(path)
-    except OSError:  # what is wrong with it is said by whoever reads it
-        return None
-    return found.st_mtime_ns, found.st_ino, found.st_size
 
 
 def _layer(name: str, book: Rulebook, *, only_stricter: bool = False) -> Layer:
