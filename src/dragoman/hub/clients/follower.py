@@ -21,6 +21,7 @@ from dragoman.hub.clients.rendering import Position, asked_again, block_of
 from dragoman.hub.session.frames import encoded
 from dragoman.hub.session.notes import read_note
 from dragoman.journal.runs import first_of, last_of
+from dragoman.runtime.signal import Signal
 from dragoman.wire import notification
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Follower:
         self.events = client.events
         self.own: set[str] = set()  # keys of prompts that it wrote
         self.expected: set[str] = set()  # keys of prompts that are about to come again, to be answered
-        self._come = asyncio.Event()
+        self._come = Signal()
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
         self._notices: set[int] = set()  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None

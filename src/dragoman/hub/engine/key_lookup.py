@@ -8,7 +8,6 @@ order in which they came, and what comes for a key that is being looked up waits
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from dragoman.errors import JournalError
 from dragoman.hub.clients.checking import prompt_refusal
 from dragoman.hub.session.notes import read_note
 from dragoman.hub.session.state import REDACTED, PromptAnswer
+from dragoman.runtime.signal import Signal
 from dragoman.wire import error_object
 from dragoman.wire.codes import INTERNAL_ERROR
 
@@ -53,8 +53,7 @@ class KeyLookups:
     def __init__(self, session: LiveSession) -> None:
         self._session = session
         self._prompts: dict[str, IncomingPrompt] = {}  # by key, in the order of their coming
-        self._settled = asyncio.Event()
-        self._settled.set()
+        self._settled = Signal(is_set=True)
 
     def __len__(self) -> int:
         return len(self._prompts)

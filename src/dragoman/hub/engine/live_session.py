@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -30,6 +29,7 @@ from dragoman.hub.session.frames import encoded, merged, no_result, object_of, v
 from dragoman.hub.session.machine import Step, Verdict, prompt_verdict, step
 from dragoman.hub.session.state import OWN_ID, OpenRequest, SessionState, tool_call_updates
 from dragoman.journal.runs import Run, RunPage
+from dragoman.runtime.signal import Signal
 from dragoman.runtime.turnstile import Turnstile
 from dragoman.wire import Failure, Response, error_object, request
 from dragoman.wire.codes import INTERNAL_ERROR
@@ -87,15 +87,13 @@ class LiveSession:
         self.binding = Turnstile()
         self.used = asyncio.get_running_loop().time()
         """When a client or a turn of it was there last."""
-        self.gone = asyncio.Event()
+        self.gone = Signal()
         """The session is closed, or lost: nothing happens here any more."""
         self.pending = PendingEntries(hub, state.id)
         self.lookups = KeyLookups(self)
-        self._effects: deque[ev.Effect] = deque()  # of entries that are not stored yet
-        self._receipts: deque[tuple[int, AgentProcess, Receipt]] = (
-            deque()
-        )  # by the last entry of what they are for
-        self._stored: deque[tuple[int, Callable[[], None]]] = deque()
+        self._effects: list[ev.Effect] = []  # of entries that are not stored yet
+        self._receipts: list[tuple[int, AgentProcess, Receipt]] = []  # with the last entry of each
+        self._stored: list[tuple[int, Callable[[], None]]] = []
         self._waiting: set[asyncio.Event] = set()  # of whoever waits for the journal
         self._acted_upon = state.last
         """Effects of entries up to this one are done."""
@@ -265,7 +263,7 @@ class LiveSession:
     def drop_receipts(self) -> None:
         """What is not stored, nobody stores here any more."""
         while self._receipts:
-            _, life, receipt = self._receipts.popleft()
+            _, life, receipt = self._receipts.pop(0)
             life.stored(receipt)
 
     def bind(self, life: AgentProcess, *, note: ev.BroughtBack | None = None) -> None:
@@ -509,10 +507,10 @@ class LiveSession:
     def _confirm(self) -> None:
         last = self.log.last
         while self._receipts and self._receipts[0][0] <= last:
-            _, life, receipt = self._receipts.popleft()
+            _, life, receipt = self._receipts.pop(0)
             life.stored(receipt)
         while self._stored and self._stored[0][0] <= last:
-            self._stored.popleft()[1]()
+            self._stored.pop(0)[1]()
 
     def _show(self, first: int, runs: Sequence[Run]) -> int:
         """Returns the number behind them."""
@@ -543,7 +541,7 @@ class LiveSession:
         """What waited for entries up to this one, which are stored."""
         self._acted_upon = last
         while self._effects and self._effects[0].after <= last:
-            effect = self._effects.popleft()
+            effect = self._effects.pop(0)
             try:
                 self._do(effect)
             except LinkClosed:

@@ -19,6 +19,7 @@ from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Journal, Stored
 from dragoman.journal.redaction import is_redacted
 from dragoman.journal.runs import Gathered, Run, size_of
+from dragoman.runtime.signal import Signal
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +83,7 @@ class SessionLog:
         self._task: asyncio.Task[None] | None = None
         self._again: asyncio.TimerHandle | None = None
         self._closed = False
-        self._emptied = asyncio.Event()
-        self._emptied.set()
+        self._emptied = Signal(is_set=True)
 
     def add(self, entries: Sequence[NewEntry]) -> None:
         """Store these together, behind what was added before."""
