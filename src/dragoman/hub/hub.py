@@ -321,7 +321,7 @@ class Hub:
                 future = life.promise(number, method)
                 session.dispatch(ev.FrameForAgent(frame=frame))
             result = await future
-        session.pending.confirm(life)
+        session.pending.confirm(life.taken(session))
         session.dispatch(ev.FrameForClients(frame=response(number, bytes(result))[:-1]))
         await session.stored()
         return result

@@ -88,7 +88,7 @@ async def _say_again(hub: Hub, session: LiveSession, life: AgentProcess) -> None
     """What was stored for this process, and perhaps did not reach it, as it was said. A prompt of which only
     the redacted form is left is not said: its turn ends.
     """
-    after = max(life.line.taken.get(session.stream, 0), session.state.bound_at)
+    after = max(life.taken(session), session.state.bound_at)
     originals = await hub.journal.originals(session.stream)
     turn, is_lost = session.state.turn, False
     async for page in hub.journal.replay(session.stream, after=after):

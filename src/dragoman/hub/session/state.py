@@ -174,6 +174,10 @@ class SessionState(Struct, frozen=True, kw_only=True):
     process: int = 0
     """The process that knew the session last, and since which entry; 0 if it was told to close it."""
     bound_at: int = 0
+    taken_before: int = 0
+    """Numbers of frames for the agent's host begin behind this one, which it has of an earlier stream of this
+    name.
+    """
     made: dict[str, Raw] = {}
     """What the agent answered when the session was made or brought back."""
     heard: int = 0
@@ -410,7 +414,9 @@ def _edited(state: SessionState, note: Note) -> SessionState:
 
 
 def _made(state: SessionState, note: Note) -> SessionState:
-    made = replace(state, agent=note.agent, cwd=note.cwd, folders=tuple(note.folders))
+    made = replace(
+        state, agent=note.agent, cwd=note.cwd, folders=tuple(note.folders), taken_before=note.taken
+    )
     return _bound(made, note)
 
 
@@ -438,6 +444,7 @@ _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "made": _made,
     "bound": _bound,
     "released": lambda state, note: replace(state, process=0, bound_at=state.last),
+    "closed": lambda state, note: replace(state, process=0),  # whoever knew it was told to forget it
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
     # A hub that finds this has only to delete the stream: the one before it did not come to that.
     "deleted": lambda state, note: replace(state, phase="closed", deletes=True),
