@@ -170,7 +170,9 @@ class Methods:
         await self._bring(client, session, params)
         begun = ours_in(params).get("after")  # by a client that was told a part of it by another node
         position = read_cursor(begun) if isinstance(begun, str) else None
-        follower = self._hub.attach(client, session, position or Position(0))
+        if position is None or position.sequence > session.log.last:  # of a stream that was deleted since
+            position = Position(0)
+        follower = self._hub.attach(client, session, position)
 
         # Some clients listen to a session only when an answer has named it.
         standing = {**self._hub.showing.standing(session), "sessionId": session.id}
