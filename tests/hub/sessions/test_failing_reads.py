@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from dragoman.hub.engine import recovery
 from dragoman.hub.engine.bounds import HubBounds
 from dragoman.hub.engine.log import SessionLog
 from dragoman.hub.session.events import NewEntry
-from dragoman.journal import Entry
+from dragoman.journal import Entry, StreamInfo
 from dragoman.journal.contract import Page
 from dragoman.journal.memory import MemoryJournal
 from tests.hub.sessions.agents import Gate, obedient
@@ -185,3 +186,33 @@ async def test_a_client_that_left_while_it_was_answered_follows_nothing() -> Non
         gone.ended(None)
         await first.answer(first.prompt(session, "say 1"))
         assert gone not in stage.hub.sessions[session].followers
+
+
+class SlowListing(MemoryJournal):
+    """It takes its time with what listings say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def describe(self, stream: str, **fields: Any) -> StreamInfo:
+        self.asked.set()
+        await self.may_go_on.wait()
+        return await super().describe(stream, **fields)
+
+
+async def test_a_session_whose_agent_died_while_it_was_made_takes_prompts() -> None:
+    journal = SlowListing()
+    async with staged({"one": obedient}, journal=journal) as stage:
+        client = await stage.client().begin()
+        request = client.ask("session/new", {"cwd": "/tmp", "mcpServers": []})
+        await journal.asked.wait()
+        await stage.end_agent("one")
+        for _ in range(1000):
+            if not stage.hub.sessions:  # nobody follows it, and nothing goes on in it
+                break
+            await asyncio.sleep(0)
+        journal.may_go_on.set()
+        session = (await client.answer(request))["result"]["sessionId"]
+        answer = await client.answer(client.prompt(session, "say 1"))
+        assert answer["result"]["stopReason"] == "end_turn"
