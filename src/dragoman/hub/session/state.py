@@ -444,7 +444,6 @@ _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "made": _made,
     "bound": _bound,
     "released": lambda state, note: replace(state, process=0, bound_at=state.last),
-    "closed": lambda state, note: replace(state, process=0),  # whoever knew it was told to forget it
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),
     # A hub that finds this has only to delete the stream: the one before it did not come to that.
     "deleted": lambda state, note: replace(state, phase="closed", deletes=True),
