@@ -25,7 +25,7 @@ WEB      := web
 READY_WEB := $(if $(wildcard $(WEB)/package.json),$(WEB)/node_modules/.ready)
 READY_ACPX := $(if $(wildcard $(ACPX)/package.json),build/ready/acpx)
 
-.PHONY: setup run test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore bench bench-cluster schema web clean
+.PHONY: setup run test test-all check-format check-lint check-types check-mypy check-examples check-tests check-cluster bytecode fix explore simulate bench bench-cluster schema web clean
 .DEFAULT_GOAL := test
 
 setup: $(READY_PY) $(READY_TS) $(READY_SDK) $(READY_ACPX) $(READY_BROWSER) $(READY_WEB)
@@ -107,7 +107,8 @@ test:
 test-all:
 	@export HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-thorough} DRAGOMAN_STORM_SECONDS=$${DRAGOMAN_STORM_SECONDS:-300} \
 	    DRAGOMAN_DROPS=$${DRAGOMAN_DROPS:-100} DRAGOMAN_KILLS=$${DRAGOMAN_KILLS:-40} \
-	    DRAGOMAN_MUTATIONS=$${DRAGOMAN_MUTATIONS:-20000} DRAGOMAN_COMPANY=$${DRAGOMAN_COMPANY:-1200}; \
+	    DRAGOMAN_MUTATIONS=$${DRAGOMAN_MUTATIONS:-20000} DRAGOMAN_COMPANY=$${DRAGOMAN_COMPANY:-1200} \
+	    DRAGOMAN_SEEDS=$${DRAGOMAN_SEEDS:-2000} DRAGOMAN_PLANTED_SEEDS=$${DRAGOMAN_PLANTED_SEEDS:-200}; \
 	    $(MAKE) --no-print-directory test
 
 check-format: $(READY_PY)
@@ -148,6 +149,10 @@ fix: setup
 # Every world of the hub's session within larger scopes than `make test` has time for: ten million states and more.
 explore: $(READY_PY)
 	@$(PY) -m tests.hub.explore $(ARGS)
+
+# Hubs, clusters, agents and clients in virtual time, with every fault: 10,000 seeds. See CONTRIBUTING.md.
+simulate: $(READY_PY)
+	@$(PY) -m tests.hub.simulate.run $(ARGS)
 
 bench: setup
 	@$(PY) bench/run.py $(ARGS)

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Raw, Struct
 
-from dragoman.errors import Elsewhere, ErrorAnswer, JournalError, StreamMoved
+from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError, LinkClosed, StreamMoved
 from dragoman.hub.agents.pool import AgentPool, AgentSpec
 from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.clients.client import HubClient
@@ -53,6 +53,11 @@ RELEASE_LOOK_SECONDS = 15.0
 
 Trace: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str], Mapping[str, Any] | None]
 """From session, key, `_meta` and agent of a prompt to the `_meta` that it is to have."""
+
+
+FIND_TRIES = 30
+FIND_SECONDS = 1.0
+"""How often, and after how long, a session that an agent speaks of is looked for in a journal that fails."""
 
 
 class HubOptions(Struct, frozen=True, kw_only=True):
@@ -187,7 +192,9 @@ class Hub:
     def attach(
         self, client: HubClient, session: LiveSession, position: Position, *, own: Iterable[str] = ()
     ) -> Follower:
-        """`own` are the keys of prompts that the client wrote before."""
+        """`own` are the keys of prompts that the client wrote before. Raises `LinkClosed` if it has left."""
+        if client.gone.is_set():  # while it was being answered: nobody would ever detach it
+            raise LinkClosed("the client has left")
         before = client.followed.pop(session.id, None)
         if before is not None:
             before.withdraw()
@@ -271,6 +278,8 @@ class Hub:
     async def _forget(self, session: LiveSession) -> None:
         for client in list(session.followers):
             client.followed.pop(session.id, None)
+            if client.seat is not None:
+                client.seat.stands(session.id, None)
         self.sessions.pop(session.id, None)
         self.desk.forgotten(session)
         self.extras.forget(session)
@@ -303,11 +312,16 @@ class Hub:
                     self.owner.start(session.release())
 
     async def _find(self, life: AgentProcess, session_id: str) -> None:
-        """An agent speaks of a session that nobody has open."""
-        try:
-            await self.session(session_id)
-        except (ErrorAnswer, JournalError, Elsewhere):
-            pass  # it is none of ours
+        """An agent speaks of a session that nobody has open. What it says waits until that is read."""
+        for _ in range(FIND_TRIES):
+            try:
+                await self.session(session_id)
+                return
+            except (ErrorAnswer, Elsewhere, JournalDamaged):
+                return  # it is none of ours
+            except JournalError as error:
+                log.warning("session %s cannot be read for its agent: %s", session_id, error)
+            await asyncio.sleep(FIND_SECONDS)
 
     # What passes between a session and its agent besides prompts.
 
@@ -321,7 +335,7 @@ class Hub:
                 future = life.promise(number, method)
                 session.dispatch(ev.FrameForAgent(frame=frame))
             result = await future
-        session.pending.confirm(life)
+        session.pending.confirm(life.taken(session))
         session.dispatch(ev.FrameForClients(frame=response(number, bytes(result))[:-1]))
         await session.stored()
         return result

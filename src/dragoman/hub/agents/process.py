@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
+from secrets import randbits
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw, UnsetType
@@ -121,10 +122,10 @@ class AgentProcess:
         self.dismissed = False
         """Whether we have ended it ourselves, because nobody needs it."""
         self._stderr = StderrLines(secrets)
-        # Ids are higher than those of earlier hubs. A prompt has its session, any other call a future.
-        self._connection: Connection[asyncio.Future[Raw] | LiveSession] = Connection(
-            first_id=int(time.time() * 1000)
-        )
+        self._last_said: dict[str, int] = {}  # numbers of the last frames, by their streams
+        # Ids are unlike those of earlier hubs, also if somebody has set the clock back: the process may have
+        # kept requests of those. A prompt has its session, any other call a future.
+        self._connection: Connection[asyncio.Future[Raw] | LiveSession] = Connection(first_id=randbits(50))
         self._receipts: deque[Receipt] = deque()
         self._invalid = InvalidFrames(agent) if invalid is None else invalid
         self._full: set[object] = set()  # whoever cannot take more now
@@ -154,9 +155,18 @@ class AgentProcess:
         """
         own = self.bound.get(session.id, session.id)
         addressed = frame if own == session.id else readdressed(frame, own)
-        self._write(addressed + b"\n", stream=session.stream, last=sequence)
+        number = self._last_said[session.stream] = session.state.taken_before + sequence
+        self._write(addressed + b"\n", stream=session.stream, last=number)
         self._untaken.append((session.bounds.answers, len(frame)))
         self._watch_pipe()
+
+    def last_number(self, stream: str) -> int:
+        """The last number that the process was given, or is about to be given, of a stream of this name."""
+        return max(self.line.taken.get(stream, 0), self._last_said.get(stream, 0))
+
+    def taken(self, session: LiveSession) -> int:
+        """The last entry of the session's stream that it was given, by whichever hub."""
+        return self.line.taken.get(session.stream, 0) - session.state.taken_before
 
     def refuse(self, request_id: Id, error: ErrorObject) -> None:
         """Answer a request that goes no further. These answers wait for nobody: an agent that leaves too many

@@ -51,7 +51,7 @@ class Follower:
         self._asked: dict[int, int] = {}  # requests by their sequence → the id that it was asked under
         self._notices: set[int] = set()  # open questions of which it was told, because it cannot be asked
         self._task: asyncio.Task[None] | None = None
-        self._failed: Callable[[str], None] | None = None
+        self._failed: Callable[[str], None] | None = None  # hears that it will never be up
 
     def show(self, entries: Sequence[Stored]) -> None:
         """These were just stored."""
@@ -95,13 +95,17 @@ class Follower:
                 self.client.tell(notification("$/cancel_request", encoded({"requestId": number})))
         self.leave()
 
-    def leave(self) -> None:
+    def leave(self, *, moves: bool = False) -> None:
+        """Tell it nothing more. Whoever waits for it to be up hears so, unless it `moves` to another node."""
+        failed, self._failed = self._failed, None
         for number in self._asked.values():
             self.client.questions.take(number)
         self._asked.clear()
         if self._task is not None:
             self._task.cancel()
             self._task = None
+            if failed is not None and not moves:
+                failed("the session was closed, or loaded again, before it was told to its end")
 
     def end(self) -> None:
         """The session is closed. A client that is behind gets the answers that it waits for at once: nobody
@@ -110,8 +114,6 @@ class Follower:
         if self._task is None:
             return
         self.leave()
-        if self._failed is not None:
-            self._failed("the session was closed meanwhile")
         for session_id, key in list(self.client.waiting):
             answer = self.session.state.answers.get(key) if session_id == self.session.id else None
             if answer is not None:
@@ -122,10 +124,10 @@ class Follower:
     async def _catch_up(self, then: Callable[[], None] | None, failed: Callable[[str], None] | None) -> None:
         session = self.session
         try:
-            while self.position.sequence < session.log.last:
-                async for page in session.hub.journal.replay(session.stream, after=self.position.sequence):
-                    # The journal may know of more than the session has acted upon: that is told when it has.
-                    page = page[: max(0, session.log.last - first_of(page) + 1)]
+            while (left := session.log.last - self.position.sequence) > 0:
+                # The journal may know of more than the session has acted upon: that is told when it has.
+                pages = session.hub.journal.replay(session.stream, after=self.position.sequence, limit=left)
+                async for page in pages:
                     for part in self._up_to_answers(page):
                         await self._expect(part)
                         self._tell(part)
@@ -138,12 +140,19 @@ class Follower:
             pass  # the client has gone, and we go with it
         except DragomanError as error:
             log.warning("session %s could not be told from the journal: %s", session.id, error)
-            (failed or self.client.give_up)("the session's journal could not be read to its end")
+            self._task = self._failed = None
+            why = "the session's journal could not be read to its end"
+            if failed is None:
+                self.client.give_up(why)
+                return
+            # It would wait for ever for what stands behind the part that cannot be read.
+            session.hub.detach(self.client, session)
+            failed(why)
 
     def _up_to_answers(self, page: Sequence[Stored]) -> Iterator[Sequence[Stored]]:
         """The page in parts, each of which begins with the end of a turn that is expected."""
-        if not self.expected or not page:
-            return iter((page,) if page else ())
+        if not self.expected:
+            return iter((page,))
         ends = [place for place, stored in enumerate(page) if place and _ended(stored) in self.expected]
         return (page[first:last] for first, last in pairwise((0, *ends, len(page))))
 

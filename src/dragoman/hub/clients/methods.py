@@ -160,6 +160,7 @@ class Methods:
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
             client.may_reach(session)
+        session = await self._hub.session(session.id)  # its agent may have died, and it been forgotten since
         # Behind the note that made it: what the agent has said of it meanwhile follows the answer.
         self._hub.attach(client, session, Position(1)).catch_up()
         return {**self._hub.showing.standing(session), "sessionId": session.id}
@@ -168,9 +169,12 @@ class Methods:
         session = await loaded(self._hub, client, client.text(params, "sessionId"), params)
         session = await self._session(client, params) if session is None else session
         await self._bring(client, session, params)
+        session = await self._hub.session(session.id)
         begun = ours_in(params).get("after")  # by a client that was told a part of it by another node
         position = read_cursor(begun) if isinstance(begun, str) else None
-        follower = self._hub.attach(client, session, position or Position(0))
+        if position is None or position.sequence > session.log.last:  # of a stream that was deleted since
+            position = Position(0)
+        follower = self._hub.attach(client, session, position)
 
         # Some clients listen to a session only when an answer has named it.
         standing = {**self._hub.showing.standing(session), "sessionId": session.id}
@@ -188,6 +192,7 @@ class Methods:
     async def _resume(self, client: HubClient, params: Params, request_id: Id) -> Result:
         session = await self._session(client, params)
         await self._bring(client, session, params)
+        session = await self._hub.session(session.id)
         ours = ours_in(params)
         position = Position(session.log.last)
         if isinstance(ours.get("after"), str):
@@ -244,6 +249,7 @@ class Methods:
         session, is_new = await made_once(self._hub, key, new)
         if not is_new:
             client.may_reach(session)
+        session = await self._hub.session(session.id)
         self._hub.attach(client, session, Position(session.log.last))
         return {**self._hub.showing.standing(session), "sessionId": session.id}
 

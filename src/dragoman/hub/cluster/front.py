@@ -260,9 +260,11 @@ class Front:
         if self.inside.answered(message):
             return True
         one = self.waited.pop(message.id, None)
-        if one is not None:
-            self._unanswered.remove(one.size)
-            self._done(branch, one, message)
+        if one is None:
+            # Our own node alone has requests that we do not remember; this one has had its answer.
+            return branch is not self.home
+        self._unanswered.remove(one.size)
+        self._done(branch, one, message)
         return False
 
     def _done(self, branch: Branch, one: Waited, answer: Response | Failure) -> None:

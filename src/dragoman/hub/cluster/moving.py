@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw, Struct
 
 from dragoman.errors import CallFailed, DragomanError
+from dragoman.hub.cluster.remembering import FROM_A_PLACE
 from dragoman.hub.session.frames import encoded
 from dragoman.wire import notification
 
@@ -60,7 +61,7 @@ class Moves:
             pause = min(LONGEST_PAUSE, max(0.02, pause * 2))
             try:
                 node = await self._front.cluster.find(session)
-                if followed.position is not None and not self._loads(session):
+                if followed.position is not None and not self._comes_by_itself(session):
                     branch = await self._resume(session, followed, node, followed.position)
                     if not self._front.has(branch):
                         continue  # it broke behind its answer: nobody follows the session there
@@ -75,9 +76,10 @@ class Moves:
             except (DragomanError, TimeoutError) as error:
                 log.debug("session %s is between nodes: %s", session, error)
 
-    def _loads(self, session: str) -> bool:
+    def _comes_by_itself(self, session: str) -> bool:
+        """Whether the client is about to follow it: its own request is said again, from where it stands."""
         return any(
-            one.session == session and one.method == "session/load" for one in self._front.waited.values()
+            one.session == session and one.method in FROM_A_PLACE for one in self._front.waited.values()
         )
 
     async def _resume(self, session: str, followed: Followed, node: str, position: Position) -> Branch:
@@ -110,7 +112,11 @@ class Moves:
             branch.say(frame)
 
     async def place_again(self, one: Waited) -> None:
+        if one.is_being_placed:
+            return
+        one.is_being_placed = True
         await asyncio.sleep(LONGEST_PAUSE / 4)
+        one.is_being_placed = False
         if one.id in self._front.waited and not self._front.closed:
             one.node = self._front.place_new(
                 {name: Raw(encoded(value)) for name, value in one.params.items()}

@@ -87,12 +87,15 @@ class Owners:
         ]
 
     def given(self) -> list[str]:
-        """Sessions that another node has given to us, or that a life of ours before this one had."""
+        """Sessions that another node has given to us, that a life of ours before this one had, or that we
+        have claimed and dropped.
+        """
         me = self._members.node
         return [
             known.owned.session
             for known in self._known.values()
-            if known.owned.node == me.name and known.owned.life != me.life
+            if known.owned.node == me.name
+            and (known.owned.life != me.life or known.owned.session in self._dropped)
         ]
 
     async def claim(self, session: str) -> Claim:

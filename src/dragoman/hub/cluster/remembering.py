@@ -19,12 +19,11 @@ from dragoman.wire import request
 from dragoman.wire.envelope import Id
 
 KEYED = frozenset({"session/prompt", "session/new", "session/fork"})
-FROM_A_PLACE = frozenset({"session/load", "_dragoman/hub/attach"})
+FROM_A_PLACE = frozenset({"session/load", "session/resume", "_dragoman/hub/attach"})
 REPEATABLE = frozenset(
     {
         *KEYED,
         *FROM_A_PLACE,
-        "session/resume",
         "session/list",
         "session/close",
         "session/delete",
@@ -49,6 +48,8 @@ class Waited(Struct):
     """Since when no node has the session for long enough."""
     cancel: bytes = b""
     """What the client said to end it."""
+    is_being_placed: bool = False
+    """Whether another node for it is being looked for."""
 
     size: int = 0
     """What it is charged while it has no answer."""
@@ -65,7 +66,7 @@ class Waited(Struct):
         """The same for a client that has been told a part already."""
         if position is None or self.method not in FROM_A_PLACE:
             return self.frame
-        if self.method == "session/load":
+        if self.method != "_dragoman/hub/attach":
             params = merged(object_of(encoded(self.params)), {"after": str(position)})
         else:
             params = {**self.params, "after": str(position)}

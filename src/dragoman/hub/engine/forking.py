@@ -12,11 +12,14 @@ from dragoman.errors import CallFailed
 from dragoman.hub.clients.rendering import read_cursor
 from dragoman.hub.engine.making import free_id
 from dragoman.hub.session.frames import readdressed, value_of
+from dragoman.hub.session.machine import CANCELLED
 from dragoman.hub.session.notes import note, read_note
+from dragoman.hub.session.state import fold, new_state
 from dragoman.journal import Entry
 from dragoman.wire import Notification, Request, decode
 
 if TYPE_CHECKING:
+    from dragoman.hub.agents.process import AgentProcess
     from dragoman.hub.engine.live_session import LiveSession
     from dragoman.hub.hub import Hub
     from dragoman.journal import Stored
@@ -33,12 +36,12 @@ async def fork(
         read = read_cursor(before)
         end = min(end, max(0, read.sequence - 1)) if read is not None else end
     whole = end == source.log.last
-    answer = await _forked_by_agent(hub, source, params) if whole else None
+    life, answer = await _forked_by_agent(hub, source, params) if whole else (None, None)
     own = answer.pop("sessionId") if answer else ""
     session_id = await free_id(hub, str(own) or str(uuid.uuid4()))
     members = {"agent": source.state.agent, "cwd": source.state.cwd, "folders": list(source.state.folders)}
     made = answer or {name: value_of(raw) for name, raw in source.state.made.items()}
-    process = source.life.process if own and source.life is not None else 0
+    process = 0 if life is None else life.process
     made_by = {**members, "session": str(own) or session_id, "result": made, "n": process}
     first = Entry("note", note("made", **made_by), 0.0)
     await hub.journal.append(session_id, [first])
@@ -55,31 +58,38 @@ async def fork(
     )
     session = await hub.session(session_id)
     session.is_strange = not own and session.state.turns > 0
-    if own and source.life is not None:
-        hub.pool.join(session, source.life, str(own))
+    if life is not None and not life.over and session.life is None:
+        hub.pool.join(session, life, str(own))
     return session
 
 
-async def _forked_by_agent(hub: Hub, source: LiveSession, params: dict[str, Raw]) -> dict[str, Any] | None:
-    """What the agent answers, if it can fork."""
+async def _forked_by_agent(
+    hub: Hub, source: LiveSession, params: dict[str, Raw]
+) -> tuple[AgentProcess | None, dict[str, Any] | None]:
+    """What the agent answers, if it can fork, and the process that knows the fork."""
     life = await hub.pool.bind(source)
     if not life.can("sessionCapabilities", "fork"):
-        return None
+        return None, None
     own = life.bound.get(source.id, source.id)
     try:
         answer = value_of(await life.call("session/fork", {**params, "sessionId": own}), {})
     except CallFailed:
-        return None
-    return answer if isinstance(answer, dict) and isinstance(answer.get("sessionId"), str) else None
+        return None, None
+    is_forked = isinstance(answer, dict) and isinstance(answer.get("sessionId"), str)
+    return (life, answer) if is_forked else (None, None)
 
 
 async def _copy(hub: Hub, source: LiveSession, session_id: str, end: int) -> None:
     batch: list[Entry] = []
+    state = new_state(source.id)
     async for page in hub.journal.replay(source.stream, after=0, limit=end):
+        state = fold(state, page)
         batch += [one for stored in page if (one := _copied(stored, session_id)) is not None]
         if len(batch) >= BATCH:
             await hub.journal.append(session_id, batch)
             batch = []
+    if state.turn is not None:  # it goes on in the other session alone
+        batch.append(Entry("note", note("turn_ended", key=state.turn.key, result=CANCELLED), time.time()))
     if batch:
         await hub.journal.append(session_id, batch)
 

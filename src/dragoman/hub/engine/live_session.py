@@ -256,7 +256,7 @@ class LiveSession:
             self._receipts.append((self._state.last, life, receipt))
         else:
             life.stored(receipt)
-        self.pending.confirm(life)
+        self.pending.confirm(life.taken(self))
         if self.log.is_full:
             life.hold_while_full(self.bounds.unstored)
 
@@ -567,7 +567,7 @@ class LiveSession:
                 self.hub.changes.end(self.id, key)
                 self.hub.desk.answer_detached(self, key, self._state.answers.get(key))
                 if self.life is not None:
-                    self.pending.confirm(self.life)
+                    self.pending.confirm(self.life.taken(self))
             case ev.DropOriginals(sequences=sequences):
                 self.pending.settle(*sequences)
             case ev.CloseInAgent(deletes=deletes):

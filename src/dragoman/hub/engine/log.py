@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from dragoman.errors import JournalError, JournalUncertain, StreamMoved
+from dragoman.errors import JournalError, JournalUncertain, NoSuchStream, StreamMoved
 from dragoman.hub.engine.bounds import SessionBounds
 from dragoman.hub.session.events import NewEntry
 from dragoman.journal import Journal, Stored
@@ -222,8 +222,12 @@ class SessionLog:
         direction of ours, and its text where it is not redacted.
         """
         found: list[Stored] = []
-        async for page in self._journal.replay(self.stream, after=self.last):
-            found += page
+        try:
+            async for page in self._journal.replay(self.stream, after=self.last):
+                found += page
+        except NoSuchStream as error:
+            if self.last:  # it was deleted, by whoever has it now
+                raise StreamMoved(self.stream, self.last, 0) from error
         place = size = 0
         for run in self._waiting:
             if place == len(found):

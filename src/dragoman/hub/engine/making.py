@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Raw
 
-from dragoman.errors import Elsewhere, ErrorAnswer
+from dragoman.errors import Elsewhere, ErrorAnswer, JournalError
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.judge.servers import ASKING, permit_servers
@@ -69,6 +70,7 @@ async def make(hub: Hub, agent: str, params: dict[str, Raw], *, key: str = "") -
             result=answer,
             process=life.process,
             key=key,
+            taken=life.last_number(session_id),
         )
         session.dispatch(made)
         if "mcpServers" in params:
@@ -136,7 +138,12 @@ async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str
     session = LiveSession(hub, new_state(session_id), agent=client.agent, listed="idle")
     session.claim = await hub.belonging.claim(session_id)
     made = ev.SessionMade(
-        agent=client.agent, cwd=str(cwd), folders=(), session=session_id, process=life.process
+        agent=client.agent,
+        cwd=str(cwd),
+        folders=(),
+        session=session_id,
+        process=life.process,
+        taken=life.last_number(session_id),
     )
     session.dispatch(made)
     hub.pool.join(session, life, session_id)
@@ -146,6 +153,8 @@ async def _loaded(hub: Hub, client: HubClient, session_id: str, params: dict[str
     except BaseException:
         del hub.sessions[session_id]
         life.forget(session)
+        with suppress(JournalError):
+            await session.log.flush(STORE_SECONDS)  # what arrived behind the deletion would make it anew
         await session.aclose()
         await hub.journal.delete(session_id)
         await hub.belonging.release(session.claim)

@@ -15,6 +15,7 @@ from dragoman.errors import ErrorAnswer, JournalError, StreamMoved
 from dragoman.hub.engine.checkpoints import Reading, read_on, read_session
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
+from dragoman.hub.engine.ownership import Claim
 from dragoman.hub.engine.recovery import take_up
 from dragoman.hub.session.notes import note
 from dragoman.hub.session.state import SessionState, apply, is_name, opened, restore
@@ -41,10 +42,10 @@ async def open_session(hub: Hub, session_id: str) -> LiveSession:
         if reading.state.phase == "closed":  # it was deleted, and the hub that did so was stopped meanwhile
             await hub.journal.delete(session_id)
             raise session_not_found(session_id)
+        originals = await hub.journal.originals(session_id)
     except BaseException:
-        await hub.belonging.release(claim)
+        await _give_up(hub, claim)
         raise
-    originals = await hub.journal.originals(session_id)
     state = _opened(reading.state, originals, info)
     session = LiveSession(hub, state, agent=state.agent, listed=info.state)
     session.claim = claim
@@ -56,9 +57,23 @@ async def open_session(hub: Hub, session_id: str) -> LiveSession:
         hub.pool.join(session, life, state.agent_session)
     hub.sessions[session_id] = session
     session.pending.recall(session, originals)
-    if claim.taken:
+    # Nobody forgets a session in the middle of something: whoever had it before is gone, here or elsewhere.
+    if claim.taken or not is_calm(session.state) or info.state in ("running", "waiting"):
         await take_up(hub, session)
     return session
+
+
+async def _give_up(hub: Hub, claim: Claim) -> None:
+    """It could not be read. What its owner before had begun must still be taken up, by whoever opens it."""
+    if claim.taken:
+        hub.belonging.lost(claim.session)
+    else:
+        await hub.belonging.release(claim)
+
+
+def is_calm(state: SessionState) -> bool:
+    """Whether nothing is under way in it."""
+    return not (state.is_busy or state.queue or state.requests)
 
 
 def _opened(state: SessionState, originals: Mapping[int, bytes], info: StreamInfo) -> SessionState:
@@ -121,6 +136,8 @@ async def lose(hub: Hub, session: LiveSession) -> None:
         life.part_from(session)
         session.unbind()
     followers = list(session.followers)
+    for follower in session.followers.values():
+        follower.leave(moves=True)
     await session.aclose()
     hub.desk.forgotten(session)
     hub.extras.forget(session)

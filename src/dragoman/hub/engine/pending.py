@@ -24,7 +24,6 @@ from dragoman.hub.judge.judging import refusal_of
 from dragoman.wire.codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
-    from dragoman.hub.agents.process import AgentProcess
     from dragoman.hub.engine.live_session import LiveSession
     from dragoman.hub.hub import Hub
 
@@ -66,10 +65,9 @@ class PendingEntries:
         """This frame is on its way to the agent."""
         self._to_agent.append(sequence)
 
-    def confirm(self, life: AgentProcess) -> None:
-        """Settle the frames that the agent's keeper has."""
+    def confirm(self, upto: int) -> None:
+        """Settle the frames that the agent's keeper has: those up to this entry."""
         if self._to_agent:
-            upto = life.line.taken.get(self._stream, 0)
             self.settle(*(sequence for sequence in self._to_agent if sequence <= upto))
             self._to_agent = [sequence for sequence in self._to_agent if sequence > upto]
 
@@ -87,7 +85,7 @@ class PendingEntries:
             self.settle(*others)
         else:
             self._to_agent += others  # older notes among them are settled with the frames behind them
-            self.confirm(life)
+            self.confirm(life.taken(session))
 
     async def aclose(self) -> None:
         """Drop what is settled, and end."""
@@ -145,5 +143,5 @@ async def drop_overdue(hub: Hub) -> None:
             log.warning("originals that are too old could not be dropped, it is tried again: %s", error)
         for session in list(hub.sessions.values()):
             if session.life is not None:
-                session.pending.confirm(session.life)
+                session.pending.confirm(session.life.taken(session))
         await asyncio.sleep(LOOK_SECONDS)

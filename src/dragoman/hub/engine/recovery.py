@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dragoman.errors import Elsewhere, ErrorAnswer, JournalError
+from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError
 from dragoman.hub.engine.pending import REDACTED_ANSWER, refuse_redacted
 from dragoman.hub.judge.servers import drop_asking_sessions
 from dragoman.hub.session import events as ev
@@ -28,22 +29,56 @@ OPENED_AT_ONCE = 8
 """Sessions that are read side by side: a journal on another machine answers each of many questions late."""
 
 
+AGAIN_SECONDS = 1.0
+TRIES = 30
+"""Sessions that cannot be read are tried again so often, with so many seconds between."""
+
+
 async def recover(hub: Hub) -> None:
     """Find the agents that lived on, then the sessions that were in the middle of something; only then is
-    anybody listened to.
+    anybody listened to. An agent is not listened to before its sessions are open: nobody would know what its
+    answers are for.
     """
     await drop_asking_sessions(hub)
     adopted = [life for seat in hub.pool.seats.values() if (life := await hub.pool.adopt(seat))]
     ours = hub.belonging.left_behind()
-    at_once = asyncio.Semaphore(OPENED_AT_ONCE)
+    left = await _open_all(hub, await _unfinished(hub) if ours is None else ours)
+    if left:
+        hub.owner.start(_open_rest(hub, left, adopted))
+    else:
+        _listen(adopted)
 
-    async def open_(stream: str) -> None:
-        async with at_once:
-            await _open(hub, stream)
 
-    await asyncio.gather(*map(open_, await _unfinished(hub) if ours is None else ours))
+def _listen(adopted: Sequence[AgentProcess]) -> None:
     for life in adopted:
         life.start()
+
+
+async def _open_all(hub: Hub, streams: Sequence[str]) -> list[str]:
+    """Returns those that could not be read now."""
+    at_once = asyncio.Semaphore(OPENED_AT_ONCE)
+
+    async def open_(stream: str) -> bool:
+        async with at_once:
+            return await _open(hub, stream)
+
+    opened = await asyncio.gather(*map(open_, streams))
+    return [stream for stream, is_open in zip(streams, opened, strict=True) if not is_open]
+
+
+async def _open_rest(hub: Hub, streams: Sequence[str], adopted: Sequence[AgentProcess]) -> None:
+    """What could not be read is tried again, for so long that the agents can wait for it."""
+    try:
+        for _ in range(TRIES):
+            await asyncio.sleep(AGAIN_SECONDS)
+            streams = await _open_all(hub, streams)
+            if not streams:
+                return
+        log.error(
+            "%d sessions could not be read since the start: they are opened when asked for", len(streams)
+        )
+    finally:
+        _listen(adopted)
 
 
 async def _unfinished(hub: Hub) -> list[str]:
@@ -59,13 +94,16 @@ async def _unfinished(hub: Hub) -> list[str]:
     return found
 
 
-async def _open(hub: Hub, stream: str) -> None:
+async def _open(hub: Hub, stream: str) -> bool:
+    """False if it is worth another try."""
     try:
-        session = await hub.session(stream)
-        if not session.claim.taken:  # else that was done when it was opened
-            await take_up(hub, session)
-    except (ErrorAnswer, JournalError, Elsewhere) as error:
+        await hub.session(stream)
+    except (ErrorAnswer, Elsewhere, JournalDamaged) as error:
         log.warning("session %s could not be opened again: %s", stream, error)
+    except JournalError as error:
+        log.warning("session %s could not be opened yet, it is tried again: %s", stream, error)
+        return False
+    return True
 
 
 async def take_up(hub: Hub, session: LiveSession) -> None:
@@ -88,7 +126,7 @@ async def _say_again(hub: Hub, session: LiveSession, life: AgentProcess) -> None
     """What was stored for this process, and perhaps did not reach it, as it was said. A prompt of which only
     the redacted form is left is not said: its turn ends.
     """
-    after = max(life.line.taken.get(session.stream, 0), session.state.bound_at)
+    after = max(life.taken(session), session.state.bound_at)
     originals = await hub.journal.originals(session.stream)
     turn, is_lost = session.state.turn, False
     async for page in hub.journal.replay(session.stream, after=after):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
+from dragoman.errors import JournalError
 from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, object_of
 from dragoman.review.finding import Source
@@ -112,6 +113,9 @@ class RiskAssessor:
     ) -> None:
         try:
             judged = await judge()
+        except JournalError as error:
+            log.warning("session %s: a request is not judged: %s", session.id, error)
+            judged = unjudged("the session's journal could not be read")
         except Exception:  # as above; people see that nothing was judged
             log.exception("the rules failed")
             judged = unjudged("the rules failed")

@@ -18,7 +18,7 @@ from dragoman.hub.session.state import (
 )
 
 _SAME = (
-    *("agent", "cwd", "folders", "agent_session", "process", "bound_at", "made"),
+    *("agent", "cwd", "folders", "agent_session", "process", "bound_at", "taken_before", "made"),
     *("heard", "turn", "queue", "title", "failed", "turns"),
 )
 """What state and checkpoint have under the same names."""
@@ -34,6 +34,7 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     agent_session: str
     process: int = 0
     bound_at: int = 0
+    taken_before: int = 0
     made: dict[str, Raw] = {}
     heard: int = 0
     turn: OpenTurn | None = None

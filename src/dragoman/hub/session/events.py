@@ -70,6 +70,8 @@ class SessionMade(_Event, frozen=True):
     result: Any = None
     key: str = ""
     """The key of the request that it was made for."""
+    taken: int = 0
+    """The last number of an earlier stream of this name that the agent's host has taken."""
 
 
 class Renamed(_Event, frozen=True):

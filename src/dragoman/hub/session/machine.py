@@ -522,9 +522,13 @@ def _folders_changed(work: _Work, event: ev.FoldersChanged) -> Verdict:
 
 def _session_made(work: _Work, event: ev.SessionMade) -> Verdict:
     members: dict[str, Any] = {"agent": event.agent, "cwd": event.cwd, "folders": list(event.folders)}
-    result = {} if event.result is None else {"result": event.result}
-    key: dict[str, Any] = {"key": event.key} if event.key else {}
-    work.note("made", **members, session=event.session, **result, n=event.process, **key)
+    if event.result is not None:
+        members["result"] = event.result
+    if event.taken:
+        members["taken"] = event.taken
+    if event.key:
+        members["key"] = event.key
+    work.note("made", **members, session=event.session, n=event.process)
     return "done"
 
 

@@ -67,6 +67,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     remembers: bool | UnsetType = UNSET
     n: int = 0
+    taken: int = 0
     risks: Raw | UnsetType = UNSET
     risks_note: str = field(name="risksNote", default="")
 

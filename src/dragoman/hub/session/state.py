@@ -174,6 +174,10 @@ class SessionState(Struct, frozen=True, kw_only=True):
     process: int = 0
     """The process that knew the session last, and since which entry; 0 if it was told to close it."""
     bound_at: int = 0
+    taken_before: int = 0
+    """Numbers of frames for the agent's host begin behind this one, which it has of an earlier stream of this
+    name.
+    """
     made: dict[str, Raw] = {}
     """What the agent answered when the session was made or brought back."""
     heard: int = 0
@@ -410,7 +414,9 @@ def _edited(state: SessionState, note: Note) -> SessionState:
 
 
 def _made(state: SessionState, note: Note) -> SessionState:
-    made = replace(state, agent=note.agent, cwd=note.cwd, folders=tuple(note.folders))
+    made = replace(
+        state, agent=note.agent, cwd=note.cwd, folders=tuple(note.folders), taken_before=note.taken
+    )
     return _bound(made, note)
 
 

@@ -35,6 +35,9 @@ and with a peer that is no hub, or when all is over.
 
 NO_LIMIT = 1 << 62
 
+RESUME_TRIES = 5
+"""Connections on which a hub may fail to resume a session before the session is given up."""
+
 ANYTHING, LITTLE = "_dragoman/hub/sessions", b'{"limit":1}'
 """Something to ask a hub where only the moment of its answer matters."""
 
@@ -64,6 +67,7 @@ class Resumption:
         self._told = Told()
         self._returns: dict[Id, str] = {}  # ids of our own requests on this connection → their sessions
         self._checks: dict[Id, str] = {}  # the same: once it is answered, all that is open was asked again
+        self._tries: dict[str, int] = {}  # connections in a row on which the hub failed to resume a session
         self._owes = False  # whether what has no answer is still to be said on this connection
         self._largest = NO_LIMIT  # bytes of one message that the hub takes
 
@@ -303,16 +307,30 @@ class Resumption:
         session = self._returns.pop(heard.id)
         self._told.withheld.discard(session)
         if isinstance(heard, Failure):
-            # What the editor asks of it next gets the hub's own words.
-            log.warning("a session could not be resumed (error %d)", heard.error.code)
-        elif self._told.asks(session):
+            self._not_returned(session, heard)
+            self._go_on()
+            return
+        self._tries.pop(session, None)
+        if self._told.asks(session):
             # The hub asks again right behind its answer; what it has not asked before this one is settled.
             self._checks[self._ask(ANYTHING, LITTLE)] = session
         self._go_on()
 
+    def _not_returned(self, session: str, heard: Failure) -> None:
+        """A hub that cannot read its journal now may be able to soon: we come again. If it never can, what
+        the editor asks of the session next gets the hub's own words.
+        """
+        tries = self._tries.get(session, 0) + 1
+        if heard.error.code == INTERNAL_ERROR and tries < RESUME_TRIES:
+            self._tries[session] = tries
+            self.fault = f"the hub cannot resume a session now: {heard.error.message}"
+            return
+        self._tries.pop(session, None)
+        log.warning("a session could not be resumed (error %d)", heard.error.code)
+
     def _go_on(self) -> None:
         """Back in every session: say what has no answer once more, then what came since."""
-        if self.phase != "resuming" or self._returns:
+        if self.phase != "resuming" or self._returns or self.fault:
             return
         self.phase = "live"
         if self._owes:

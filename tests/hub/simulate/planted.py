@@ -1,0 +1,259 @@
+"""Bugs that are planted into the hub, to see that the simulation finds them.
+
+Each is a mistake that somebody could make in one line, or that somebody has made. A bug that is not found
+within a few hundred seeds says that the oracle, the faults or the workload have a hole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from unittest.mock import patch
+
+from msgspec.structs import replace
+
+from dragoman.hub import hub
+from dragoman.hub.agents import process
+from dragoman.hub.agents.pool import AgentPool
+from dragoman.hub.agents.process import AgentProcess, Receipt
+from dragoman.hub.clients.follower import Follower
+from dragoman.hub.cluster.front import Front
+from dragoman.hub.cluster.membership import Members
+from dragoman.hub.cluster.switch import Switch
+from dragoman.hub.engine import forking, log, opening, recovery
+from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.log import SessionLog
+from dragoman.hub.hub import Hub
+from dragoman.hub.session import events as ev
+from dragoman.hub.session import machine, state
+from dragoman.hub.session.state import SessionState
+from dragoman.journal import Entry
+from tests.hub.simulate.world import Outcome, run_seed
+
+
+class _Never(Exception):
+    """Nobody raises it."""
+
+
+def _handler(event: type, instead: Any) -> Any:
+    """A patch of what the machine does with an event."""
+    return patch.dict(machine._HANDLERS, {event: instead})
+
+
+def _note(kind: str, instead: Any) -> Any:
+    """A patch of what a note changes."""
+    return patch.dict(state._NOTES, {kind: instead})
+
+
+# The engine.
+
+_plan = LiveSession._plan
+
+
+def _act_at_once(self: LiveSession, event: ev.Event, found: machine.Step) -> None:
+    _plan(self, event, found)
+    self._do_until(found.state.last)
+
+
+def _confirm_at_once(
+    self: LiveSession, life: AgentProcess, receipt: Receipt, verdict: machine.Verdict
+) -> None:
+    life.stored(receipt)
+
+
+_begin_log = SessionLog.__init__
+
+
+class _WithoutAfter:
+    def __init__(self, journal: Any) -> None:
+        self._journal = journal
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    async def append(self, stream: str, entries: Sequence[Entry], *, after: int | None = None) -> int:
+        return int(await self._journal.append(stream, entries))
+
+
+def _append_anywhere(self: SessionLog, journal: Any, *more: Any, **options: Any) -> None:
+    _begin_log(self, _WithoutAfter(journal), *more, **options)
+
+
+async def _nothing_found(self: SessionLog) -> None:
+    """Nobody asks the journal what it has."""
+    self._is_unknown = False
+
+
+# The machine.
+
+
+def _tell_only(work: machine._Work, key: str, sequence: int, error: Any) -> None:
+    work.do(ev.RefusePrompt(after=0, key=key, error=error))
+
+
+def _ignore(work: machine._Work, event: Any) -> machine.Verdict:
+    return "done"
+
+
+def _forget_answer(before: SessionState, note: Any) -> SessionState:
+    return replace(state._turn_ended(before, note), answers={})
+
+
+def _begin_any(work: machine._Work) -> None:
+    waiting = work.state
+    if waiting.queue and not waiting.start and waiting.phase == "open":
+        work.state = replace(waiting, start=waiting.queue[0].key)
+        work.do(ev.StartTurn(after=waiting.last, key=waiting.queue[0].key))
+
+
+def _take_all(work: machine._Work, event: ev.UpdatesReceived) -> machine.Verdict:
+    work.append("to_client", *event.frames)
+    machine._mark_heard(work, event.number)
+    return "done"
+
+
+# Opening, recovery, followers.
+
+
+async def _say_nothing_again(hub: Hub, session: LiveSession, life: AgentProcess) -> None:
+    pass
+
+
+async def _listen_first(hub: Hub) -> None:
+    adopted = [found for seat in hub.pool.seats.values() if (found := await hub.pool.adopt(seat))]
+    for one in adopted:
+        one.start()
+    ours = hub.belonging.left_behind()
+    await recovery._open_all(hub, await recovery._unfinished(hub) if ours is None else ours)
+
+
+async def _take_nothing_up(hub: Hub, session: LiveSession) -> None:
+    pass
+
+
+_tell = Follower._tell
+
+
+def _skip_some(self: Follower, entries: Any) -> None:
+    if self.position.sequence % 19 == 18:
+        entries = entries[1:]
+    if entries:
+        _tell(self, entries)
+
+
+def _tell_twice(self: Follower, entries: Any) -> None:
+    before = self.position
+    _tell(self, entries)
+    if before.sequence % 19 == 18:
+        self.position = before
+
+
+# Agents and nodes.
+
+
+def _renew_nothing(self: AgentPool, lasting: Any) -> None:
+    pass
+
+
+def _always_lives(self: Members, name: str) -> Any:
+    return None if name != self.node.name else self.node
+
+
+_hear = Switch._hear
+
+
+def _hear_without_numbers(self: Switch, subject: str, data: bytes, answer: str) -> None:
+    for link in self._links.values():
+        link.heard = _Any()
+    _hear(self, subject, data, answer)
+
+
+class _Any(int):
+    """A number that every other number follows."""
+
+    def __add__(self, other: int) -> Any:
+        return self
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = int.__hash__
+
+    __radd__ = __add__
+
+
+_front_told = Front.told
+
+
+def _stay_behind(self: Front, branch: Any, block: bytes, session: str = "", position: Any = None) -> None:
+    followed = self.sessions.get(session)
+    before = None if followed is None else followed.position
+    _front_told(self, branch, block, session, position)
+    if followed is not None and before is not None:
+        followed.position = before
+
+
+BUGS: dict[str, Callable[[], Any]] = {
+    "effects are done before their entries are stored": lambda: patch.object(
+        LiveSession, "_plan", _act_at_once
+    ),
+    "frames of an agent are acknowledged before they are stored": lambda: patch.object(
+        LiveSession, "_keep_receipt", _confirm_at_once
+    ),
+    "entries are appended wherever the stream ends": lambda: patch.object(
+        SessionLog, "__init__", _append_anywhere
+    ),
+    "an append of unknown fate is taken for a failure": lambda: patch.object(log, "JournalUncertain", _Never),
+    "the journal is not asked what it has": lambda: patch.object(SessionLog, "_find_out", _nothing_found),
+    "a refused prompt stays in the queue": lambda: patch.object(machine, "_refuse", _tell_only),
+    "the end of an agent is not noticed": lambda: _handler(ev.AgentGone, _ignore),
+    "the queue does not go on after a crash": lambda: _handler(ev.Resumed, _ignore),
+    "keys of answered prompts are forgotten": lambda: _note("turn_ended", _forget_answer),
+    "a settled request stays open": lambda: _note("settled", lambda before, note: before),
+    "two prompts are with the agent at once": lambda: patch.object(machine, "_begin_next", _begin_any),
+    "it is not stored up to where the agent was heard": lambda: patch.object(
+        machine, "_mark_heard", lambda work, number: None
+    ),
+    "frames that an agent says again are taken again": lambda: _handler(ev.UpdatesReceived, _take_all),
+    "what did not reach the agent is not said again": lambda: patch.object(
+        recovery, "_say_again", _say_nothing_again
+    ),
+    "agents are listened to before their sessions are open": lambda: patch.object(
+        hub, "recover", _listen_first
+    ),
+    "nobody takes up what a dead hub has left": lambda: patch.object(opening, "take_up", _take_nothing_up),
+    "followers skip an entry": lambda: patch.object(Follower, "_tell", _skip_some),
+    "followers are told an entry twice": lambda: patch.object(Follower, "_tell", _tell_twice),
+    "clients that are behind are not answered when their session is closed": lambda: patch.object(
+        Follower, "end", lambda self: None
+    ),
+    "a fork has the turn that runs in the other session": lambda: patch.object(
+        forking, "fold", lambda before, page: before
+    ),
+    "numbers for the agent's host begin anew with a stream": lambda: patch.object(
+        AgentProcess, "last_number", lambda self, stream: 0
+    ),
+    "ids of requests come from the wall clock": lambda: patch.object(
+        AgentProcess,
+        "next_id",
+        lambda self: int(process.time.time() * 10),  # type: ignore[attr-defined]
+    ),
+    "agents do not get the renewed lease": lambda: patch.object(AgentPool, "renew", _renew_nothing),
+    "sessions of living nodes are taken": lambda: patch.object(Members, "find", _always_lives),
+    "lost words between nodes are not noticed": lambda: patch.object(Switch, "_hear", _hear_without_numbers),
+    "a front does not know how far its client was told": lambda: patch.object(Front, "told", _stay_behind),
+}
+"""By what is wrong with them."""
+
+
+def find(name: str, seeds: range) -> Outcome | None:
+    """The first seed that finds the bug; None if none does."""
+    with BUGS[name]():
+        for seed in seeds:
+            outcome = run_seed(seed)
+            if outcome.findings:
+                return outcome
+    return None
