@@ -177,9 +177,10 @@ class NatsJournal:
         found: dict[int, bytes] = {}
         for sequence, kept in (await self._originals.read(self._name(stream)[1])).items():
             mark = await self._mark(stream, sequence)
-            frames = [original.frame for original in kept if original.mark == mark]
-            if frames:
-                found[sequence] = frames[0]
+            # Version 0.1.0 wrote originals without a mark, behind their entries.
+            frames = {original.mark: original.frame for original in kept if original.mark in (mark, "")}
+            if mark and frames:
+                found[sequence] = frames.get(mark) or frames[""]
         return found
 
     async def _mark(self, stream: str, sequence: int) -> str:
