@@ -16,9 +16,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Raw, Struct
 
-from dragoman.errors import Elsewhere, ErrorAnswer, JournalError, StreamMoved
+from dragoman.errors import ErrorAnswer, JournalError, StreamMoved
 from dragoman.hub.agents.pool import AgentPool, AgentSpec
-from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.clients.client import HubClient
 from dragoman.hub.clients.follower import Follower
 from dragoman.hub.clients.methods import Methods
@@ -26,6 +25,7 @@ from dragoman.hub.clients.rendering import Position
 from dragoman.hub.clients.showing import SessionViews
 from dragoman.hub.engine.bounds import MIB, HubBounds
 from dragoman.hub.engine.checkpoints import is_due, take_checkpoint
+from dragoman.hub.engine.child_sessions import ChildSessions
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.making import Made
@@ -111,6 +111,7 @@ class Hub:
         self.clients: set[HubClient] = set()
         self.methods = Methods(self)
         self.desk = ApprovalBroker(self)
+        self.children = ChildSessions(self)
         self.extras = SessionExtras(self)
         self.changes = TurnChanges(enabled=self.options.changes, kept=self.options.changes_kept)
         self.showing = SessionViews(self)
@@ -132,7 +133,7 @@ class Hub:
     async def __aenter__(self) -> Hub:
         self.owner = Owner("hub")
         self.pool.start()
-        self.pool.find = self._find
+        self.pool.find = self.children.find
         self.owner.start(self._release_unused())
         await self.changes.open()
         await recover(self)
@@ -185,20 +186,30 @@ class Hub:
         self.owner.start(client.aclose())
 
     def attach(
-        self, client: HubClient, session: LiveSession, position: Position, *, own: Iterable[str] = ()
+        self,
+        client: HubClient,
+        session: LiveSession,
+        position: Position,
+        *,
+        own: Iterable[str] = (),
+        through: Follower | None = None,
     ) -> Follower:
-        """`own` are the keys of prompts that the client wrote before."""
+        """`own` are the keys of prompts that the client wrote before. `through` is how it follows the parent
+        of a child session that it has not asked for.
+        """
         before = client.followed.pop(session.id, None)
         if before is not None:
             before.withdraw()
-        follower = Follower(session, client, position)
+        follower = Follower(session, client, position, through=through)
         follower.own |= set(own)
         if before is not None:
             follower.own |= before.own
         client.followed[session.id] = session.followers[client] = follower
-        if client.seat is not None:
+        if client.seat is not None and not follower.is_silent:
             client.seat.stands(session.id, position)
         self.desk.joined(client, session)
+        if session.state.children:
+            self.children.on_attached(follower)
         return follower
 
     def detach(self, client: HubClient, session: LiveSession) -> None:
@@ -206,8 +217,9 @@ class Hub:
         session.followers.pop(client, None)
         if follower is not None:
             follower.withdraw()
-            if client.seat is not None:
+            if client.seat is not None and not follower.is_silent:
                 client.seat.stands(session.id, None)
+            self.children.on_detached(follower)
         self.desk.parted(client, session)
         session.used = asyncio.get_running_loop().time()
         if not session.followers:
@@ -295,19 +307,13 @@ class Hub:
         while True:
             seconds = self.options.release_after
             await asyncio.sleep(min(max(seconds / 4, 0.05), RELEASE_LOOK_SECONDS))
+            self.children.rest_unused(seconds=seconds)
             if seconds <= 0:
                 continue
             now = asyncio.get_running_loop().time()
             for session in list(self.sessions.values()):
                 if now - session.used >= seconds and session.is_releasable:
                     self.owner.start(session.release())
-
-    async def _find(self, life: AgentProcess, session_id: str) -> None:
-        """An agent speaks of a session that nobody has open."""
-        try:
-            await self.session(session_id)
-        except (ErrorAnswer, JournalError, Elsewhere):
-            pass  # it is none of ours
 
     # What passes between a session and its agent besides prompts.
 

@@ -62,12 +62,15 @@ async def fork(
 
 async def _forked_by_agent(hub: Hub, source: LiveSession, params: dict[str, Raw]) -> dict[str, Any] | None:
     """What the agent answers, if it can fork."""
+    if source.state.parent:
+        return None  # a child is its agent's own
     life = await hub.pool.bind(source)
     if not life.can("sessionCapabilities", "fork"):
         return None
     own = life.bound.get(source.id, source.id)
     try:
-        answer = value_of(await life.call("session/fork", {**params, "sessionId": own}), {})
+        with life.making():
+            answer = value_of(await life.call("session/fork", {**params, "sessionId": own}), {})
     except CallFailed:
         return None
     return answer if isinstance(answer, dict) and isinstance(answer.get("sessionId"), str) else None

@@ -56,6 +56,8 @@ async def open_session(hub: Hub, session_id: str) -> LiveSession:
         hub.pool.join(session, life, state.agent_session)
     hub.sessions[session_id] = session
     session.pending.recall(session, originals)
+    if session.life is not None and state.parent:
+        hub.children.on_open(session)
     if claim.taken:
         await take_up(hub, session)
     return session
