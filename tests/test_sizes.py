@@ -15,6 +15,7 @@ REASONS: dict[str, str] = {
     "src/dragoman/hub/session/machine.py": "a small function for each event; together they are `step`",
     "src/dragoman/hub/session/state.py": "a session's values, and the fold that is the only way to them",
     "src/dragoman/hub/engine/live_session.py": "where a session meets journal, agent and clients",
+    "tests/hub/session/test_machine.py": "one table: a case for each event and each effect of `step`",
     "src/dragoman/hub/agents/process.py": "one process of an agent: its words, its calls, its bytes",
 }
 """Why a file over the limit is not several."""

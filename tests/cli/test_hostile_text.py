@@ -140,7 +140,7 @@ async def test_the_inbox_and_the_status_of_a_hub_are_safe(tmp_path: Path) -> Non
         assert_safe(listed.stdout)
         assert json.loads((await asyncio.to_thread(hub.run, "inbox", "--json")).stdout)["requests"]
         status = await asyncio.to_thread(hub.run, "hub", "status")
-        assert "x\\u202ey␛[2J" in status.stdout
+        assert "session<␛]0;evil␇␛[2J" in status.stdout, "the agent's own title comes after the prompt's"
         assert_safe(status.stdout)
         name = listed.stdout.split()[0]
         assert (await asyncio.to_thread(hub.run, "inbox", "--answer", name, "reject")).returncode == 0

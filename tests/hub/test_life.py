@@ -50,6 +50,10 @@ class Quiet:
     def acknowledge(self, number: int) -> None:
         self.acknowledged.append(number)
 
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
 
 async def _found(life: AgentProcess, session: str) -> None: ...
 

@@ -16,9 +16,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Raw, Struct
 
-from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError, LinkClosed, StreamMoved
+from dragoman.errors import ErrorAnswer, JournalError, LinkClosed, StreamMoved
 from dragoman.hub.agents.pool import AgentPool, AgentSpec
-from dragoman.hub.agents.process import AgentProcess
 from dragoman.hub.clients.client import HubClient
 from dragoman.hub.clients.follower import Follower
 from dragoman.hub.clients.methods import Methods
@@ -26,6 +25,7 @@ from dragoman.hub.clients.rendering import Position
 from dragoman.hub.clients.showing import SessionViews
 from dragoman.hub.engine.bounds import MIB, HubBounds
 from dragoman.hub.engine.checkpoints import is_due, take_checkpoint
+from dragoman.hub.engine.child_sessions import ChildSessions
 from dragoman.hub.engine.live_session import LiveSession
 from dragoman.hub.engine.log import STORE_SECONDS
 from dragoman.hub.engine.making import Made
@@ -53,11 +53,6 @@ RELEASE_LOOK_SECONDS = 15.0
 
 Trace: TypeAlias = Callable[[str, str, Mapping[str, Any] | None, str], Mapping[str, Any] | None]
 """From session, key, `_meta` and agent of a prompt to the `_meta` that it is to have."""
-
-
-FIND_TRIES = 30
-FIND_SECONDS = 1.0
-"""How often, and after how long, a session that an agent speaks of is looked for in a journal that fails."""
 
 
 class HubOptions(Struct, frozen=True, kw_only=True):
@@ -116,6 +111,7 @@ class Hub:
         self.clients: set[HubClient] = set()
         self.methods = Methods(self)
         self.desk = ApprovalBroker(self)
+        self.children = ChildSessions(self)
         self.extras = SessionExtras(self)
         self.changes = TurnChanges(enabled=self.options.changes, kept=self.options.changes_kept)
         self.showing = SessionViews(self)
@@ -137,7 +133,7 @@ class Hub:
     async def __aenter__(self) -> Hub:
         self.owner = Owner("hub")
         self.pool.start()
-        self.pool.find = self._find
+        self.pool.find = self.children.find
         self.owner.start(self._release_unused())
         await self.changes.open()
         await recover(self)
@@ -190,22 +186,32 @@ class Hub:
         self.owner.start(client.aclose())
 
     def attach(
-        self, client: HubClient, session: LiveSession, position: Position, *, own: Iterable[str] = ()
+        self,
+        client: HubClient,
+        session: LiveSession,
+        position: Position,
+        *,
+        own: Iterable[str] = (),
+        through: Follower | None = None,
     ) -> Follower:
-        """`own` are the keys of prompts that the client wrote before. Raises `LinkClosed` if it has left."""
+        """`own` are the keys of prompts that the client wrote before. `through` is how it follows the parent
+        of a child session that it has not asked for. Raises `LinkClosed` if it has left.
+        """
         if client.gone.is_set():  # while it was being answered: nobody would ever detach it
             raise LinkClosed("the client has left")
         before = client.followed.pop(session.id, None)
         if before is not None:
             before.withdraw()
-        follower = Follower(session, client, position)
+        follower = Follower(session, client, position, through=through)
         follower.own |= set(own)
         if before is not None:
             follower.own |= before.own
         client.followed[session.id] = session.followers[client] = follower
-        if client.seat is not None:
+        if client.seat is not None and not follower.is_silent:
             client.seat.stands(session.id, position)
         self.desk.joined(client, session)
+        if session.state.children:
+            self.children.on_attached(follower)
         return follower
 
     def detach(self, client: HubClient, session: LiveSession) -> None:
@@ -213,8 +219,9 @@ class Hub:
         session.followers.pop(client, None)
         if follower is not None:
             follower.withdraw()
-            if client.seat is not None:
+            if client.seat is not None and not follower.is_silent:
                 client.seat.stands(session.id, None)
+            self.children.on_detached(follower)
         self.desk.parted(client, session)
         session.used = asyncio.get_running_loop().time()
         if not session.followers:
@@ -304,24 +311,13 @@ class Hub:
         while True:
             seconds = self.options.release_after
             await asyncio.sleep(min(max(seconds / 4, 0.05), RELEASE_LOOK_SECONDS))
+            self.children.rest_unused(seconds=seconds)
             if seconds <= 0:
                 continue
             now = asyncio.get_running_loop().time()
             for session in list(self.sessions.values()):
                 if now - session.used >= seconds and session.is_releasable:
                     self.owner.start(session.release())
-
-    async def _find(self, life: AgentProcess, session_id: str) -> None:
-        """An agent speaks of a session that nobody has open. What it says waits until that is read."""
-        for _ in range(FIND_TRIES):
-            try:
-                await self.session(session_id)
-                return
-            except (ErrorAnswer, Elsewhere, JournalDamaged):
-                return  # it is none of ours
-            except JournalError as error:
-                log.warning("session %s cannot be read for its agent: %s", session_id, error)
-            await asyncio.sleep(FIND_SECONDS)
 
     # What passes between a session and its agent besides prompts.
 

@@ -189,3 +189,17 @@ def test_a_question_about_a_prompt_is_possible_until_the_turn_ends() -> None:
     assert stage.heard_by_client == []
     assert stage.heard_by_agent[0]["error"]["code"] == -32602
     assert "a question about a request that is not open" in stage.losses
+
+
+def test_a_child_of_the_agent_is_announced_and_asks_under_its_own_name() -> None:
+    stage = Stage(open=True, capabilities={"subagents": {}})
+    kid = {"sessionId": "kid", "title": "Dive", "state": {"state": "running"}}
+    stage.updates("subagent_update", **kid)
+    assert stage.shown == [{"sessionUpdate": "subagent_update", **kid}]
+    stage.forget()
+    asked(stage, sessionId="kid", subject={"type": "tool_call", "toolCall": CALL})
+    announced, question = stage.heard_by_client
+    assert announced["params"]["sessionId"] == question["params"]["sessionId"] == "kid"
+    stage.forget()
+    stage.client_answers(9, {"outcome": {"outcome": "selected", "optionId": "y"}})
+    assert stage.heard_by_agent == [answer(9, {"outcome": {"outcome": "selected", "optionId": "y"}})]

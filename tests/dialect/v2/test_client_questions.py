@@ -307,3 +307,23 @@ def test_what_was_asked_is_what_the_client_sees() -> None:
     ]
     assert call["locations"] == [{"path": "/home/ann/a.txt"}]
     assert update_of(play.to_client[-2])["state"] == "requires_action"
+
+
+def test_a_child_is_announced_speaks_and_asks_under_its_own_name() -> None:
+    play = running()
+    play.tells("subagent_update", sessionId="kid", title="Look", state={"state": "running"})
+    play.tells("agent_message_chunk", "kid", content={"type": "text", "text": "hm"})
+    told = [(one.params["sessionId"], update_of(one)["sessionUpdate"]) for one in play.to_client[-2:]]
+    assert told == [("s", "subagent_update"), ("kid", "agent_message_chunk")]
+    assert shown(ask(play, sessionId="kid")) == ["session/request_permission"]
+    asked = play.to_client[-1]
+    assert asked.params["sessionId"] == "kid"
+    assert deviations(judged([asked], {})) == []
+    outs = choose(play, 90)
+    assert outs == [("inside", answer(90, {"outcome": {"outcome": "selected", "optionId": "yes"}}))]
+
+
+def test_an_agent_is_told_that_every_v2_client_knows_children() -> None:
+    play = Play()
+    play.asks(1, "initialize", protocolVersion=2, capabilities={}, info={"name": "c", "version": "1"})
+    assert play.to_agent[0].params["clientCapabilities"]["subagents"] == {}

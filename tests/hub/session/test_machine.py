@@ -68,6 +68,13 @@ CLOSING = after(*MADE, prompt("k"), ev.AgentReady(key="k", id=1), ev.CloseReceiv
 CLOSED = after(*MADE, ev.CloseReceived(by=LATE), ev.AgentClosed())
 DRAINING = after(*MADE, ev.Draining())
 UNBOUND = after(*MADE, ev.AgentGone(error=ERROR))
+CHILD_UPDATE = (
+    b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":'
+    b'{"sessionUpdate":"subagent_update","sessionId":"kid","capabilities":{"cancel":{}}}}}'
+)
+PARENT = after(*MADE, prompt("k"), ev.AgentReady(key="k", id=1), ev.ChildMade(session="kid", own="kid"))
+CHILD = after(replace(MADE[0], parent="p", title="look"), MADE[1])
+ASKED_CHILD = after(replace(MADE[0], parent="p"), MADE[1], asks())
 MORTAL = after(MADE[0], ev.AgentBound(process=7, survives=False))
 
 
@@ -220,6 +227,53 @@ CASES = [
         "judged",
     ),
     Case("of none it is not", IDLE, ev.RequestAssessed(sequence=9, members={}), verdict="ignored"),
+    # Child sessions.
+    Case(
+        "a child is announced",
+        RUNNING,
+        ev.UpdatesReceived(frames=(CHILD_UPDATE,), number=1),
+        "< session/update, heard",
+        "ChildAnnounced",
+    ),
+    Case("a child is made", RUNNING, ev.ChildMade(session="kid", own="kid"), "child"),
+    Case("it is made once", PARENT, ev.ChildMade(session="kid", own="kid"), verdict="known"),
+    Case("a child takes no prompt", CHILD, prompt("k"), verdict="child"),
+    Case(
+        "its parent's cancel is for it too",
+        PARENT,
+        ev.CancelReceived(),
+        "> session/cancel",
+        "SendToAgent, EndChildRequests",
+    ),
+    Case(
+        "and so is the end of the turn",
+        PARENT,
+        answers(number=2),
+        "< answer, turn_ended k, heard",
+        "TurnEnded k, EndChildRequests",
+    ),
+    Case(
+        "what a child has asked ends with the turn of its parent",
+        ASKED_CHILD,
+        ev.ParentTurnEnded(),
+        "> answer, settled",
+        "SendToAgent, DropOriginals, RequestSettled",
+    ),
+    Case("a session without a parent goes on", ASKED, ev.ParentTurnEnded(), verdict="ignored"),
+    Case(
+        "a cancel of a child goes to the agent",
+        ASKED_CHILD,
+        ev.CancelReceived(),
+        "> session/cancel, > answer, settled",
+        "SendToAgent, SendToAgent, DropOriginals, RequestSettled",
+    ),
+    Case(
+        "a child that is closed has its answers first",
+        ASKED_CHILD,
+        ev.CloseReceived(by=LATE),
+        "> answer, settled, released",
+        "SendToAgent, DropOriginals, RequestSettled, CloseInAgent",
+    ),
     # Processes.
     Case("a session is made", new_state("s"), MADE[0], "made"),
     Case("a process that the stream knows is bound", UNBOUND, ev.AgentBound(process=7, survives=True)),

@@ -195,6 +195,9 @@ class V2Client(Edge):
         if session_id not in self._desk.sessions and self._desk.is_beginning:
             self._early.append(params)
             return []
+        fields = as_object(params.get("update"))
+        if fields.get("sessionUpdate") == "subagent_update" and is_text(fields.get("sessionId")):
+            self._desk.session(fields["sessionId"]).is_child = True
         return self._desk.session(session_id).update(params)
 
     def _noted(self, message: Message) -> list[Out]:

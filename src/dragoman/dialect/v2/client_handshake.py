@@ -65,6 +65,7 @@ def initialize_in_v1(params: Object) -> Object:
         "auth": {"terminal": terminal},
         "plan": {},
         "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
+        "subagents": {},
     }
     for name in ("elicitation", "_meta"):
         if is_object(capabilities.get(name)):

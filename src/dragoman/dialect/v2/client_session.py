@@ -65,6 +65,8 @@ class Session:
         self.closing: list[Message] = []  # answers to session/close that wait for the turn to end
         self.loading: Loading = "no"
         self.is_closed = False
+        self.is_child = False
+        """Whether the agent has announced it as a child: it says how it stands with its parent's updates."""
         self.title: str | None = None
         self.updated_at: str | None = None
         self._ids = ids
@@ -132,7 +134,7 @@ class Session:
 
     def move(self, state: str, more: Object | None = None) -> list[Out]:
         """Into a state, if it is another one or there is more to say of it."""
-        if state == self._state and more is None:
+        if self.is_child or (state == self._state and more is None):
             return []
         self._state = state
         return [self._say({"sessionUpdate": "state_update", "state": state, **(more or {})})]

@@ -46,6 +46,7 @@ CLIENT: dict[str, Any] = {
         "fs": {"readTextFile": True, "writeTextFile": True},
         "terminal": True,
         "elicitation": {"form": {}, "url": {}},
+        "subagents": {},
     },
 }
 
@@ -288,6 +289,8 @@ class AgentPool:
             if session.life is not None and not session.life.over:
                 session.life.used = asyncio.get_running_loop().time()
                 return session.life
+            if session.state.parent:
+                raise LinkClosed("a child session is its agent's own, and its agent has left it")
             life = await self.life(session.state.agent)
             own, note = life.bound.get(session.id), None
             if own is None:

@@ -55,11 +55,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CALL_SECONDS = 120.0
-EARLY = 1000
+EARLY = 20_000
 EARLY_BYTES = 4 * MIB
 """Messages about sessions that are being made, and their bytes; more than a few, nobody sends. The line is
 not paused for them: the answer that makes the session comes behind them.
 """
+
+SOUGHT = 1000
+"""Names that are no sessions of ours and are remembered as such; of more, no agent speaks by mistake."""
+
+LOOKING = "sessions are looked for"
+"""Why an agent is not read for a moment."""
 
 REFUSED_BYTES = MIB
 """Refusals that an agent may leave unread before it is not read either."""
@@ -134,11 +140,12 @@ class AgentProcess:
         self._refused = 0  # bytes of refusals since it has last taken everything
         self._draining: asyncio.Task[None] | None = None
         self._making = 0
-        self._early: list[tuple[bytes, int, Receipt]] = []
-        self._early_bytes = 0
+        self._early: dict[str, list[tuple[bytes, int, Receipt]]] = {}  # by session
+        self._early_count = self._early_bytes = 0
         self._on_end = on_end
         self._find = find
         self._sought: set[str] = set()  # sessions that were looked for, and perhaps not found
+        self._looking: set[str] = set()  # those that are being looked for
         self._seeking: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
@@ -276,10 +283,22 @@ class AgentProcess:
     def _made(self) -> None:
         self._making -= 1
         if not self._making:
-            early, self._early, self._early_bytes = self._early, [], 0
-            for frame, number, receipt in early:
-                self._sort(frame, number, receipt)
-                self.stored(receipt)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """With what was said early, in the order in which sessions were named: one may announce the next."""
+        for name in list(self._early):
+            if self._looking or self._making:
+                return
+            self._sort_early(name)
+
+    def _sort_early(self, name: str) -> None:
+        """What was said of a session before it was known."""
+        for frame, number, receipt in self._early.pop(name, ()):
+            self._early_count -= 1
+            self._early_bytes -= len(frame)
+            self._sort(frame, number, receipt)
+            self.stored(receipt)
 
     async def call(self, method: str, params: Any, *, within: float = CALL_SECONDS) -> Raw:
         """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`."""
@@ -323,7 +342,7 @@ class AgentProcess:
     def _take(self, name: str, lines: list[bytes], first: int, receipt: Receipt) -> None:
         """Lines that are all notifications of one session, or all something else if it has no name."""
         session = self.sessions.get(name)
-        if session is not None and session.id == name:
+        if session is not None and session.id == name and name not in self._early:
             session.on_updates(lines, first + len(lines) - 1, self, self._open(receipt))
         else:
             for number, line in enumerate(lines, first):
@@ -344,21 +363,29 @@ class AgentProcess:
         """To the session that it is about."""
         name = session_of(message.params)
         session = self.sessions.get(name) if name else None
-        if session is not None:
+        waits = name in self._early  # behind what was said before the session was known
+        if session is not None and not waits:
             if session.id != name:
                 frame = readdressed(frame, session.id)
             if isinstance(message, Notification):
                 session.on_updates([frame], number, self, self._open(receipt))
             else:
                 session.on_request(frame, message.id, number, self, self._open(receipt))
-        elif (self._making or self._seek(name)) and self._has_room_for_early(frame):
-            self._early.append((frame, number, self._open(receipt)))
+        elif (waits or self._is_awaited(name)) and self._has_room_for_early(frame):
+            self._early.setdefault(name, []).append((frame, number, self._open(receipt)))
+            self._early_count += 1
             self._early_bytes += len(frame)
         else:
             self._beyond(frame, message, name)
 
+    def _is_awaited(self, name: str) -> bool:
+        """Whether it may be a session in a moment: one that is being made, or looked for."""
+        if self._making or name in self._looking:
+            return True
+        return self._may_seek(name) if self._looking else self._seek(name)
+
     def _has_room_for_early(self, frame: bytes) -> bool:
-        if len(self._early) < EARLY and self._early_bytes + len(frame) <= EARLY_BYTES:
+        if self._early_count < EARLY and self._early_bytes + len(frame) <= EARLY_BYTES:
             return True
         self._acknowledge_early()
         return False
@@ -367,8 +394,9 @@ class AgentProcess:
         """The keeper sends no more while too much is unacknowledged, and the answer that is waited for is
         among that: what waits here is then lost if the hub is killed before the session is made.
         """
-        receipts = [receipt for _, _, receipt in self._early]
-        self._early = [(frame, number, Receipt(number)) for frame, number, _ in self._early]
+        receipts = [receipt for early in self._early.values() for _, _, receipt in early]
+        for early in self._early.values():
+            early[:] = [(frame, number, Receipt(number)) for frame, number, _ in early]
         for receipt in receipts:
             self.stored(receipt)
 
@@ -388,13 +416,21 @@ class AgentProcess:
         elif malformed.code is not None:
             self.refuse(seen.id, error_object(malformed.code, f"{NAMES[malformed.code]}: {why}"))
 
+    def seek_child(self, own: str) -> None:
+        """A session of ours has announced a child: it is a session from here on."""
+        if own not in self.sessions and own not in self._looking:
+            self._sought.discard(own)
+            self._seek(own)
+
     def _seek(self, session_id: str) -> bool:
-        """A session may be asleep in the journal; it is looked for once."""
-        known = session_id in self._sought or session_id in self.parted
-        if not session_id or known or len(self._sought) >= EARLY:
+        """A session may be asleep in the journal, or a child of one of ours; it is looked for once. The agent
+        is not read meanwhile: what it says of the session waits here.
+        """
+        if not self._may_seek(session_id):
             return False
         self._sought.add(session_id)
-        self._making += 1  # from here on, not from when the task begins: more may come before that
+        self._looking.add(session_id)
+        self.hold(LOOKING)
         task = asyncio.get_running_loop().create_task(
             self._sought_for(session_id), name="hub seeks a session"
         )
@@ -402,11 +438,22 @@ class AgentProcess:
         task.add_done_callback(self._seeking.discard)
         return True
 
+    def _may_seek(self, session_id: str) -> bool:
+        known = session_id in self._sought or session_id in self.parted
+        return bool(session_id) and not known and len(self._sought) < SOUGHT
+
     async def _sought_for(self, session_id: str) -> None:
         try:
             await self._find(self, session_id)
         finally:
-            self._made()
+            self._looking.discard(session_id)
+            if session_id in self.sessions:
+                self._sought.discard(session_id)  # it may rest, and be looked for again
+            if not self._making or session_id in self.sessions:
+                self._sort_early(session_id)
+            self._go_on()
+            if not self._looking:
+                self.release(LOOKING)
 
     def _answered(self, frame: bytes, answer: Response | Failure, number: int, receipt: Receipt) -> None:
         call = self._connection.take(answer.id)

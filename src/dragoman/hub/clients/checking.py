@@ -25,6 +25,8 @@ KINDS: dict[str, type] = {
 }
 """Members of the protocol's requests about sessions."""
 
+CHILD = "its agent alone works in it; send this to the parent session"
+
 
 def check_version(params: Mapping[str, Raw]) -> None:
     version = value_of(params.get("protocolVersion"))
@@ -55,6 +57,12 @@ def check_open(session: LiveSession) -> None:
         raise session_not_found(session.id)
 
 
+def check_no_child(session: LiveSession) -> None:
+    """A child session is its agent's own: a client reads it, answers its requests, and may cancel it."""
+    if session.state.parent:
+        raise invalid_request(f"session {session.id} is a child of {session.state.parent}: {CHILD}")
+
+
 def prompt_refusal(verdict: Verdict) -> ErrorAnswer | None:
     """What a client hears whose prompt was not accepted; None if it was, or is known already."""
     match verdict:
@@ -62,4 +70,6 @@ def prompt_refusal(verdict: Verdict) -> ErrorAnswer | None:
             return invalid_request("the session is being closed; load it again before the next prompt")
         case "full":
             return invalid_request("too many prompts wait in this session already")
+        case "child":
+            return invalid_request(CHILD)
     return None

@@ -313,7 +313,7 @@ class HubClient:
         that it answers with `cancelled` whatever it is asked in the session; no person has decided that.
         """
         calls = self.questions.calls
-        waiting = {number for number, call in calls.items() if call.context[0] is session}
+        waiting = {number for number, call in calls.items() if call.context[0].root is session}
         self._dismissed = waiting | (self._dismissed & calls.keys())
 
     # Rights.
@@ -326,6 +326,16 @@ class HubClient:
         """Whether it may decide what an agent asks people, and can put the question to a person."""
         is_able = request.method not in self.unknown_questions and can_be_asked(self.capabilities, request)
         return is_able and self.grant.may("approve")
+
+    @property
+    def knows_children(self) -> bool:
+        """Whether it takes messages about child sessions that it has not asked for."""
+        return isinstance(self.capabilities.get("subagents"), dict)
+
+    @property
+    def follows_children(self) -> bool:
+        """Whether it is told what happens in child sessions of a session that it follows."""
+        return self.knows_children or self.events
 
     def may_reach(self, session: LiveSession) -> None:
         """Whether the session is among those that its token is for."""

@@ -18,11 +18,11 @@ from msgspec import UNSET, UnsetType
 from dragoman.errors import DragomanError, LinkClosed
 from dragoman.hub.clients.questions import PERMISSION, is_told
 from dragoman.hub.clients.rendering import Position, asked_again, block_of
-from dragoman.hub.session.frames import encoded
+from dragoman.hub.session.frames import UPDATE, encoded
 from dragoman.hub.session.notes import read_note
 from dragoman.journal.runs import first_of, last_of
 from dragoman.runtime.signal import Signal
-from dragoman.wire import notification
+from dragoman.wire import Request, decode, notification
 
 if TYPE_CHECKING:
     from dragoman.hub.clients.client import HubClient
@@ -39,11 +39,24 @@ AGAIN_SECONDS = 5.0
 class Follower:
     """A `View` of its client on the session."""
 
-    def __init__(self, session: LiveSession, client: HubClient, position: Position) -> None:
+    def __init__(
+        self,
+        session: LiveSession,
+        client: HubClient,
+        position: Position,
+        *,
+        through: Follower | None = None,
+    ) -> None:
+        """`through` is how the client follows the parent of a child session that it has not asked for."""
         self.session = session
         self.client = client
         self.position = position
-        self.cursors = client.cursors
+        self.through = through
+        self.is_silent = through is not None and not client.follows_children
+        """Whether it is only asked: it knows no children, and what they tell would mean nothing to it."""
+        self.name: str = session.id if through is None or client.knows_children else through.name
+        """The session in whose name it is asked: one that it knows."""
+        self.cursors = client.cursors and not self.is_silent
         self.events = client.events
         self.own: set[str] = set()  # keys of prompts that it wrote
         self.expected: set[str] = set()  # keys of prompts that are about to come again, to be answered
@@ -173,12 +186,23 @@ class Follower:
         self._come.set()
 
     def _tell(self, entries: Sequence[Stored]) -> None:
-        block = block_of(self.session.id, entries, self, skip=self.position.part)
+        shown = [stored for stored in entries if _is_about_requests(stored)] if self.is_silent else entries
+        block = block_of(self.session.id, shown, self, skip=self.position.part)
         self.position = Position(last_of(entries))
-        if block:
+        if block and self.is_silent:
+            self.client.send(block)
+        elif block:
             self.client.show(self.session.id, self.position, block)
 
     # The view.
+
+    @property
+    def stand_in(self) -> str:
+        return "" if self.name == self.session.id else self.name
+
+    def on_child(self, session_id: str, /) -> None:
+        hub = self.session.hub
+        hub.owner.start(hub.children.attach(self, session_id))
 
     def waits_for(self, key: str, /) -> tuple[Id, ...]:
         return self.client.waiting.get((self.session.id, key), ())
@@ -229,6 +253,12 @@ class Follower:
         if number is None or self.client.questions.take(number) is None:
             return UNSET
         return number
+
+
+def _is_about_requests(stored: Stored) -> bool:
+    if stored.direction != "to_client":
+        return stored.direction == "note"
+    return not stored.frame.startswith(UPDATE) and isinstance(decode(stored.frame), Request)
 
 
 def _ended(stored: Stored) -> str | None:

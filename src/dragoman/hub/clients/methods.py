@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, Raw
 
 from dragoman.errors import DragomanError, Elsewhere, ErrorAnswer
-from dragoman.hub.clients.checking import check_kinds, check_open, checked_key, prompt_refusal
+from dragoman.hub.clients.checking import check_kinds, check_no_child, check_open, checked_key, prompt_refusal
 from dragoman.hub.clients.hub_methods import HubMethods
 from dragoman.hub.clients.rendering import Position, read_cursor
 from dragoman.hub.engine.forking import fork
@@ -213,7 +213,7 @@ class Methods:
         """What a client brings along counts for the next process of the agent, if it may drive one: MCP
         servers are commands.
         """
-        if not client.grant.may("prompt"):
+        if not client.grant.may("prompt") or session.state.parent:
             return
         await self._permit_servers(session, params)
         if "mcpServers" in params:
@@ -232,6 +232,7 @@ class Methods:
             client,
             cwd=cwd if isinstance(cwd, str) else None,
             cursor=cursor if isinstance(cursor, str) else None,
+            with_children=False,
         )
         sessions = [
             {key: one[key] for key in ("sessionId", "cwd", "title", "updatedAt") if one.get(key)}
@@ -269,6 +270,7 @@ class Methods:
 
     async def _set_mode(self, client: HubClient, params: Params, request_id: Id) -> Result:
         session = await self._session(client, params)
+        check_no_child(session)
         result = await self._hub.ask(session, "session/set_mode", params)
         mode = value_of(params.get("modeId"))
         self._hub.tell(session, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
@@ -276,6 +278,7 @@ class Methods:
 
     async def _set_option(self, client: HubClient, params: Params, request_id: Id) -> Result:
         session = await self._session(client, params)
+        check_no_child(session)
         result = await self._hub.ask(session, "session/set_config_option", params)
         options = value_of(result, {})
         if isinstance(options, dict) and isinstance(options.get("configOptions"), list):
@@ -321,6 +324,7 @@ class Methods:
     def _prompt(self, client: HubClient, request_id: Id, params: Params, session: LiveSession) -> None:
         if not isinstance(value_of(params.get("prompt")), list):
             raise invalid_params("prompt is missing")
+        check_no_child(session)
         given = checked_key(ours_in(params))
         key = given or uuid.uuid4().hex
         follower = client.followed.get(session.id)
@@ -349,6 +353,10 @@ class Methods:
     def cancel(self, client: HubClient, params: Params) -> None:
         session = self._followed(client, params)
         if session is None:
+            return
+        if session.state.parent:
+            if self._hub.children.may_cancel(session):
+                session.cancel()
             return
         mine = [key for (of, key) in client.waiting if of == session.id]
         ours = ours_in(params)

@@ -20,6 +20,8 @@ from dragoman.hub.session.frames import (
     encoded,
     object_of,
     ours_in,
+    readdressed,
+    session_of,
     value_of,
     with_cursor,
     with_cursors,
@@ -90,6 +92,13 @@ class View(Protocol):
 
     def open_params(self, sequence: int, /) -> bytes | None:
         """What a request that is open asks for, as the agent said it; None if it is open no more."""
+
+    @property
+    def stand_in(self) -> str:
+        """The session in whose name it is asked, because it does not know this one; else empty."""
+
+    def on_child(self, session_id: str, /) -> None:
+        """It has been told of a child session."""
 
     def settles(self, sequence: int, /) -> Id | UnsetType:
         """The id under which it was asked, if it still is; it is not any more."""
@@ -163,11 +172,23 @@ def asked_again(one: OpenRequest, view: View) -> bytes:
     if isinstance(asked, UnsetType):
         notice = view.notice(one.sequence, one.method)
         return b"" if notice is None else notification(NOTICE, encoded({"request": notice}))
-    message = request(asked, one.method, bytes(one.params))
-    if not view.cursors:
-        return message
-    ours = {"request": str(one.sequence), **UNJUDGED, **view.judged(one.sequence)}
-    return with_ours(message[:-1], "params", ours) + b"\n"
+    question = _question(asked, one.sequence, one.method, bytes(one.params), view)
+    if view.cursors and question.member:
+        return with_ours(question.message, question.member, question.ours or {}) + b"\n"
+    return question.message + b"\n"
+
+
+def _question(asked: Id, sequence: int, method: str, params: bytes, view: View) -> Said:
+    """What a client is asked. A question in the name of another session brings no cursor: a cursor of the
+    child's stream would be taken for one of the session that is named.
+    """
+    message = request(asked, method, params)[:-1]
+    ours = {"request": str(sequence), **UNJUDGED, **view.judged(sequence)}
+    if not view.stand_in:
+        return Said(message, ours=ours)
+    child = {"child": session_of(Raw(params))}
+    message = readdressed(message, view.stand_in)
+    return Said(with_ours(message, "params", {**ours, **child} if view.cursors else child), "")
 
 
 def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
@@ -182,8 +203,7 @@ def _from_agent(session: str, stored: Stored, view: View) -> Iterator[Said]:
         params = b"{}" if message.params is None else bytes(message.params)
     asked = view.asks(stored.sequence, message.method)
     if not isinstance(asked, UnsetType):
-        ours = {"request": name, **UNJUDGED, **view.judged(stored.sequence)}
-        yield Said(request(asked, message.method, params)[:-1], ours=ours)
+        yield _question(asked, stored.sequence, message.method, params, view)
     elif (notice := view.notice(stored.sequence, message.method)) is not None:
         yield Said(notification(NOTICE, encoded({"request": notice}))[:-1])
     if view.events and message.method in QUESTIONS:
@@ -218,6 +238,8 @@ def _noted(session: str, stored: Stored, view: View) -> Iterator[Said]:
             view.answered(note.key)
         for request_id in waiting:
             yield _answer(request_id, note)
+    elif note.hub == "child":
+        view.on_child(note.session)
     elif note.hub == "settled":
         asked = view.settles(int(note.request or "0"))
         if not isinstance(asked, UnsetType):
@@ -235,6 +257,8 @@ def _answer(waiting: Id, note: Note) -> Said:
 
 def _told(note: Note, frame: bytes) -> dict[str, Any]:
     members: dict[str, Any] = dict(event_of(frame))
+    if note.hub == "child":
+        return {"event": "child", "child": note.session}
     result = value_of(members.pop("result", None)) if note.hub == "turn_ended" else None
     if isinstance(result, dict):
         members["stopReason"] = result.get("stopReason")
@@ -264,6 +288,7 @@ class HistoryView:
 
     cursors = True
     events = True
+    stand_in = ""
 
     def waits_for(self, key: str, /) -> tuple[Id, ...]:
         return ()
@@ -282,6 +307,9 @@ class HistoryView:
 
     def open_params(self, sequence: int, /) -> bytes | None:
         return None
+
+    def on_child(self, session_id: str, /) -> None:
+        pass
 
     def settles(self, sequence: int, /) -> UnsetType:
         return UNSET

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from dragoman.errors import JournalError
 from dragoman.hub.session.frames import encoded, object_of, value_of
+from dragoman.hub.session.notes import read_note
 from dragoman.version import VERSION
 from dragoman.wire import notification
 
@@ -17,12 +20,17 @@ if TYPE_CHECKING:
     from dragoman.journal import StreamInfo
 
 
+PARENTS = 10_000
+"""Streams of which it is remembered whether they are children."""
+
+
 class SessionViews:
     """Reads the hub and changes nothing."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._watching: WeakSet[HubClient] = WeakSet()
+        self._parents: dict[str, str] = {}  # of streams that are not open
 
     def shown_to(self, client: HubClient) -> dict[str, Any]:
         """What a client learns of the hub when it introduces itself."""
@@ -88,7 +96,9 @@ class SessionViews:
     def described(self, session: LiveSession) -> dict[str, Any]:
         state = session.state
         turn = state.current
-        more = {} if turn is None else {"turn": {"key": turn.key, "by": turn.by}}
+        more: dict[str, Any] = {} if turn is None else {"turn": {"key": turn.key, "by": turn.by}}
+        if state.parent:
+            more["parent"] = state.parent
         return {
             "sessionId": session.id,
             "agent": state.agent,
@@ -129,17 +139,45 @@ class SessionViews:
         agent: str | None = None,
         cwd: str | None = None,
         state: str | None = None,
+        with_children: bool = True,
     ) -> dict[str, Any]:
         found: list[dict[str, Any]] = []
         while len(found) < limit:
             listing = await self._hub.journal.list(
                 cursor=cursor, limit=limit - len(found), agent=agent, cwd=cwd, state=state
             )
-            found += [self._line(info) for info in listing.streams if self._may_list(client, info)]
+            shown = [info for info in listing.streams if self._may_list(client, info)]
+            parents = await asyncio.gather(*(self._parent_of(info.stream) for info in shown))
+            found += [
+                self._line(info) | ({"parent": parent} if parent else {})
+                for info, parent in zip(shown, parents, strict=True)
+                if with_children or not parent
+            ]
             cursor = listing.cursor
             if cursor is None:
                 break
         return {"sessions": found} | ({} if cursor is None else {"nextCursor": cursor})
+
+    async def _parent_of(self, stream: str) -> str:
+        """The parent of a child session; empty for any other. The first entry of a stream says it."""
+        session = self._hub.sessions.get(stream)
+        if session is not None:
+            return session.state.parent
+        if stream not in self._parents:
+            if len(self._parents) >= PARENTS:
+                self._parents.clear()
+            self._parents[stream] = await self._read_parent(stream)
+        return self._parents[stream]
+
+    async def _read_parent(self, stream: str) -> str:
+        try:
+            async for page in self._hub.journal.replay(stream, limit=1):
+                for stored in page:
+                    note = read_note(stored.frame)
+                    return "" if note is None else note.parent
+        except JournalError:
+            pass  # it was deleted meanwhile, or its first entry is damaged: a listing goes on without it
+        return ""
 
     def _line(self, info: StreamInfo) -> dict[str, Any]:
         open_session = self._hub.sessions.get(info.stream)

@@ -67,12 +67,15 @@ async def _forked_by_agent(
     hub: Hub, source: LiveSession, params: dict[str, Raw]
 ) -> tuple[AgentProcess | None, dict[str, Any] | None]:
     """What the agent answers, if it can fork, and the process that knows the fork."""
+    if source.state.parent:
+        return None, None  # a child is its agent's own
     life = await hub.pool.bind(source)
     if not life.can("sessionCapabilities", "fork"):
         return None, None
     own = life.bound.get(source.id, source.id)
     try:
-        answer = value_of(await life.call("session/fork", {**params, "sessionId": own}), {})
+        with life.making():
+            answer = value_of(await life.call("session/fork", {**params, "sessionId": own}), {})
     except CallFailed:
         return None, None
     is_forked = isinstance(answer, dict) and isinstance(answer.get("sessionId"), str)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -108,6 +108,19 @@ class LiveSession:
     def state(self) -> SessionState:
         return self._state
 
+    def ancestors(self) -> Iterator[LiveSession]:
+        """The session itself, its parent, and so on, as far as they are open."""
+        session: LiveSession | None = self
+        while session is not None:
+            yield session
+            session = self.hub.sessions.get(session.state.parent)
+
+    @property
+    def root(self) -> LiveSession:
+        """The session of a client for which this one works; itself, unless it is a child."""
+        *_, last = self.ancestors()
+        return last
+
     @property
     def is_forgettable(self) -> bool:
         """Whether nothing would be lost by forgetting it until somebody asks for it again."""
@@ -122,6 +135,8 @@ class LiveSession:
         state, life = self._state, self.life
         if life is None or life.over or state.phase != "open" or self.followers or self.binding.in_use:
             return False
+        if state.parent or any(child.state.requests for child in self.hub.children.open_children(self)):
+            return False  # children are not the client's to close, and rest in their own way
         quiet = not (state.is_busy or state.queue or state.requests)
         returns = life.can("sessionCapabilities", "resume") or life.can("loadSession")
         return quiet and returns and life.can("sessionCapabilities", "close")
@@ -169,6 +184,8 @@ class LiveSession:
     def _compare(self, before: SessionState, after: SessionState) -> None:
         if after.title is not before.title and after.title != before.title:
             self.hub.describe(self, title=after.title)
+        if after.children is not before.children:
+            self.hub.children.on_change(self, before)
         if after.queue is not before.queue:
             self.bounds.count_prompts(prompt.params for prompt in after.queue)
         if after.requests is not before.requests:
@@ -214,9 +231,11 @@ class LiveSession:
     # From the agent.
 
     def on_updates(self, frames: Sequence[bytes], number: int, life: AgentProcess, receipt: Receipt) -> None:
-        if self.is_replaying:
+        if self.is_replaying or (self._state.parent and self.root.is_replaying):
             life.stored(receipt)
             return
+        if self._state.parent:
+            self.used = asyncio.get_running_loop().time()
         verdict = self.dispatch(ev.UpdatesReceived(frames=frames, number=number))
         if verdict == "done":
             for update in tool_call_updates(self.id, frames):
@@ -423,9 +442,10 @@ class LiveSession:
         self.hub.resting(self)
 
     async def _close_in_agent(self, deletes: bool) -> None:
+        await self.hub.children.close(self, deletes=deletes)
         life = self.life
         try:
-            if life is not None and not life.over:
+            if life is not None and not life.over and not self._state.parent:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await self._end_in(life, deletes)
         except (DragomanError, TimeoutError) as error:
@@ -434,7 +454,7 @@ class LiveSession:
             )
         life = self.unbind()
         if life is not None:
-            life.forget(self)
+            life.parted.add(life.forget(self))  # what it still says of the session is not a child's
         self.pending.agent_gone()
         self.dispatch(ev.AgentClosed())
 
@@ -563,11 +583,9 @@ class LiveSession:
             case ev.RequestSettled():
                 self._on_settled(effect)
             case ev.TurnEnded(key=key):
-                self.used = asyncio.get_running_loop().time()
-                self.hub.changes.end(self.id, key)
-                self.hub.desk.answer_detached(self, key, self._state.answers.get(key))
-                if self.life is not None:
-                    self.pending.confirm(self.life.taken(self))
+                self._on_turn_ended(key)
+            case ev.ChildAnnounced() | ev.EndChildRequests():
+                self.hub.children.carry_out(self, effect)
             case ev.DropOriginals(sequences=sequences):
                 self.pending.settle(*sequences)
             case ev.CloseInAgent(deletes=deletes):
@@ -586,6 +604,13 @@ class LiveSession:
         if effect.prompt_id is not None:
             life.expect(effect.prompt_id, self)
         life.say(self, effect.frame, effect.after)
+
+    def _on_turn_ended(self, key: str) -> None:
+        self.used = asyncio.get_running_loop().time()
+        self.hub.changes.end(self.id, key)
+        self.hub.desk.answer_detached(self, key, self._state.answers.get(key))
+        if self.life is not None:
+            self.pending.confirm(self.life.taken(self))
 
     def _on_settled(self, effect: ev.RequestSettled) -> None:
         one: OpenRequest = effect.request

@@ -57,6 +57,8 @@ async def open_session(hub: Hub, session_id: str) -> LiveSession:
         hub.pool.join(session, life, state.agent_session)
     hub.sessions[session_id] = session
     session.pending.recall(session, originals)
+    if session.life is not None and state.parent:
+        hub.children.on_open(session)
     # Nobody forgets a session in the middle of something: whoever had it before is gone, here or elsewhere.
     if claim.taken or not is_calm(session.state) or info.state in ("running", "waiting"):
         await take_up(hub, session)

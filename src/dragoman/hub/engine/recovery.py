@@ -118,6 +118,8 @@ async def take_up(hub: Hub, session: LiveSession) -> None:
     else:
         why = "the turn was cut short: the hub was stopped, and the agent with it"
         session.dispatch(ev.AgentGone(error=error_object(INTERNAL_ERROR, why)))
+    if session.state.parent and session.state.requests:
+        await hub.children.end_orphaned_requests(session)
     session.on_change()
     session.dispatch(ev.Resumed())
 

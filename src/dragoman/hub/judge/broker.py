@@ -147,6 +147,8 @@ class ApprovalBroker:
 
     def told(self, session: LiveSession, one: OpenRequest) -> dict[str, Any]:
         more: dict[str, Any] = {"expiresAt": one.expires} if one.expires else {}
+        if session.state.parent:
+            more["parent"] = session.state.parent
         if one.rule:
             more["rule"] = one.rule
         return {
@@ -193,7 +195,7 @@ class ApprovalBroker:
         """Whether the hub lends what is asked for, and not a client."""
         terminal = value_of(object_of(one.params).get("terminalId"))
         ours = isinstance(terminal, str) and (session.id, terminal) in self._terminals
-        turn = session.state.turn
+        turn = session.root.state.turn
         return ours or self._hub.options.files != "client" or turn is None or one.method not in turn.lends
 
     def _give_to_client(self, session: LiveSession, one: OpenRequest) -> None:
@@ -249,7 +251,8 @@ class ApprovalBroker:
         session.settle(one.sequence, outcome="answered", by="hub", error=told)
 
     def _prompted(self, client: HubClient, session: LiveSession) -> bool:
-        """Whether the turn that runs is this client's."""
+        """Whether the turn that runs is this client's; a child works for the turn of another session."""
+        session = session.root
         turn, follower = session.state.turn, client.followed.get(session.id)
         if turn is None or follower is None:
             return False

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from dragoman.hub.session.state import (
+    ChildSession,
     OpenRequest,
     OpenTurn,
     PromptAnswer,
@@ -19,7 +20,7 @@ from dragoman.hub.session.state import (
 
 _SAME = (
     *("agent", "cwd", "folders", "agent_session", "process", "bound_at", "taken_before", "made"),
-    *("heard", "turn", "queue", "title", "failed", "turns"),
+    *("heard", "turn", "queue", "title", "failed", "turns", "parent", "children"),
 )
 """What state and checkpoint have under the same names."""
 
@@ -47,6 +48,8 @@ class Checkpoint(Struct, kw_only=True, omit_defaults=True, tag_field="hub", tag=
     title: str = ""
     failed: bool = False
     turns: int = 0
+    parent: str = ""
+    children: dict[str, ChildSession] = {}
 
 
 _encode = msgspec.json.Encoder().encode

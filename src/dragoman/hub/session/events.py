@@ -72,6 +72,9 @@ class SessionMade(_Event, frozen=True):
     """The key of the request that it was made for."""
     taken: int = 0
     """The last number of an earlier stream of this name that the agent's host has taken."""
+    parent: str = ""
+    """The session whose child it is: the agent has made it for its own work."""
+    title: str = ""
 
 
 class Renamed(_Event, frozen=True):
@@ -87,6 +90,18 @@ class CloseReceived(_Event, frozen=True):
 
     by: float
     deletes: bool = False
+
+
+class ChildMade(_Event, frozen=True):
+    """The agent works in a child session of this one, and the child's stream exists."""
+
+    session: str
+    own: str
+    """The agent's own id for it."""
+
+
+class ParentTurnEnded(_Event, frozen=True):
+    """The turn for which a child session works has ended or was cancelled: nobody waits for its requests."""
 
 
 class FrameForAgent(_Event, frozen=True):
@@ -260,6 +275,8 @@ Event: TypeAlias = (
     | Renamed
     | FoldersChanged
     | CloseReceived
+    | ChildMade
+    | ParentTurnEnded
     | FrameForAgent
     | FrameForClients
     | UpdatesReceived
@@ -340,6 +357,18 @@ class TurnEnded(_Effect, frozen=True):
     key: str
 
 
+class ChildAnnounced(_Effect, frozen=True):
+    """The agent has announced a child session: see that it has a stream."""
+
+    own: str
+
+
+class EndChildRequests(_Effect, frozen=True):
+    """Tell children that the turn has ended; if `spares_running`, not those that go on without it."""
+
+    spares_running: bool
+
+
 class DropOriginals(_Effect, frozen=True):
     """Nobody has to act upon these entries any more."""
 
@@ -377,6 +406,8 @@ Effect: TypeAlias = (
     | OpenRequestReceived
     | RequestSettled
     | TurnEnded
+    | ChildAnnounced
+    | EndChildRequests
     | DropOriginals
     | CloseInAgent
     | Forget

@@ -255,6 +255,8 @@ def stored_part(state: SessionState) -> tuple[object, ...]:
         frozenset((key, answer.sequence, outcome_of(answer.note)) for key, answer in state.answers.items()),
         state.has_old_answers,
         tuple(sorted(state.latest.items())),
+        state.parent,
+        tuple(state.children.items()),
     )
 
 

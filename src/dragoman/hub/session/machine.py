@@ -20,10 +20,12 @@ from dragoman.hub.session.frames import encoded, object_of, value_of
 from dragoman.hub.session.notes import note
 from dragoman.hub.session.state import (
     OWN_ID,
+    TITLE,
     Direction,
     OpenRequest,
     SessionState,
     apply,
+    has_room_for,
     is_own_id,
     with_request,
 )
@@ -41,10 +43,7 @@ REDACTED_PROMPT = (
     "send it again"
 )
 
-TITLE = 80
-"""Characters of a title that is taken from a prompt."""
-
-Verdict: TypeAlias = Literal["done", "ignored", "accepted", "known", "closing", "full"]
+Verdict: TypeAlias = Literal["done", "ignored", "accepted", "known", "closing", "full", "child"]
 
 
 class Step(NamedTuple):
@@ -71,6 +70,8 @@ def prompt_verdict(state: SessionState, key: str, most: int) -> Verdict:
     """What becomes of a prompt with this key that comes now."""
     if state.knows_key(key):
         return "known"
+    if state.parent:
+        return "child"
     if state.phase != "open":
         return "closing"
     return "full" if len(state.queue) >= most else "accepted"
@@ -208,7 +209,17 @@ def _answer_received(work: _Work, event: ev.AnswerReceived) -> Verdict:
 
 
 def _cancel_received(work: _Work, event: ev.CancelReceived) -> Verdict:
-    return "done" if _cancel(work) else "ignored"
+    cancel = _cancel_child if work.state.parent else _cancel
+    return "done" if cancel(work) else "ignored"
+
+
+def _cancel_child(work: _Work) -> bool:
+    """A child has no turn that the hub knows of: the agent ends what it does there."""
+    if not work.state.is_bound:
+        return False
+    work.say(notification("session/cancel", encoded({"sessionId": work.state.id}))[:-1])
+    _end_requests(work)
+    return True
 
 
 def _cancel(work: _Work) -> bool:
@@ -225,6 +236,7 @@ def _cancel(work: _Work) -> bool:
     for open_request in work.state.requests.values():
         if open_request.is_question:
             _cancel_request(work, open_request)
+    _end_child_requests(work, spares_running=False)
     return True
 
 
@@ -245,6 +257,38 @@ def _write_end(work: _Work, key: str, **ending: Any) -> None:
     if waiting:
         work.do(ev.DropOriginals(after=last, sequences=waiting))
     work.do(ev.TurnEnded(after=last, key=key))
+    _end_child_requests(work, spares_running=True)
+
+
+# Child sessions.
+
+
+def _child_made(work: _Work, event: ev.ChildMade) -> Verdict:
+    if work.state.child(event.own).id:
+        return "known"
+    if not has_room_for(work.state, event.own):
+        return "full"
+    work.note("child", session=event.session, own=event.own)
+    return "done"
+
+
+def _parent_turn_ended(work: _Work, event: ev.ParentTurnEnded) -> Verdict:
+    if not work.state.parent:
+        return "ignored"
+    _end_requests(work)
+    return "done"
+
+
+def _end_requests(work: _Work) -> None:
+    """Of a child, and of its own children."""
+    for open_request in work.state.requests.values():
+        _cancel_request(work, open_request)
+    _end_child_requests(work, spares_running=False)
+
+
+def _end_child_requests(work: _Work, *, spares_running: bool) -> None:
+    if any(child.id for child in work.state.children.values()):
+        work.do(ev.EndChildRequests(after=work.state.last, spares_running=spares_running))
 
 
 # What the agent says and asks.
@@ -267,6 +311,9 @@ def _updates_received(work: _Work, event: ev.UpdatesReceived) -> Verdict:
     if fresh <= 0:
         return "ignored"
     work.append("to_client", *frames[-fresh:])
+    if work.state.children is not state.children:
+        for own in [own for own in work.state.children if own not in state.children]:
+            work.do(ev.ChildAnnounced(after=work.state.last, own=own))
     _mark_heard(work, event.number)
     return "done"
 
@@ -439,6 +486,8 @@ def _close_received(work: _Work, event: ev.CloseReceived) -> Verdict:
     )
     if not is_first:
         return "done"
+    if state.parent:  # the agent is not told to close a child, so it waits for its answers
+        _end_requests(work)
     for waiting in state.queue:
         _withdraw(work, waiting.key)
     if not _cancel(work):
@@ -528,7 +577,11 @@ def _session_made(work: _Work, event: ev.SessionMade) -> Verdict:
         members["taken"] = event.taken
     if event.key:
         members["key"] = event.key
+    if event.parent:
+        members["parent"] = event.parent
     work.note("made", **members, session=event.session, n=event.process)
+    if event.title:
+        work.note("renamed", title=event.title)
     return "done"
 
 
@@ -570,6 +623,8 @@ _HANDLERS: Mapping[type[Event], Callable[[_Work, Any], Verdict]] = {
     ev.Renamed: _renamed,
     ev.FoldersChanged: _folders_changed,
     ev.CloseReceived: _close_received,
+    ev.ChildMade: _child_made,
+    ev.ParentTurnEnded: _parent_turn_ended,
     ev.FrameForAgent: _frame_for_agent,
     ev.FrameForClients: _frame_for_clients,
     ev.RequestReceived: _request_received,

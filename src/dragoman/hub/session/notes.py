@@ -5,7 +5,8 @@ from its beginning knows the session as the hub knew it, and what its clients we
 
 | note | says |
 |---|---|
-| `made` | agent, folder, and what the agent, process `n`, answered to `session/new`; the key of the request |
+| `made` | agent, folder, and what the agent, process `n`, answered; key of the request, parent of a child |
+| `child` | a child session, whose stream exists, and the agent's own id for it |
 | `forked` | all that a fork begins with is stored; the key of the request |
 | `bound` | by which id an agent's process, `n`, knows the session from here on |
 | `released` | no process is to know the session from here on: the one that did is told to close it |
@@ -31,6 +32,7 @@ _encode = msgspec.json.Encoder(order=None).encode
 
 TOLD = frozenset(
     {
+        "child",
         "queued",
         "edited",
         "withdrawn",
@@ -63,6 +65,8 @@ class Note(Struct, frozen=True, omit_defaults=True):
     cwd: str = ""
     folders: list[str] = []
     session: str = ""
+    parent: str = ""
+    own: str = ""
     title: str = ""
     reason: str = ""
     remembers: bool | UnsetType = UNSET

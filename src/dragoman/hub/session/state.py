@@ -52,6 +52,12 @@ KEPT_KINDS = frozenset(
 )
 """Updates of which the latest says everything; a client that joins late is given those at once."""
 
+SUBAGENT = b"subagent_update"
+"""The update with which an agent announces a child session, and says what becomes of it."""
+
+TITLE = 80
+"""Characters of a title that is taken from a prompt or given to a child."""
+
 TOOL_CALLS = frozenset({b"tool_call", b"tool_call_update"})
 """Updates that say what a later request for permission may be about."""
 
@@ -63,6 +69,12 @@ OWN_ID = "hub:"
 
 ANSWERS = 64
 """Answers to prompts that are at hand for clients that lost theirs; the journal has all of them."""
+
+CHILDREN = 64
+"""Child sessions that an agent may begin in one turn of their parent; it needs a few."""
+
+ALL_CHILDREN = 1024
+"""Child sessions of one session in all its turns."""
 
 REDACTED = "[redacted]"
 """What journals leave of a secret."""
@@ -119,6 +131,22 @@ class OpenRequest(Struct, frozen=True):
     @property
     def is_question(self) -> bool:
         return self.method in QUESTIONS
+
+
+class ChildSession(Struct, frozen=True):
+    """What a session knows of a child of its own, which its agent has announced or spoken of."""
+
+    turn: int = 0
+    """The turn in which it was first heard of."""
+    title: str = ""
+    can_cancel: bool = False
+    """Whether the agent takes `session/cancel` for it."""
+    is_running: bool = False
+    """Whether the agent has said that it works, with or without a turn of the parent."""
+    id: str = ""
+    """The hub's id for it; empty as long as it has no stream."""
+    made_at: int = 0
+    """The entry that says so."""
 
 
 class PromptAnswer(Struct, frozen=True):
@@ -192,6 +220,10 @@ class SessionState(Struct, frozen=True, kw_only=True):
     title: str = ""
     failed: bool = False
     turns: int = 0
+    parent: str = ""
+    """The session whose child it is; empty for one that a client has made."""
+    children: dict[str, ChildSession] = {}
+    """By the agent's own ids for them."""
 
     phase: Phase = "open"
     start: str = ""
@@ -234,6 +266,10 @@ class SessionState(Struct, frozen=True, kw_only=True):
     def current(self) -> OpenTurn | QueuedPrompt | None:
         """The prompt that is with the agent, or on its way to it."""
         return self.turn or (self.queue[0] if self.start else None)
+
+    def child(self, own: str) -> ChildSession:
+        """What is known of a child, by the agent's own id for it."""
+        return self.children.get(own) or ChildSession()
 
     def update(self, kind: bytes) -> dict[str, Raw]:
         """The latest update of a kind, its members unread."""
@@ -304,17 +340,22 @@ def _apply_from_agent(state: SessionState, frames: Sequence[bytes], time: float)
         return replace(state, last=last)
     latest: dict[bytes, bytes] = {}
     requests: dict[int, OpenRequest] = {}
+    announced: list[bytes] = []
     for sequence, frame in enumerate(frames, first):
         kind = update_kind(frame, start)
         if kind is not None:
             if kind in KEPT_KINDS:
                 latest[kind] = frame
+            elif kind == SUBAGENT:
+                announced.append(frame)
             continue
         match decode(frame):
             case Notification(params=params):
                 named = value_of(object_of(object_of(params).get("update")).get("sessionUpdate"))
                 if isinstance(named, str) and named.encode() in KEPT_KINDS:
                     latest[named.encode()] = frame
+                elif named == SUBAGENT.decode():
+                    announced.append(frame)
             case Request(id=request_id, method=method, params=params):
                 held = Raw(b"{}" if params is None else bytes(params))
                 requests[sequence] = OpenRequest(sequence, request_id, method, held, time)
@@ -324,10 +365,51 @@ def _apply_from_agent(state: SessionState, frames: Sequence[bytes], time: float)
         latest={**state.latest, **latest} if latest else state.latest,
         requests={**state.requests, **requests} if requests else state.requests,
     )
+    for frame in announced:
+        state = _announced(state, frame)
     if b"session_info_update" in latest:
         title = value_of(state.update(b"session_info_update").get("title"))
         return replace(state, title=title) if isinstance(title, str) else state
     return state
+
+
+def _announced(state: SessionState, frame: bytes) -> SessionState:
+    """A `subagent_update`: what it leaves out stays as it was, and null takes it back."""
+    update = object_of(object_of(object_of(frame).get("params")).get("update"))
+    name = value_of(update.get("sessionId"))
+    if not isinstance(name, str) or not is_name(name) or name == state.id or not has_room_for(state, name):
+        return state
+    child = state.children.get(name) or ChildSession(turn=state.turns)
+    if "title" in update:
+        title = value_of(update["title"])
+        child = replace(child, title=title[:TITLE] if isinstance(title, str) else "")
+    if "capabilities" in update:
+        cancel = object_of(update["capabilities"]).get("cancel")
+        child = replace(child, can_cancel=isinstance(value_of(cancel), dict))
+    if "state" in update:
+        said = value_of(object_of(update["state"]).get("state"))
+        child = replace(child, is_running=said in ("running", "requires_action"))
+    return _with_child(state, name, child)
+
+
+def has_room_for(state: SessionState, child: str) -> bool:
+    """Whether this child is known, or may be."""
+    if child in state.children:
+        return True
+    of_turn = sum(known.turn == state.turns for known in state.children.values())
+    return of_turn < CHILDREN and len(state.children) < ALL_CHILDREN
+
+
+def _child_made(state: SessionState, note: Note) -> SessionState:
+    own = note.own or note.session
+    child = state.children.get(own) or ChildSession(turn=state.turns)
+    return _with_child(state, own, replace(child, id=note.session, made_at=state.last))
+
+
+def _with_child(state: SessionState, name: str, child: ChildSession) -> SessionState:
+    if state.children.get(name) == child:
+        return state
+    return replace(state, children={**state.children, name: child})
 
 
 def _apply_to_agent(state: SessionState, frame: bytes) -> SessionState:
@@ -415,7 +497,12 @@ def _edited(state: SessionState, note: Note) -> SessionState:
 
 def _made(state: SessionState, note: Note) -> SessionState:
     made = replace(
-        state, agent=note.agent, cwd=note.cwd, folders=tuple(note.folders), taken_before=note.taken
+        state,
+        agent=note.agent,
+        cwd=note.cwd,
+        folders=tuple(note.folders),
+        taken_before=note.taken,
+        parent=note.parent,
     )
     return _bound(made, note)
 
@@ -442,6 +529,7 @@ _NOTES: Mapping[str, Callable[[SessionState, Note], SessionState]] = {
     "edited": _edited,
     "withdrawn": lambda state, note: replace(state, queue=_without(state.queue, note.key)),
     "made": _made,
+    "child": _child_made,
     "bound": _bound,
     "released": lambda state, note: replace(state, process=0, bound_at=state.last),
     "folders": lambda state, note: replace(state, folders=tuple(note.folders)),

@@ -1,0 +1,338 @@
+"""Child sessions: an agent works in a session of its own making, for a session that a client has made.
+
+An agent announces a child with a `subagent_update` of the parent, or speaks of a session that nobody knows
+while exactly one session of its process has a turn. The child becomes a session with a stream of its own.
+Its requests are judged and answered like those of any session, in the parent's folders; only the agent works
+in it. A child's stream exists before the parent's stream names it, and the name is stored before what the
+agent says of the child: whoever reads the name finds the child, and no child is without a parent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dragoman.errors import Elsewhere, ErrorAnswer, JournalDamaged, JournalError
+from dragoman.hub.clients.rendering import Position
+from dragoman.hub.engine.live_session import LiveSession
+from dragoman.hub.engine.log import STORE_SECONDS
+from dragoman.hub.engine.making import free_id
+from dragoman.hub.session import events as ev
+from dragoman.hub.session.state import has_room_for, is_name, new_state
+from dragoman.wire.codes import NOT_FOUND
+
+if TYPE_CHECKING:
+    from dragoman.hub.agents.process import AgentProcess
+    from dragoman.hub.clients.follower import Follower
+    from dragoman.hub.hub import Hub
+    from dragoman.hub.session.state import ChildSession, SessionState
+
+log = logging.getLogger(__name__)
+
+FIND_TRIES = 30
+FIND_SECONDS = 1.0
+"""How often, and after how long, a session that an agent speaks of is looked for in a journal that fails."""
+
+DEPTH = 8
+"""Levels of children below a session; real agents have one or two."""
+
+OPEN_CHILDREN = 1024
+"""Children of one process that are open at once."""
+
+REST_SECONDS = 300.0
+"""A child that is quiet for so long is put to rest, where the hub has no time of its own for that."""
+
+CLOSED_AT_ONCE = 8
+
+
+class ChildSessions:
+    """Of one hub: makes children, lets clients follow them, and ends them with their parents."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._refused: set[str] = set()  # parents with too many children, for one line in the log each
+
+    # An agent speaks of a session that is not open in its process.
+
+    async def find(self, life: AgentProcess, own: str) -> None:
+        """Open the child that the agent calls `own`, or make it."""
+        if not await self._find(life, own, keeps_name=True):
+            # Its stream has appeared meanwhile: a hub that was killed had it made, and the journal was slow.
+            await self._find(life, own, keeps_name=False)
+
+    async def _find(self, life: AgentProcess, own: str, *, keeps_name: bool) -> bool:
+        """False if `keeps_name`, and no new session can have this name."""
+        if any(session.is_replaying for session in life.sessions.values()):
+            return True  # the agent tells what was: a child's past is in its stream
+        try:
+            session = await self._opened(own)
+        except ErrorAnswer as error:
+            if error.code == NOT_FOUND:
+                return await self._adopt(life, own, keeps_name=keeps_name)
+        except (JournalError, Elsewhere):
+            pass  # nobody knows whose it is, or another node does
+        else:
+            try:
+                await self._found(life, own, session)
+            except (
+                JournalError
+            ):  # the parent was closed meanwhile, or is another node's: nobody hears the child
+                if session.life is life:
+                    session.unbind()
+                    life.forget(session)
+        return True
+
+    async def _opened(self, own: str) -> LiveSession:
+        """A journal that fails is asked again: what the agent says waits until the session is read."""
+        for _ in range(FIND_TRIES):
+            try:
+                return await self._hub.session(own)
+            except JournalDamaged:
+                raise
+            except JournalError as error:
+                log.warning("session %s cannot be read for its agent: %s", own, error)
+            await asyncio.sleep(FIND_SECONDS)
+        return await self._hub.session(own)
+
+    async def _found(self, life: AgentProcess, own: str, session: LiveSession) -> None:
+        state = session.state
+        if not state.parent:
+            if state.agent != life.agent:  # another agent's session has the same name
+                await self._adopt(life, own)
+            return
+        parent = self._parent_of(life, own)
+        is_same = state.agent == life.agent and parent is not None and parent.id == state.parent
+        if state.process == life.process:
+            self._join(session, life, own)
+            parent = parent or await self._open_parent(state)
+        elif is_same:  # by a later process of the agent
+            self._join(session, life, own, is_later=True)
+        else:
+            await self._adopt(life, own)
+            return
+        await self._name_in(parent, session.id, own)
+
+    async def _name_in(self, parent: LiveSession | None, session_id: str, own: str) -> None:
+        """Store the child's name with its parent. Raises `JournalError` if the parent takes nothing more."""
+        made = ev.ChildMade(session=session_id, own=own)
+        if parent is None or parent.dispatch(made) not in ("done", "known"):
+            raise JournalError("the parent is closed")
+        await parent.stored()
+
+    async def _open_parent(self, state: SessionState) -> LiveSession | None:
+        try:
+            return self._hub.sessions.get(state.parent) or await self._hub.session(state.parent)
+        except (ErrorAnswer, JournalError, Elsewhere):
+            return None
+
+    def _join(self, session: LiveSession, life: AgentProcess, own: str, *, is_later: bool = False) -> None:
+        if session.life is None and own not in life.parted and session.state.phase == "open":
+            note = ev.BroughtBack(session=own, result={}, remembers=None) if is_later else None
+            self._hub.pool.join(session, life, own, note=note)
+        self.on_open(session)
+
+    def _parent_of(self, life: AgentProcess, own: str) -> LiveSession | None:
+        """The session that has announced the child. Late words about a session that was deleted must not make
+        another one, so whatever nobody announced is no child.
+        """
+        there = [session for session in life.sessions.values() if session.state.phase == "open"]
+        announced = [session for session in there if own in session.state.children]
+        return announced[-1] if announced else None
+
+    async def _adopt(self, life: AgentProcess, own: str, *, keeps_name: bool = False) -> bool:
+        """As with `_find`."""
+        parent = self._parent_of(life, own) if is_name(own) else None
+        if parent is None:
+            return True
+        async with self._hub.opening(f"@children of {parent.id}"):  # children are counted one by one
+            known = parent.state.children.get(own)
+            if known is not None and known.id:
+                session = self._hub.sessions.get(known.id)
+                if session is not None:
+                    self._join(session, life, own)
+            elif self._has_room(life, parent, own) and parent.state.phase == "open":
+                session_id = await free_id(self._hub, own)
+                if keeps_name and session_id != own:
+                    return False
+                session = LiveSession(
+                    self._hub, new_state(session_id), agent=parent.state.agent, listed="idle"
+                )
+                async with session.binding:  # it does not rest before the process is bound to it
+                    await self._make(life, parent, session, own)
+        return True
+
+    def _has_room(self, life: AgentProcess, parent: LiveSession, own: str) -> bool:
+        is_room = (
+            has_room_for(parent.state, own)
+            and sum(bool(one.state.parent) for one in life.sessions.values()) < OPEN_CHILDREN
+            and len(self._hub.sessions) < self._hub.options.sessions
+            and sum(1 for _ in parent.ancestors()) <= DEPTH
+        )
+        if not is_room and parent.id not in self._refused:
+            self._refused.add(parent.id)
+            log.warning(
+                "agent %s begins too many child sessions in session %s: what it says of more is dropped",
+                life.agent,
+                parent.id,
+            )
+        return is_room
+
+    async def _make(self, life: AgentProcess, parent: LiveSession, session: LiveSession, own: str) -> None:
+        hub, state, session_id = self._hub, parent.state, session.id
+        session.claim = await hub.belonging.claim(session_id)
+        hub.sessions[session_id] = session
+        made = ev.SessionMade(
+            agent=state.agent,
+            cwd=state.cwd,
+            folders=state.folders,
+            session=own,
+            process=life.process,
+            parent=parent.id,
+            title=state.child(own).title,
+        )
+        session.dispatch(made)
+        try:
+            await session.log.flush(STORE_SECONDS)
+            title = session.state.title
+            await hub.journal.describe(
+                session_id, agent=state.agent, cwd=state.cwd, state="idle", title=title
+            )
+            await self._name_in(parent, session_id, own)
+        except JournalError as error:
+            log.warning("a child of session %s could not be stored: %s", parent.id, error)
+            hub.sessions.pop(session_id, None)
+            await session.aclose()
+            await hub.belonging.release(session.claim)
+            return
+        hub.on_session_change(session)
+        if not life.over:
+            hub.pool.join(session, life, own)  # last: what the agent has said of it meanwhile follows at once
+
+    # Clients.
+
+    def on_open(self, child: LiveSession) -> None:
+        """It is open again: whoever follows its parent follows it."""
+        parent = self._hub.sessions.get(child.state.parent)
+        if parent is None:
+            return
+        made_at = self.entry_of(parent, child).made_at
+        for follower in list(parent.followers.values()):
+            if made_at and follower.position.sequence >= made_at:
+                self._follow(follower, child, Position(child.log.last))
+
+    def on_attached(self, follower: Follower) -> None:
+        """A client follows a session from the middle: it follows those of its children that are open."""
+        for child in list(self.open_children(follower.session)):
+            made_at = self.entry_of(follower.session, child).made_at
+            if 0 < made_at <= follower.position.sequence:
+                self._follow(follower, child, Position(child.log.last))
+
+    async def attach(self, parent: Follower, session_id: str) -> None:
+        """A client has been told of a child: it is told what happens there, from its beginning. One that
+        knows no children is only asked what the child's requests need people for.
+        """
+        child = self._hub.sessions.get(session_id)
+        if child is None and not parent.client.follows_children:
+            return  # nothing is open there
+        try:
+            child = child or await self._hub.session(session_id)
+        except (ErrorAnswer, JournalError, Elsewhere) as error:
+            log.info("child session %s is not shown to a client: %s", session_id, error)
+            return
+        self._follow(parent, child, Position(0))
+
+    def _follow(self, parent: Follower, child: LiveSession, position: Position) -> None:
+        client = parent.client
+        is_there = client.followed.get(parent.session.id) is parent and not client.gone.is_set()
+        if is_there and child.id not in client.followed and child.state.phase == "open":
+            follower = self._hub.attach(client, child, position, through=parent)
+            follower.catch_up(follower.ask_again)
+
+    def on_detached(self, follower: Follower) -> None:
+        """Whoever does not follow the parent any more follows no child that it did not ask for."""
+        for child in list(self.open_children(follower.session)):
+            own = child.followers.get(follower.client)
+            if own is not None and own.through is follower:
+                self._hub.detach(follower.client, child)
+
+    # What a session knows of its children.
+
+    def entry_of(self, parent: LiveSession, child: LiveSession) -> ChildSession:
+        return parent.state.child(child.state.agent_session)
+
+    def open_children(self, parent: LiveSession) -> Iterator[LiveSession]:
+        for known in parent.state.children.values():
+            child = self._hub.sessions.get(known.id) if known.id else None
+            if child is not None and child.state.parent == parent.id:
+                yield child
+
+    def on_change(self, parent: LiveSession, before: SessionState) -> None:
+        """The agent has said something new of its children."""
+        for own, known in parent.state.children.items():
+            earlier = before.child(own)
+            child = self._hub.sessions.get(known.id) if known.id else None
+            if child is not None and known.title and known.title != earlier.title:
+                child.dispatch(ev.Renamed(title=known.title))
+
+    def may_cancel(self, child: LiveSession) -> bool:
+        parent = self._hub.sessions.get(child.state.parent)
+        return parent is not None and self.entry_of(parent, child).can_cancel
+
+    # Effects, and ends.
+
+    def carry_out(self, parent: LiveSession, effect: ev.ChildAnnounced | ev.EndChildRequests) -> None:
+        if isinstance(effect, ev.EndChildRequests):
+            self.end_requests(parent, spares_running=effect.spares_running)
+        elif parent.life is not None:
+            parent.life.seek_child(effect.own)
+
+    def end_requests(self, parent: LiveSession, *, spares_running: bool) -> None:
+        for child in list(self.open_children(parent)):
+            if not (spares_running and self.entry_of(parent, child).is_running):
+                child.dispatch(ev.ParentTurnEnded())
+
+    async def end_orphaned_requests(self, child: LiveSession) -> None:
+        """After a crash: the hub before may have stored the end of the turn and not told the child."""
+        parent = await self._open_parent(child.state)
+        if parent is None or (parent.root.state.turn is None and not self.entry_of(parent, child).is_running):
+            child.dispatch(ev.ParentTurnEnded())
+
+    async def close(self, parent: LiveSession, *, deletes: bool) -> None:
+        """Children end before their parent does: a close that a crash has cut off is asked for again."""
+        at_once = asyncio.Semaphore(CLOSED_AT_ONCE)
+
+        async def end(session_id: str) -> None:
+            async with at_once:
+                try:
+                    child = await self._hub.session(session_id)
+                    if child.state.parent == parent.id:
+                        await child.close(deletes=deletes)
+                except (ErrorAnswer, JournalError, Elsewhere) as error:
+                    log.info("child session %s is not closed with its parent: %s", session_id, error)
+
+        await asyncio.gather(*(end(known.id) for known in parent.state.children.values() if known.id))
+
+    def rest_unused(self, *, seconds: float) -> None:
+        """Forget children that are quiet; they are opened again when their agent speaks of them."""
+        now = asyncio.get_running_loop().time()
+        for child in list(self._hub.sessions.values()):
+            if child.state.parent and now - child.used >= (seconds or REST_SECONDS) and self._can_rest(child):
+                for follower in list(child.followers.values()):
+                    self._hub.detach(follower.client, child)
+                life = child.unbind()
+                if life is not None:
+                    life.forget(child)
+                self._hub.resting(child)
+
+    def _can_rest(self, child: LiveSession) -> bool:
+        state = child.state
+        is_asked_for = any(follower.through is None for follower in child.followers.values())
+        is_quiet = not (state.requests or state.queue or is_asked_for) and child.root.state.turn is None
+        is_stored = child.log.last == state.last and state.phase == "open"
+        return is_quiet and is_stored and not any(map(_is_active, self.open_children(child)))
+
+
+def _is_active(child: LiveSession) -> bool:
+    return bool(child.state.requests)

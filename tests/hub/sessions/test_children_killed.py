@@ -1,0 +1,99 @@
+"""Hubs that are killed while an agent works in a child session: the child goes on, and nothing is doubled."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman import Agent, Turn
+from tests.hub.sessions.agents import Gate
+from tests.hub.sessions.raw_agents import eventually
+from tests.hub.sessions.stage import Slow, staged
+from tests.hub.sessions.test_children import OPTIONS, of
+
+
+def busy_parent(gate: Gate) -> Agent:
+    """Works in a child of its own for each prompt, and asks for permission there."""
+    agent = Agent("parent")
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        kid = f"{turn.session.id}-kid"
+
+        async def tell(session: str, **update: Any) -> None:
+            await turn.client.notify("session/update", {"sessionId": session, "update": update})
+
+        await tell(turn.session.id, sessionUpdate="subagent_update", sessionId=kid, title="Kid")
+        for number in range(20):
+            content = {"type": "text", "text": f"{number}"}
+            await tell(kid, sessionUpdate="agent_message_chunk", content=content)
+            if number == 9:
+                gate.waiting.set()
+                await gate.open.wait()
+        call = {"toolCallId": "t", "title": "Delete it", "kind": "delete"}
+        params = {"sessionId": kid, "toolCall": call, "options": OPTIONS}
+        answer = await turn.client.call("session/request_permission", params)
+        await turn.say(json.dumps(answer))
+
+    return agent
+
+
+async def test_a_child_goes_on_after_a_crash_of_the_hub(tmp_path: Path) -> None:
+    gate = Gate()
+    async with staged({"one": lambda: busy_parent(gate)}) as stage:
+        client = await stage.client().begin(subagents={})
+        session = await client.new(str(tmp_path))
+        kid = f"{session}-kid"
+        client.prompt(session, "work", key="k")
+        await gate.waiting.wait()
+        await eventually(lambda: of(client, kid))
+        await stage.crash()
+        gate.open.set()
+        await stage.start()
+        again = await stage.client().begin(subagents={})
+        await again.call("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
+        asked = await again.asked()
+        assert asked["params"]["sessionId"] == kid
+        await stage.crash()
+        await stage.start()
+        last = await stage.client().begin(subagents={})
+        await last.call("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
+        asked = await last.asked()
+        assert of(last, kid) == [str(number) for number in range(20)], "each once, in order"
+        assert stage.hub.sessions[kid].state.parent == session
+        last.allow(asked)
+        await eventually(lambda: any("selected" in said for said in last.texts(session=session)))
+        streams = {one.stream for one in (await stage.journal.list()).streams}
+        assert streams == {session, kid}
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_a_hub_that_is_killed_at_any_moment_neither_loses_nor_doubles_a_child(
+    seed: int, tmp_path: Path
+) -> None:
+    chance = random.Random(seed)
+    gate = Gate()
+    gate.open.set()
+    async with staged({"one": lambda: busy_parent(gate)}, journal=Slow(chance, 6)) as stage:
+        client = await stage.client().begin(subagents={})
+        session = await client.new(str(tmp_path))
+        kid = f"{session}-kid"
+        client.prompt(session, "work", key="k")
+        await eventually(lambda: stage.hub.sessions[session].state.turn)
+        for _ in range(3):
+            for _ in range(chance.randint(1, 60)):
+                await asyncio.sleep(0)
+            await stage.crash()
+            await stage.start()
+        last = await stage.client().begin(subagents={})
+        await last.call("session/load", {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []})
+        asked = await last.asked()
+        assert asked["params"]["sessionId"] == kid
+        assert of(last, kid) == [str(number) for number in range(20)], "each once, in order"
+        last.allow(asked)
+        await eventually(lambda: any("selected" in said for said in last.texts(session=session)))
