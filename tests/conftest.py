@@ -50,9 +50,12 @@ os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # ours to try.
 os.environ["SHELL"] = "/bin/sh"
 
-# What a shell starts in the background is deaf to Ctrl-C, and so are its children; some of ours must hear it.
+# What a shell starts in the background is deaf to SIGINT and SIGQUIT, and so are its children; some of ours
+# must hear them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGQUIT") and signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 # The same for `nohup` and the hangup: a handler, unlike deafness, is not inherited.
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda number, frame: None)
@@ -75,7 +78,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+FIRST = Path(__file__).parent / "web"
+"""Tests that mostly wait for frames of a browser. They run while types are checked, which takes a processor;
+at the end of a run the other workers would wait for them.
+"""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.path.is_relative_to(FIRST))
     factor = max(HANG_FACTOR, pace())
     for item in items:
         if isinstance(item, pytest.Function):
