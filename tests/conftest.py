@@ -15,11 +15,14 @@ import inspect
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_timeout  # type: ignore[import-untyped]
 
 # The asserts of a thousand modules are rewritten at each start, which takes as long as all else before the
 # first test. What was rewritten is kept, also where nobody wants bytecode; programs of tests do as told.
@@ -47,9 +50,12 @@ os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # ours to try.
 os.environ["SHELL"] = "/bin/sh"
 
-# What a shell starts in the background is deaf to Ctrl-C, and so are its children; some of ours must hear it.
+# What a shell starts in the background is deaf to SIGINT and SIGQUIT, and so are its children; some of ours
+# must hear them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGQUIT") and signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 # The same for `nohup` and the hangup: a handler, unlike deafness, is not inherited.
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda number, frame: None)
@@ -72,7 +78,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+FIRST = Path(__file__).parent / "web"
+"""Tests that mostly wait for frames of a browser. They run while types are checked, which takes a processor;
+at the end of a run the other workers would wait for them.
+"""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.path.is_relative_to(FIRST))
     factor = max(HANG_FACTOR, pace())
     for item in items:
         if isinstance(item, pytest.Function):
@@ -80,6 +93,46 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             marker = item.get_closest_marker("timeout")
             seconds = float(marker.args[0] if marker else config.getini("timeout"))
             item.add_marker(pytest.mark.timeout(seconds * factor), append=False)
+
+
+class Watchdog:
+    """One thread for the time limits of all tests, instead of a thread for each of them.
+
+    pytest-timeout starts and joins a thread around every test, which costs half a millisecond of processor
+    time, and on a busy machine the wait for a processor at each hand-over. This one looks every `look_every`
+    seconds, and nobody waits for it.
+    """
+
+    def __init__(self, *, look_every: float = 1.0) -> None:
+        self._look_every = look_every
+        self._thread: threading.Thread | None = None
+        self._current: tuple[pytest.Item, pytest_timeout.Settings, float] | None = None
+
+    @pytest.hookimpl
+    def pytest_timeout_set_timer(self, item: pytest.Item, settings: pytest_timeout.Settings) -> bool:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, daemon=True, name="watchdog")
+            self._thread.start()
+        self._current = (item, settings, time.monotonic() + settings.timeout)
+        return True
+
+    @pytest.hookimpl
+    def pytest_timeout_cancel_timer(self) -> bool:
+        self._current = None
+        return True
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(self._look_every)
+            current = self._current
+            if current is not None and time.monotonic() >= current[2]:
+                pytest_timeout.timeout_timer(
+                    current[0], current[1]
+                )  # ends the process, unless somebody debugs
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Watchdog(), "dragoman-watchdog")
 
 
 def _guard(item: pytest.Function) -> None:

@@ -4,10 +4,13 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
+import pytest_timeout  # type: ignore[import-untyped]
 
-from tests.conftest import children, guarded
+from dragoman.testing.pace import patience
+from tests.conftest import Watchdog, children, guarded
 
 
 async def test_a_task_left_behind_fails_the_test_and_is_ended() -> None:
@@ -43,6 +46,32 @@ async def test_an_error_of_the_test_is_not_hidden_by_a_leak() -> None:
 
     with pytest.raises(LookupError):
         await guarded(breaks, seconds=5)()
+
+
+def test_one_thread_watches_the_time_limits_of_all_tests() -> None:
+    names = [thread.name for thread in threading.enumerate()]
+    assert "watchdog" in names
+    assert not any("pytest_timeout" in name for name in names)
+
+
+def test_a_test_beyond_its_time_limit_is_ended_and_one_that_has_ended_is_not(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+    is_over = threading.Event()
+
+    def end(item: pytest.Item, settings: pytest_timeout.Settings) -> None:
+        ended.append(f"{item.name} after {settings.timeout} s")
+        is_over.set()
+        watchdog.pytest_timeout_cancel_timer()
+
+    monkeypatch.setattr(pytest_timeout, "timeout_timer", end)
+    watchdog = Watchdog(look_every=0.01)
+    watchdog.pytest_timeout_set_timer(request.node, pytest_timeout.Settings(0.02, "thread", False, False))
+    watchdog.pytest_timeout_cancel_timer()
+    watchdog.pytest_timeout_set_timer(request.node, pytest_timeout.Settings(0.03, "thread", False, False))
+    assert is_over.wait(patience(5))
+    assert ended == [f"{request.node.name} after 0.03 s"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are read from /proc")

@@ -1,4 +1,4 @@
-"""`dragoman run` as a process, in a home of its own."""
+"""`dragoman run` as a process, in a home of its own. In this room the process is a fork (`conftest.py`)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dragoman.testing.pace import patience
+from tests.fork_server import ForkServer
 
 DRAGOMAN = [sys.executable, "-m", "dragoman"]
 RUN = [*DRAGOMAN, "run"]
 BOUND = 55.0
+
+fork_server: ForkServer | None = None
+"""Runs the commands while there is one."""
 
 
 class Done(NamedTuple):
@@ -49,16 +53,20 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> Done:
-    done = subprocess.run(
-        [*RUN, *arguments],
-        input=given,
-        stdin=subprocess.DEVNULL if given is None else None,
-        capture_output=True,
-        cwd=cwd or folder,
-        env=env or home(folder),
-        timeout=patience(BOUND),
-        check=False,
-    )
+    cwd, env, timeout = cwd or folder, env or home(folder), patience(BOUND)
+    if fork_server is not None:
+        done = fork_server.run(["run", *arguments], given=given, cwd=cwd, env=env, timeout=timeout)
+    else:
+        done = subprocess.run(
+            [*RUN, *arguments],
+            input=given,
+            stdin=subprocess.DEVNULL if given is None else None,
+            capture_output=True,
+            cwd=cwd,
+            env=env,
+            timeout=timeout,
+            check=False,
+        )
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

@@ -23,8 +23,8 @@ from dragoman.testing.models import (
     turn,
 )
 
-openai: Any = pytest.importorskip("openai", reason="the client of OpenAI is not installed")
-anthropic: Any = pytest.importorskip("anthropic", reason="the client of Anthropic is not installed")
+openai: Any
+anthropic: Any
 
 ASKED: Any = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 COUNTED: Any = {"stream_options": {"include_usage": True}}
@@ -41,6 +41,14 @@ STEPS = (
     call("read", path="b.py", lines=[1, 2]),
 )
 USAGE = Usage(input=100, output=20, cached=40, reasoning=5)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clients() -> None:
+    """Imported when a test needs them: every worker collects this module, and one of them runs it."""
+    global openai, anthropic
+    openai = pytest.importorskip("openai", reason="the client of OpenAI is not installed")
+    anthropic = pytest.importorskip("anthropic", reason="the client of Anthropic is not installed")
 
 
 @asynccontextmanager
