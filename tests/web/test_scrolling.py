@@ -125,7 +125,6 @@ def review(browser: Any, hub: RunningHub) -> str:
 
 @pytest.fixture(params=sorted(WIDTHS))
 def reader(request: pytest.FixtureRequest, visitor: Visitor, review: str) -> ScrollReader:
-    """Keys lead through the conversation at both widths; a finger and a wheel do so where people have one."""
     page = visitor.open(viewport=WIDTHS[request.param])
     page.evaluate("hash => { location.hash = hash }", review)
     page.wait_for_selector(END)
@@ -136,13 +135,11 @@ def reader(request: pytest.FixtureRequest, visitor: Visitor, review: str) -> Scr
     return reader
 
 
-@pytest.mark.parametrize("reader", ["desk"], indirect=True)
 def test_the_wheel_leads_to_the_top_and_back(reader: ScrollReader) -> None:
     reader.travel(lambda: reader.page.mouse.wheel(0, -450), least=-450, most=-450, until=START)
     reader.travel(lambda: reader.page.mouse.wheel(0, 450), least=450, most=450, until=END)
 
 
-@pytest.mark.parametrize("reader", ["phone"], indirect=True)
 def test_a_finger_leads_to_the_top_and_back(reader: ScrollReader) -> None:
     finger = reader.page.context.new_cdp_session(reader.page)
     finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
