@@ -1,10 +1,9 @@
 """Child sessions: an agent works in a session of its own making, for a session that a client has made.
 
-An agent announces a child with a `subagent_update` of the parent, or speaks of a session that nobody knows
-while exactly one session of its process has a turn. The child becomes a session with a stream of its own.
-Its requests are judged and answered like those of any session, in the parent's folders; only the agent works
-in it. A child's stream exists before the parent's stream names it, and the name is stored before what the
-agent says of the child: whoever reads the name finds the child, and no child is without a parent.
+An agent announces a child with a `subagent_update` of the parent. The child becomes a session with a stream
+of its own. Its requests are judged and answered like those of any session, in the parent's folders; only the
+agent works in it. A child's stream exists before the parent's stream names it, and the name is stored before
+what the agent says of the child: whoever reads the name finds the child, and no child is without a parent.
 """
 
 from __future__ import annotations
