@@ -37,7 +37,7 @@ def peaks(hub: HubProcess) -> dict[int, int]:
             environment = (process / "environ").read_bytes()
             is_ours = f"XDG_DATA_HOME={hub.folder / 'data'}\0".encode() in environment
             command = (process / "cmdline").read_bytes()
-            if is_ours and (b"keeping" in command or int(process.name) == hub.pid):
+            if is_ours and (b"dragoman.hub.agents.host" in command or int(process.name) == hub.pid):
                 found[int(process.name)] = _peak(process)
         except OSError:
             continue  # somebody else's, or gone
