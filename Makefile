@@ -2,7 +2,8 @@
 # uv is used when it is on PATH; plain python3 and pip are enough.
 
 PYTHON  ?= python3
-WORKERS ?= auto
+# Half of a test's time is spent waiting for processes, browsers and leases: one worker more than there are processors.
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 1)
 # A file's tests share processes, and some run side by side: they stay with one worker, the dear ones not at the end.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 # What is run beside the others instead of among them.
