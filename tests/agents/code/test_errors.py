@@ -322,7 +322,8 @@ async def test_a_cancel_ends_an_answer_without_end(api: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("api", APIS)
 async def test_a_cancel_ends_the_wait_before_another_attempt(api: str, tmp_path: Path) -> None:
-    async with coder(api, [turn(fail(500))], tmp_path, retry_seconds=20.0) as spoken:
+    script: list[Turn | str] = [turn(fail(429, "Slow down", retry_after=3000))]
+    async with coder(api, script, tmp_path, patience=4000) as spoken:
         async with asyncio.TaskGroup() as group:
             asked = group.create_task(spoken.prompt())
             await spoken.heard("Trying again")

@@ -43,7 +43,8 @@ async def _is_free(hub: Hub, wanted: str) -> bool:
         claim = await hub.belonging.claim(wanted)
     except Elsewhere:
         return False
-    if await hub.journal.info(wanted) is None:
+    info = await hub.journal.info(wanted)
+    if info is None or info.last == 0:  # a hub that was killed may have described it before its first entry
         return True
     await hub.belonging.release(claim)
     return False
