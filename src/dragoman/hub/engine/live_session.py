@@ -28,7 +28,7 @@ from dragoman.hub.session import events as ev
 from dragoman.hub.session.frames import encoded, merged, no_result, object_of, value_of
 from dragoman.hub.session.machine import Step, Verdict, prompt_verdict, step
 from dragoman.hub.session.state import OWN_ID, OpenRequest, SessionState, tool_call_updates
-from dragoman.journal.runs import Run, RunPage
+from dragoman.journal.entry_runs import Run, RunPage
 from dragoman.runtime.signal import Signal
 from dragoman.runtime.turnstile import Turnstile
 from dragoman.wire import Failure, Response, error_object, request
