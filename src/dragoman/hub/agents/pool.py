@@ -301,7 +301,7 @@ class AgentPool:
                     self._owner.start(_close_again(session, life, own))
                 raise LinkClosed("the session was closed while its agent was being started")
             self.join(session, life, own, note=note)
-            session.is_strange = False
+            session.needs_reminder = False
             return life
 
     async def _bring_back(self, session: LiveSession, life: AgentProcess) -> BroughtBack:
@@ -317,7 +317,7 @@ class AgentPool:
             if can:
                 made = await self._brought_back(session, life, method, {**params, "sessionId": own})
                 if made is not None:
-                    return BroughtBack(session=own, result=made, remembers=not session.is_strange)
+                    return BroughtBack(session=own, result=made, remembers=not session.needs_reminder)
         with life.making():
             _, answer = await self.make(life.agent, params)
         own = str(answer.pop("sessionId"))
@@ -330,18 +330,17 @@ class AgentPool:
         session.is_replaying = True  # what it tells of the past is in the stream already
         life.sessions[own] = session
         session.bind(life)  # it may ask something meanwhile
+        made: dict[str, Any] | None = None
         try:
-            return dict(object_of(await life.call(method, params, within=LOAD_SECONDS)))
+            made = dict(object_of(await life.call(method, params, within=LOAD_SECONDS)))
         except CallFailed as error:
-            session.unbind()
             log.info("%s does not bring session %s back (%s)", life.agent, session.id, error.message)
-            return None
-        except BaseException:
-            session.unbind()
-            raise
         finally:
+            if made is None:
+                session.unbind()
             session.is_replaying = False
             life.sessions.pop(own, None)
+        return made
 
     # Rest and end.
 

@@ -43,7 +43,6 @@ from dragoman.wire import (
     failure,
     notification,
     request,
-    response,
 )
 from dragoman.wire.codes import INTERNAL_ERROR, METHOD_NOT_FOUND, NAMES
 from dragoman.wire.envelope import Id
@@ -51,6 +50,7 @@ from dragoman.wire.glance import glance
 
 if TYPE_CHECKING:
     from dragoman.hub.engine.live_session import LiveSession
+    from dragoman.hub.session.state import SessionState
 
 log = logging.getLogger(__name__)
 
@@ -61,8 +61,10 @@ EARLY_BYTES = 4 * MIB
 not paused for them: the answer that makes the session comes behind them.
 """
 
-SOUGHT = 1000
-"""Names that are no sessions of ours and are remembered as such; of more, no agent speaks by mistake."""
+UNKNOWN_NAMES = 1000
+"""Names that are no sessions of ours and are remembered as such, so that the journal is not asked for each
+frame; of more, no agent speaks by mistake.
+"""
 
 LOOKING = "sessions are looked for"
 """Why an agent is not read for a moment."""
@@ -144,7 +146,7 @@ class AgentProcess:
         self._early_count = self._early_bytes = 0
         self._on_end = on_end
         self._find = find
-        self._sought: set[str] = set()  # sessions that were looked for, and perhaps not found
+        self._unknown: dict[str, None] = {}  # sessions that were looked for, and perhaps not found
         self._looking: set[str] = set()  # those that are being looked for
         self._seeking: set[asyncio.Task[None]] = set()
 
@@ -171,9 +173,9 @@ class AgentProcess:
         """The last number that the process was given, or is about to be given, of a stream of this name."""
         return max(self.line.taken.get(stream, 0), self._last_said.get(stream, 0))
 
-    def taken(self, session: LiveSession) -> int:
+    def last_taken(self, state: SessionState) -> int:
         """The last entry of the session's stream that it was given, by whichever hub."""
-        return self.line.taken.get(session.stream, 0) - session.state.taken_before
+        return self.line.taken.get(state.id, 0) - state.taken_before
 
     def refuse(self, request_id: Id, error: ErrorObject) -> None:
         """Answer a request that goes no further. These answers wait for nobody: an agent that leaves too many
@@ -230,16 +232,19 @@ class AgentProcess:
         """Whether it can go on with a session that `process` knew last, by the id `own`."""
         return self.survives and not self.over and process == self.process and own not in self.parted
 
-    def forget(self, session: LiveSession) -> str:
-        """It does not know the session any more; returns its own id for it."""
+    def forget(self, session: LiveSession, *, for_good: bool = False) -> str:
+        """It does not know the session any more; returns its own id for it. `for_good` if nobody shall hear
+        what it still says of the session: it must not become a child session.
+        """
         own = self.bound.pop(session.id, session.id)
         self.sessions.pop(own, None)
+        if for_good:
+            self.parted.add(own)
         return own
 
     def part_from(self, session: LiveSession) -> None:
         """Somebody else has the session from here on."""
-        own = self.forget(session)
-        self.parted.add(own)
+        own = self.forget(session, for_good=True)
         for call in list(self._connection.calls.values()):
             if call.context is session:
                 self._connection.take(call.id)
@@ -419,7 +424,7 @@ class AgentProcess:
     def seek_child(self, own: str) -> None:
         """A session of ours has announced a child: it is a session from here on."""
         if own not in self.sessions and own not in self._looking:
-            self._sought.discard(own)
+            self._unknown.pop(own, None)
             self._seek(own)
 
     def _seek(self, session_id: str) -> bool:
@@ -428,27 +433,26 @@ class AgentProcess:
         """
         if not self._may_seek(session_id):
             return False
-        self._sought.add(session_id)
+        self._unknown[session_id] = None
+        if len(self._unknown) > UNKNOWN_NAMES:
+            del self._unknown[next(iter(self._unknown))]  # the oldest
         self._looking.add(session_id)
         self.hold(LOOKING)
-        task = asyncio.get_running_loop().create_task(
-            self._sought_for(session_id), name="hub seeks a session"
-        )
+        task = asyncio.get_running_loop().create_task(self._look_for(session_id), name="hub seeks a session")
         self._seeking.add(task)
         task.add_done_callback(self._seeking.discard)
         return True
 
     def _may_seek(self, session_id: str) -> bool:
-        known = session_id in self._sought or session_id in self.parted
-        return bool(session_id) and not known and len(self._sought) < SOUGHT
+        return bool(session_id) and session_id not in self._unknown and session_id not in self.parted
 
-    async def _sought_for(self, session_id: str) -> None:
+    async def _look_for(self, session_id: str) -> None:
         try:
             await self._find(self, session_id)
         finally:
             self._looking.discard(session_id)
             if session_id in self.sessions:
-                self._sought.discard(session_id)  # it may rest, and be looked for again
+                self._unknown.pop(session_id, None)  # it may rest, and be looked for again
             if not self._making or session_id in self.sessions:
                 self._sort_early(session_id)
             self._go_on()
@@ -540,9 +544,6 @@ class AgentProcess:
         for name in path:
             found = found.get(name) if isinstance(found, dict) else None
         return found is not None and found is not False
-
-    def answer(self, request_id: Id, result: Raw | bytes) -> bytes:
-        return response(request_id, bytes(result))[:-1]
 
 
 def _empty_result(method: str) -> Raw:

@@ -57,7 +57,7 @@ async def fork(
         state="idle",
     )
     session = await hub.session(session_id)
-    session.is_strange = not own and session.state.turns > 0
+    session.needs_reminder = not own and session.state.turns > 0
     if life is not None and not life.over and session.life is None:
         hub.pool.join(session, life, str(own))
     return session

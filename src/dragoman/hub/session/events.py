@@ -262,7 +262,9 @@ class OwnershipLost(_Event, frozen=True):
 
 
 class TimePassed(_Event, frozen=True):
-    """Something was due by now."""
+    """Something was due by now, also if somebody has set the clock back meanwhile."""
+
+    due: float = 0.0
 
 
 Event: TypeAlias = (
