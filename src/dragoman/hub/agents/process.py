@@ -91,6 +91,10 @@ class AgentProcess:
 
     withdrawals = 0
     """Requests that it has given up, and that are looked for."""
+    last_frame = 0
+    """The number of the last frame that we had from it."""
+    dismissed = False
+    """Whether we have ended it ourselves, because nobody needs it."""
 
     def __init__(
         self,
@@ -127,14 +131,13 @@ class AgentProcess:
         """Why it has ended; empty while it lives."""
         self.end: AgentEnd | None = None
         """How it has ended; None while it lives."""
-        self.dismissed = False
-        """Whether we have ended it ourselves, because nobody needs it."""
         self._stderr = StderrLines(secrets)
         self._last_said: dict[str, int] = {}  # numbers of the last frames, by their streams
         # Ids are unlike those of earlier hubs, also if somebody has set the clock back: the process may have
         # kept requests of those. A prompt has its session, any other call a future.
         self._connection: Connection[asyncio.Future[Raw] | LiveSession] = Connection(first_id=randbits(50))
         self._receipts: deque[Receipt] = deque()
+        self._kept_answers: dict[Id, tuple[int, Receipt] | None] = {}  # see `keep_answer`
         self._invalid = InvalidFrames(agent) if invalid is None else invalid
         self._full: set[object] = set()  # whoever cannot take more now
         self._lent: set[object] = set()  # those among them that count requests which we carry out
@@ -309,10 +312,34 @@ class AgentProcess:
         """Ask the agent. Raises `CallFailed` with its error, `LinkClosed` when it is gone, `TimeoutError`."""
         number = self.next_id()
         future = self.promise(number, method)
+        self.request(number, method, params)
+        return await self.result(future, method, within=within)
+
+    def request(self, number: int, method: str, params: Any) -> None:
+        """Send a request whose answer is promised under this id."""
         self._write(request(number, method, params if isinstance(params, bytes) else encoded(params)))
+
+    async def result(self, future: asyncio.Future[Raw], method: str, *, within: float) -> Raw:
+        """What `call` gives back, for a request that was sent already."""
         async with asyncio.timeout(within):
             result = await future
         return result if bytes(result) != b"null" else _empty_result(method)
+
+    def keep_answer(self, number: int) -> None:
+        """The answer to this request is acknowledged when a session has stored what came of it; until then
+        the agent's host says it again to the next hub.
+        """
+        self._kept_answers[number] = None
+
+    def number_of_answer(self, number: int) -> int:
+        """The number of the frame that answers this request; 0 if none does yet."""
+        kept = self._kept_answers.get(number)
+        return 0 if kept is None else kept[0]
+
+    def take_answer(self, number: int) -> Receipt | None:
+        """The receipt of the answer, which is the caller's to give back; None if there is no answer."""
+        kept = self._kept_answers.pop(number, None)
+        return None if kept is None else kept[1]
 
     def notify(self, method: str, params: bytes) -> None:
         self._write(notification(method, params))
@@ -333,6 +360,7 @@ class AgentProcess:
         if not lines[-1]:
             lines.pop()
         receipt = Receipt(first + len(lines) - 1)
+        self.last_frame = receipt.last
         self._receipts.append(receipt)
         names = sessions_of(block, lines)
         if names.count(names[0]) == len(names):  # nearly every block
@@ -467,6 +495,8 @@ class AgentProcess:
         if not isinstance(waiting, asyncio.Future):
             waiting.on_answer(frame, answer, number, self, self._open(receipt))
         elif not waiting.done():
+            if answer.id in self._kept_answers:
+                self._kept_answers[answer.id] = (number, self._open(receipt))
             if isinstance(answer, Response):
                 waiting.set_result(answer.result)
             else:

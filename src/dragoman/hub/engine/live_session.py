@@ -198,6 +198,7 @@ class LiveSession:
             or after.queue is not before.queue
             or after.requests is not before.requests
             or after.start is not before.start
+            or after.loading != before.loading
         ):
             self.on_change()
 
@@ -281,16 +282,26 @@ class LiveSession:
         if self.log.is_full:
             life.hold_while_full(self.bounds.unstored)
 
+    def keep_receipt(self, life: AgentProcess, receipt: Receipt) -> None:
+        """Give it back when all that has happened so far is stored."""
+        if self._state.phase == "lost" or self.log.last == self._state.last:
+            life.stored(receipt)
+        else:
+            self._receipts.append((self._state.last, life, receipt))
+
     def drop_receipts(self) -> None:
         """What is not stored, nobody stores here any more."""
         receipts, self._receipts = self._receipts, deque()
         for _, life, receipt in receipts:
             life.stored(receipt)
 
-    def bind(self, life: AgentProcess, *, note: ev.BroughtBack | None = None) -> None:
-        """The process knows the session from here on."""
+    def bind(
+        self, life: AgentProcess, *, note: ev.BroughtBack | None = None, load: int = 0, heard: int = 0
+    ) -> None:
+        """The process knows the session from here on, or is asked to bring it back by the request `load`."""
         self.life = life
-        self.dispatch(ev.AgentBound(process=life.process, survives=life.survives, note=note))
+        bound = ev.AgentBound(process=life.process, survives=life.survives, note=note, load=load, heard=heard)
+        self.dispatch(bound)
 
     def unbind(self) -> AgentProcess | None:
         """Let go of the process; returns it."""

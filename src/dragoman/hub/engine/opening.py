@@ -59,6 +59,8 @@ async def open_session(hub: Hub, session_id: str) -> LiveSession:
     session.calls = reading.calls
     if life is not None and life is _process_of(hub, state):
         hub.pool.join(session, life, state.agent_session)
+        if state.loading:
+            hub.pool.go_on_loading(session, life)
     hub.sessions[session_id] = session
     session.pending.recall(session, originals)
     if session.life is not None and state.parent:
@@ -84,7 +86,7 @@ async def _give_up(hub: Hub, claim: Claim) -> None:
 
 def is_calm(state: SessionState) -> bool:
     """Whether nothing is under way in it."""
-    return not (state.is_busy or state.queue or state.requests)
+    return not (state.is_busy or state.queue or state.requests or state.loading)
 
 
 def _opened(state: SessionState, originals: Mapping[int, bytes], info: StreamInfo) -> SessionState:

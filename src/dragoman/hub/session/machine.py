@@ -426,17 +426,28 @@ def _agent_bound(work: _Work, event: ev.AgentBound) -> Verdict:
         state = replace(state, process=event.process, heard=0)
     work.state = state
     back = event.note
+    if event.load:
+        work.note("loading", n=event.process, request=str(event.load))
     if back is not None:
         work.note("bound", session=back.session, result=back.result, n=event.process)
-        if back.remembers is not None:
-            work.note("agent_back", remembers=back.remembers)
-            work.state = replace(work.state, remind=not back.remembers)
+    if event.heard:
+        _mark_heard(work, event.heard)
+    if back is not None and back.remembers is not None:
+        work.note("agent_back", remembers=back.remembers)
+        work.state = replace(work.state, remind=not back.remembers)
     return "done"
 
 
 def _agent_unbound(work: _Work, event: ev.AgentUnbound) -> Verdict:
-    work.state = replace(work.state, is_bound=False)
+    _unbind(work)
     return "done"
+
+
+def _unbind(work: _Work) -> None:
+    """A process that has not brought the session back does not know it: the next hub must not think so."""
+    work.state = replace(work.state, is_bound=False)
+    if work.state.loading:
+        work.note("released")
 
 
 def _agent_released(work: _Work, event: ev.AgentReleased) -> Verdict:
@@ -447,7 +458,7 @@ def _agent_released(work: _Work, event: ev.AgentReleased) -> Verdict:
 
 def _agent_gone(work: _Work, event: ev.AgentGone) -> Verdict:
     """A turn ends with the process, and is not repeated."""
-    work.state = replace(work.state, is_bound=False)
+    _unbind(work)
     for sequence in work.state.requests:
         _settle(work, sequence, outcome="agent_gone")
     turn = work.state.turn
